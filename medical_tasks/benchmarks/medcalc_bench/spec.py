@@ -7,6 +7,7 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,10 +146,8 @@ class MedCalcBench(Benchmark):
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
             return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
-        return row.get("note_type") not in (
-            "Twin: missing",
-            "Twin: contradiction",
-        )  # who is not told has no reply to them
+        # Who is not told how has no reply to these.
+        return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
 
     def load_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
@@ -191,26 +190,20 @@ class MedCalcBench(Benchmark):
 BENCHMARK = MedCalcBench()
 
 
-def _task(
-    name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "", **more: Any
-) -> TaskSpec:
-    given: dict[str, Any] = {"metrics": METRICS, "version": "2-A", "groups": ("category", "calculator"), **more}
+def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
     return TaskSpec(
         name=name,
         title=title,
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
+        metrics=METRICS,
+        version="2-A",
         generation_size=tokens,
+        groups=("category", "calculator"),
         cluster="note",
-        options={
-            "style": style,
-            "shots": str(shots),
-            "family": "medcalc" if style in ("cot", "one_shot") else name,
-            **({"config": "twins"} if style == "twins" else {}),
-        },
+        options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
         protocol=protocol,
-        **given,
     )
 
 
@@ -238,14 +231,14 @@ MEDCALC_CODE = _task(
     tokens=_COT_TOKENS,
     protocol="code",
 )
-MEDCALC_TWINS = _task(
-    "medcalc_twins",
-    "MedCalc-Bench, families of notes that differ in one thing",
-    style="twins",
-    tokens=_COT_TOKENS,
+MEDCALC_TWINS = replace(
+    MEDCALC,
+    name="medcalc_twins",
+    title="MedCalc-Bench, families of notes that differ in one thing",
     metrics=TWIN_METRICS,
     version="1-A",
-    groups=("kind", "category", "calculator"),
+    groups=("kind", *MEDCALC.groups),
+    options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
 )
 
 MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS)

@@ -30,11 +30,9 @@ _NOTICE: Final = re.compile(
     re.IGNORECASE,
 )
 _REMARK: Final = re.compile(r"[.;\n}\"`*]|\s[–—-]\s|\b(?:because|since|which|as)\b")
-_CHANGED: Final = frozenset({"threshold", "missing", "contradiction"})
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
 
-Names: TypeAlias = frozenset[frozenset[str]]
-"""What is named, each thing as the words that tell it from others."""
+Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others
 
 
 class _Reply(NamedTuple):
@@ -61,10 +59,8 @@ def score_twins(items: Sequence[Item], responses: Sequence[str]) -> list[ItemSco
 
 def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
     row, member, text = item.fields, item.groups["kind"], str(item.fields["ground_truth_answer"])
-    gold, notes = _notice(text), list[str]()
-    parsed = (
-        reply.notice[0] + ": " + ", ".join(map(" ".join, sorted(map(sorted, reply.notice[1])))) if reply.notice else ""
-    )
+    gold, notes, (said, names) = _notice(text), list[str](), reply.notice or ("", frozenset())
+    parsed = f"{said}: {', '.join(map(' '.join, sorted(map(sorted, names))))}" if said else ""
     if gold is None and reply.notice is None:
         limits = {"lower": row["lower_limit"], "upper": row["upper_limit"]}
         decision = decided(reply.statement, reply.kind, reply.number, gold=text, **limits)
@@ -72,7 +68,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         notes += decision.notes
     else:
         known = gold[1] | _known(reply.number, text.partition(": ")[2]) if gold else frozenset()
-        correct = bool(gold and reply.notice and gold[0] == reply.notice[0] and reply.notice[1] <= known)
+        correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
         parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
     values = dict.fromkeys(("necessary_update", "unwarranted_change", "answer_without_evidence"), math.nan)
@@ -81,7 +77,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         values["answer_without_evidence"] = float(reply.notice is None and bool(reply.statement.stated))
     if base is None:
         notes.append("no_base")
-    elif member in _CHANGED:
+    elif member in ("threshold", "missing", "contradiction"):
         values["necessary_update"] = float(correct and not reply.same(base))
     elif member != "base":
         values["unwarranted_change"] = float(not reply.same(base))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF, draw_chart
@@ -29,7 +29,6 @@ __all__ = ["KINDS", "twin_rows"]
 KINDS: Final = ("base", "threshold", "missing", "contradiction", "unit", "distractor", "negated")
 """The members of a family, in their order."""
 
-T = TypeVar("T")
 _TEXTS: Final = read_json("twins.json")
 _DATA: Final = read_json("cases.json")
 _AIM, _LONG_AIM = (80, 115), 190
@@ -62,10 +61,10 @@ class _Steady(Draw):
     def chance(self, probability: float) -> bool:
         return self._share(str(probability)) < probability
 
-    def pick(self, choices: Sequence[T]) -> T:
+    def pick(self, choices: Sequence[Any]) -> Any:
         return choices[int(self._share(repr(choices)) * len(choices))]
 
-    def shuffled(self, choices: Sequence[T]) -> list[T]:
+    def shuffled(self, choices: Sequence[Any]) -> list[Any]:
         return sorted(choices, key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)))
 
 
@@ -120,13 +119,14 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
             note = note.replace(f"{person.article} {person.described}", f"A {person.noun}")
             note = note.replace(person.described, person.noun).replace(person.brief, person.brief[-1])
         asked = (note, question, dict(member.entities))
-        told = gold if isinstance(gold, Result) else result
+        told = result if isinstance(gold, str) else gold
         row = synthetic_row(0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation)
         row["note_type"] = f"Twin: {kind}"
         if isinstance(gold, str):
-            why = "is not in the note" if kind == "missing" else "has two values at the same time in the note"
             row |= dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), gold)
-            row["ground_truth_explanation"] = f"{subject.spoken} {why}, so that there is no answer."
+            row["ground_truth_explanation"] = (
+                f"{subject.spoken} {_TEXTS[kind]} in the note, so that there is no answer."
+            )
         yield row
 
 
@@ -230,11 +230,11 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
         elif subject.kind != "age":
             attribute, at, place = subject.place
             statements = getattr(chart, attribute)
-            statements[at] = statements[at][:place] + statements[at][place + 1 :]
+            del statements[at][place]
             if not statements[at]:
                 del statements[at]
-        pressures = ("Diastolic Blood Pressure", "Systolic Blood Pressure")  # one statement
-        for each in pressures if name in pressures else (name,):
+        both = {"Diastolic Blood Pressure", "Systolic Blood Pressure"}  # one statement
+        for each in both if name in both else {name}:
             entities.pop(each, None)
         return f"{kind}: {subject.spoken}"
     return result
@@ -245,22 +245,21 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     said = subject.said
     if isinstance(said, Reading):
         frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
-    places: dict[str, Any] = {"vitals": "exam", "labs": "tests", "gas": "tests"}
-    place = subject.place[1] if subject.place[0] == "sentences" else places.get(subject.kind, "story")
+    place = subject.place[1] if subject.place[0] == "sentences" else _TEXTS["places"].get(subject.kind, "story")
     sibling = "brother" if chart.person.sex == "male" else "sister"  # one for whom the pronouns are right
     chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 
 def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
-    """Writes a value in another unit, where the answer stays, also a little below and above it."""
+    """Writes a value in another unit, where the answer stays; a score's also a little below and above the value."""
     names = {id(entity): name for name, entity in chart.entities.items()}
     stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
     for readings, place in draw.shuffled([(each, at) for each, at in stated if id(each[at].entity) in names]):
         name = names[id(readings[place].entity)]
         for new in _other_units(readings[place], draw):
             value: Any = new.entity
-            plain = isinstance(value, list) and len(value) == 2
-            near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if plain else []
+            score = isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2
+            near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if score else []
             made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
             pairs: list[tuple[Any, Any]] = [(result.answer, each.answer) for each in made]
             if all(a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR)) for a, b in pairs):
@@ -278,7 +277,6 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
             grid = form.grid(reading.base)
             if form.unit != unit and abs(form.base(grid) / reading.base - 1) <= _NEAR:
                 # Urea and urea nitrogen are names of one amount by its units.
-                renamed = bool(form.names or own[0].names)
-                name = draw.pick(form.names or amount.names) if renamed else reading.name
-                short = draw.pick(form.short or amount.short) if renamed else reading.short
+                name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
+                short = draw.pick(form.short or (amount.short if own[0].short else (reading.short,)))
                 yield Reading(form.entity(grid), form.text(grid, draw), name, short, form.base(grid))
