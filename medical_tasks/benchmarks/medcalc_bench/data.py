@@ -272,13 +272,10 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes one item a row."""
     items = []
     kinds: dict[tuple[str, ...], Mapping[str, str]] = {}  # one for all rows of a calculator
-    twins = task.options["style"] == "twins"
     for row in filter(partial(task.benchmark.keeps, task), rows):
-        category, name = row["category"], row["calculator_name"]
-        made = {"category": category, "calculator": name}
-        if twins:
-            made = {"kind": row["note_type"].partition("Twin: ")[2] or "base", **made}
-        groups = kinds.setdefault(tuple(made.values()), made)
+        kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
+        facts = {"kind": kind, "category": row["category"], "calculator": row["calculator_name"]}
+        groups = kinds.setdefault(tuple(facts.values()), {group: facts[group] for group in task.groups})
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]

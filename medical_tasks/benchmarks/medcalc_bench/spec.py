@@ -88,7 +88,6 @@ METRICS = (
     ),
 )
 
-_PAIRED = "; over members whose base was asked too"
 TWIN_METRICS = (
     MetricSpec(
         name="accuracy",
@@ -98,12 +97,12 @@ TWIN_METRICS = (
     MetricSpec(
         name="necessary_update",
         kind="proportion",
-        description=f"Where the right reply changes, replies that are right and other than the one to the base{_PAIRED}.",
+        description="Where the right reply changes, replies that are right and other than that to the base, where it was asked.",
     ),
     MetricSpec(
         name="unwarranted_change",
         kind="proportion",
-        description=f"Where the right reply stays, replies other than the one to the base{_PAIRED}.",
+        description="Where the right reply stays, replies other than that to the base, where it was asked.",
         higher_is_better=False,
     ),
     MetricSpec(

@@ -24,12 +24,8 @@ __all__ = ["score_twins"]
 
 _TEXTS: Final = read_json("twins.json")
 _FILLERS: Final = frozenset(_TEXTS["fillers"].split())
-_NOTICE: Final = re.compile(
-    r"[\s\"'*_`>-]*(?:(?:the\s+)?(?:final\s+)?answer(?:\s+is)?[\s:*_]*)?"
-    r"(?P<kind>missing|contradict(?:ion|ory|ing))(?:\s+(?:value|data|information)s?)?[\s*_]*[:=–-][\s*_]*(?P<names>\S.*)",
-    re.IGNORECASE,
-)
-_REMARK: Final = re.compile(r"[.;\n}\"`*]|\s[–—-]\s|\b(?:because|since|which|as)\b")
+_NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
+_REMARK: Final = re.compile(_TEXTS["remark"])
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
 
 Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others

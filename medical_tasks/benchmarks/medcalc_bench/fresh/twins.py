@@ -26,14 +26,14 @@ from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
 __all__ = ["KINDS", "twin_rows"]
 
-KINDS: Final = ("base", "threshold", "missing", "contradiction", "unit", "distractor", "negated")
-"""The members of a family, in their order."""
+KINDS: Final = ("base", "threshold", "missing", "contradiction", "unit", "distractor", "negated")  # in this order
 
 _TEXTS: Final = read_json("twins.json")
 _DATA: Final = read_json("cases.json")
 _AIM, _LONG_AIM = (80, 115), 190
 _NEAR: Final = 0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
 _TRIES, _TRIES_A_NUMBER = 100, 6
+_FRAME: Final = ("setting", "reason", "story", "voice", "style", "side")
 
 
 class _Exchanged(Draw):
@@ -131,10 +131,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
-    """A value without which there is no answer, else one that may be missing, else a finding that the note leaves out.
-
-    None where the patient will not do: a value is left out that counts when it is there, so that a reader may call it missing.
-    """
+    """A value that is needed, else one that counts, else a finding left out; None where readers may call another value missing."""
     base, draw, second = draw_chart(calculator, counted := _Exchanged(key)), Draw(f"{key}:subject"), None
     wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
     if any(item.parameter in wanted and item.name not in base.entities for item in calculator.inputs):
@@ -154,10 +151,10 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
 
 
 def _moved(before: Any, after: Any) -> bool:
-    """Whether no reply is right for both answers."""
-    if isinstance(before, float):
-        return bool(abs(before - after) > 0.1 * max(abs(before), abs(after)))  # right is what is within 5 %
-    return bool(before != after)
+    """Whether no reply is right for both answers; of measurements, all within 5 % are."""
+    return bool(
+        abs(before - after) > 0.1 * max(abs(before), abs(after)) if isinstance(before, float) else before != after
+    )
 
 
 def _difference(one: Chart, other: Chart) -> _Subject | None:
@@ -167,10 +164,8 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         return None
     item = next(item for item in one.calculator.inputs if item.name == names[0])
     drug, drug_then = (str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other))
-    # Drugs stand in the question too.
-    alike = replace(other.person, age=one.person.age) == one.person and drug == drug_then
-    same = ("setting", "reason", "story", "voice", "style", "side")
-    alike = alike and all(getattr(one, name) == getattr(other, name) for name in same)
+    alike = replace(other.person, age=one.person.age) == one.person and drug == drug_then  # drugs stand in the question
+    alike = alike and all(getattr(one, name) == getattr(other, name) for name in _FRAME)
     if not alike or isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
     said = []
@@ -273,10 +268,10 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
     unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
         own = [form for form in amount.forms if form.unit == unit and reading.name in (form.names or amount.names)]
-        for form in draw.shuffled(amount.forms) if own else ():
+        for form in draw.shuffled([form for form in amount.forms if own and form.unit != unit]):
             grid = form.grid(reading.base)
-            if form.unit != unit and abs(form.base(grid) / reading.base - 1) <= _NEAR:
-                # Urea and urea nitrogen are names of one amount by its units.
-                name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
-                short = draw.pick(form.short or (amount.short if own[0].short else (reading.short,)))
+            # Urea and urea nitrogen are names of one amount by its units.
+            name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
+            short = draw.pick(form.short or (amount.short if own[0].short else (reading.short,)))
+            if abs(form.base(grid) / reading.base - 1) <= _NEAR:
                 yield Reading(form.entity(grid), form.text(grid, draw), name, short, form.base(grid))
