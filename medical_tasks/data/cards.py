@@ -266,7 +266,7 @@ _Dumper.add_representer(str, _text)
 
 def leaderboard_config(task: TaskSpec, spec: DatasetSpec) -> str:
     """Names the configuration that holds the task's questions and no others."""
-    level = task.options.get("config") or f"level{task.options.get('level')}"
+    level = f"level{task.options.get('level')}"
     return level if level in spec.configs else spec.default_config
 
 

@@ -106,7 +106,6 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def _known(number: int, name: str) -> Names:
-    """The names of one of a calculator's inputs."""
     plain, _, bracket = name.partition(" (")
     names = {plain, bracket.rstrip(")"), *_TEXTS["names"].get(name, ()), *_TEXTS["names"].get(plain, ())}
     for item in find(number).inputs:

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
@@ -81,7 +80,6 @@ class _Subject:
     exchange: tuple[int, float] = (-1, 0.0)  # the random number exchanged
 
 
-@cache
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
     steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
     return tuple([part for part in step[1:] if isinstance(part, str)] for step in steps if step[0] == method)
@@ -213,7 +211,8 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
         chart.style = draw.pick(sorted(others)) if others else chart.style
     if kind == "negated":
         if not finding:
-            _say(chart, subject, draw.pick(_TEXTS["elsewhere"][subject.kind]))
+            frames = _TEXTS["elsewhere"][subject.kind]  # the last is of a relative: infants have no long past
+            _say(chart, subject, draw.pick(frames[-1:] if chart.person.months else frames))
         for item, unstated in _unstated(chart, draw)[:1]:
             chart.state(FINDINGS[unstated], there=False)
             entities[item.name] = False
@@ -236,7 +235,6 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
 
 
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
-    """Writes the subject's other value into a sentence of the note."""
     said = subject.said
     if isinstance(said, Reading):
         frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
