@@ -74,7 +74,7 @@ def load_task_data(
     """
     part, parts = read_shard(shard)
     check_least({"--max-samples": max_samples})
-    folder, chosen = obtain(task.benchmark, spec, data, config, agreed=confirmed)
+    folder, chosen = obtain(task.benchmark, spec, data, config or task.options.get("config"), agreed=confirmed)
     asked = split or task.split
     if task.exemplars in split_names(asked):
         raise UsageError(

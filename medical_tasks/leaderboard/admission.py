@@ -27,7 +27,7 @@ RANKED_COVERAGE: Final = 0.98
 
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
-_NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "table"})
+_NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
 # Its test split has no key that everybody can have.
 _MORE_SPLITS: Final = frozenset({("archehr_qa", "dev")})
 _BASELINE: Final = "baseline/"

@@ -33,8 +33,13 @@ def _scored_blocks(
     task, responses = answered.task, answered.responses
     arguments = dict(answered.scoring_args) if task.scoring_arguments else None
     size = max(1, len(answered.items)) if task.judge else _BLOCK
-    for start in range(0, len(answered.items) or 1, size):
-        items = answered.items[start : start + size]
+    end = 0
+    while not end or end < len(answered.items):
+        start, end = end, end + size
+        # Of a cluster that stands together all items are scored at once: some metrics compare them.
+        while 0 < end < len(answered.items) and answered.items[end].cluster == answered.items[end - 1].cluster:
+            end += 1
+        items = answered.items[start:end]
         asked = [item for item in items if item.id in responses]
         texts = [responses[item.id] for item in asked]
         with doing(f"score {len(responses):,} answers to {task.name}"):

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ COLUMNS = (
     ),
     Column(
         name="note_type",
-        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo` and `fresh`",
+        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, `fresh`; Twin: KIND in `twins`",
     ),
     Column(name="patient_note", description="The note"),
     Column(name="question", description="What is to be calculated"),
@@ -270,10 +271,11 @@ def _is_answer(text: str, output_type: str) -> bool:
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes one item a row."""
     items = []
-    kinds: dict[tuple[str, str], Mapping[str, str]] = {}  # one for all rows of a calculator
-    for row in rows:
-        category, name = row["category"], row["calculator_name"]
-        groups = kinds.setdefault((category, name), {"category": category, "calculator": name})
+    kinds: dict[tuple[str, ...], Mapping[str, str]] = {}  # one for all rows of a calculator
+    for row in filter(partial(task.benchmark.keeps, task), rows):
+        kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
+        facts = {"kind": kind, "category": row["category"], "calculator": row["calculator_name"]}
+        groups = kinds.setdefault(tuple(facts.values()), {group: facts[group] for group in task.groups})
         cluster = str(row["note_id"])
         if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
@@ -294,7 +296,7 @@ FRESH_OPTIONS = (
     ),
     BuildOption(
         name="n",
-        description="the number of questions; 55 hold each calculator once",
+        description="the number of questions; of fresh ones 55 hold each calculator once, twins come in families of up to 7",
         lowest=1,
         highest=1_000_000,
         default=1100,
@@ -307,6 +309,12 @@ def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]
     from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 
     return fresh_rows(options["seed"], options["n"])
+
+
+def _twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+    from medical_tasks.benchmarks.medcalc_bench.fresh.twins import twin_rows
+
+    return twin_rows(options["seed"], options["n"])
 
 
 SOURCES = (
@@ -325,7 +333,7 @@ SOURCES = (
             "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
             "`own` holds a user's rows, golds computed from their entities; their terms are those of the notes.",
             "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
-            "of its own calculators, under the same licence.",
+            "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
         ),
         licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
         columns=COLUMNS,
@@ -370,8 +378,12 @@ SOURCES = (
                 "test": OfficialFile(places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines")
             },
             "fresh": {},
+            "twins": {},
         },
-        generated={"fresh": Generated(options=FRESH_OPTIONS, rows=_fresh)},
+        generated={
+            "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
+            "twins": Generated(options=FRESH_OPTIONS, rows=_twins),
+        },
         known_files={V1_TEST_SHA256: "v1.0"},
         read=read_rows,
         published="2024-06-17",

@@ -51,10 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder: Path = arguments.run
     results = read_results(folder)
-    specs = [spec for spec in map(task_spec, results["tasks"]) if spec.benchmark == BENCHMARK]
+    known = map(task_spec, results["tasks"])
+    specs = [spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"]
     if not specs:
         raise UsageError(
-            f"{folder}: no task of MedCalc-Bench in it ({', '.join(results['tasks'])}); only its errors have types."
+            f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
         )
     if arguments.responses is not None and len(specs) > 1:
         raise UsageError(

@@ -58,7 +58,8 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         return _official(task, upstream)
     exemplars: Mapping[str, Exemplar] = own_exemplars() if style == "one_shot" else {}
     form = {"direct": TEXTS["direct"], "code": TEXTS["program"]}.get(style, TEXTS["chain_of_thought"])
-    texts = [TEXTS["introduction"], TEXTS["answer_form"], form, TEXTS["example"], TEXTS["question"]]
+    rules = [TEXTS["introduction"], TEXTS["answer_form"], *([TEXTS["notices"]] if style == "twins" else []), form]
+    texts = [*rules, TEXTS["example"], TEXTS["question"]]
     texts += ["\n".join((key, each.note, each.question, each.reply)) for key, each in sorted(exemplars.items())]
     if style == "code":
         texts += [TEXTS[name] for name in ("program", "no_program", "no_output", "failed", "again", "nothing_said")]
@@ -66,7 +67,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         texts += [TEXTS["reference"], *(f"{key}\n{text}" for key, text in sorted(specifications().items()))]
 
     def render(item: Item) -> tuple[Message, ...]:
-        parts = [TEXTS["introduction"], TEXTS["answer_form"], form]
+        parts = [*rules]
         if style == "one_shot":
             shown = of_calculator(exemplars, item)
             question = TEXTS["question"].format(note=shown.note, question=shown.question)
@@ -87,10 +88,9 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 
 def _official(task: TaskSpec, upstream: Path | None) -> PromptSet:
     style = task.options["style"]
-    if style == "open_book":
-        raise UsageError(
-            f"{task.name} has no official prompts: the authors do not ask with the calculator's specification. Use --prompts own."
-        )
+    if style in ("open_book", "twins"):
+        what = "with the calculator's specification" if style == "open_book" else "what a note lacks or contradicts"
+        raise UsageError(f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts own.")
     asked = read_code(upstream) if style == "code" else read_questions(style, upstream)
     return PromptSet(
         name="official",

@@ -11,7 +11,7 @@ from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, Q, patterns
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject, read_statement
 from medical_tasks.scoring.reasoning import spoken
 
-__all__ = ["MAX_VALUE", "read_answer"]
+__all__ = ["MAX_VALUE", "final_words", "read_answer"]
 
 MAX_VALUE: Final = 300
 """A field longer than this many characters is read as running text."""
@@ -71,10 +71,7 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
 
 def read_answer(response: str, subject: Subject) -> Statement:
     """Reads the answer of a reply."""
-    text = spoken(response[-MAX_REPLY:]).replace(Q, " ").replace(HERE, " ")
-    if not text.isascii():
-        for sign, usual in _QUOTES.items():
-            text = text.replace(sign, usual)
+    text = _plain(response)
     words = _words(text)
     field, end = _field(text, words)
     if end == 0:
@@ -89,6 +86,21 @@ def read_answer(response: str, subject: Subject) -> Statement:
     long = len(field) > MAX_VALUE
     reading = _read_prose(field, _words(field), subject) if long else _read_field(field, subject)
     return _unless_taken_back(reading, text[end:], subject)
+
+
+def final_words(response: str) -> str:
+    """The text of the answer's field, or the last line of a reply without one."""
+    text = _plain(response)
+    field, _ = _field(text, _words(text))
+    return field if field is not None else next((line for line in reversed(text.split("\n")) if line.strip()), "")
+
+
+def _plain(response: str) -> str:
+    text = spoken(response[-MAX_REPLY:]).replace(Q, " ").replace(HERE, " ")
+    if not text.isascii():
+        for sign, usual in _QUOTES.items():
+            text = text.replace(sign, usual)
+    return text
 
 
 def _read_field(field: str, subject: Subject) -> Statement:

@@ -41,12 +41,16 @@ from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["decide", "score_items"]
+__all__ = ["decide", "decided", "score_items", "subject_of"]
 
 
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
     """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
     check_lengths(task, items, responses)
+    if task.options.get("style") == "twins":
+        from medical_tasks.benchmarks.medcalc_bench.twins import score_twins  # late: it is built on this module
+
+        return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
     return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
 
@@ -56,8 +60,8 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
     calculator_id = int(row["calculator_id"])
     kind = answer_kind(calculator_id, row.get("output_type"))
-    statement = read_answer(response, _subject(calculator_id, kind))
-    sane = _decided(statement, kind, calculator_id, **answer)
+    statement = read_answer(response, subject_of(calculator_id, kind))
+    sane = decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
@@ -68,7 +72,7 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
         published = sane  # where the same score or date is asked for
         if not agrees or isinstance(result.answer, float):
             # No limits: the tolerance is around the published rule's answer, not around the label.
-            published = _decided(statement, kind, calculator_id, gold=answer_text(result.answer))
+            published = decided(statement, kind, calculator_id, gold=answer_text(result.answer))
         values["accuracy_recomputed"] = float(published.correct)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
@@ -88,11 +92,11 @@ def decide(
 ) -> Decision:
     """Decides whether a reply gives the right answer, in whatever form; a gold that cannot be read is a `UsageError`."""
     kind = answer_kind(calculator_id, output_type)
-    statement = read_answer(response, _subject(calculator_id, kind))
-    return _decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
+    statement = read_answer(response, subject_of(calculator_id, kind))
+    return decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
 
 
-def _decided(
+def decided(
     statement: Statement,
     kind: AnswerKind,
     calculator_id: int,
@@ -101,6 +105,7 @@ def _decided(
     lower: str | float | None = None,
     upper: str | float | None = None,
 ) -> Decision:
+    """Decides on what a reply states; see `decide`."""
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -124,7 +129,7 @@ def _decided(
     parsed = " or ".join(f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated)
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
     values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
-    notes = _notes(statement.stated, _subject(calculator_id, kind))
+    notes = _notes(statement.stated, subject_of(calculator_id, kind))
     why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
     return Decision(correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes)
 
@@ -158,7 +163,8 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
 
 
 @cache
-def _subject(calculator_id: int, kind: AnswerKind) -> Subject:
+def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
+    """What replies about a calculator are searched for."""
     if kind == "date":
         return Subject(scan=dates)
     if kind == "gestational_age":

@@ -7,6 +7,7 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ MEDCALC_BENCH = DatasetSpec(
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.12036}
 }""",
-    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh"),
+    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh", "twins"),
     default_config="v1.0",
     how_to_get=(
         "medical-tasks build medcalc_bench --fetch (v1.0; v1.2 with --config v1.2), which fetches the official file",
@@ -57,7 +58,7 @@ MEDCALC_BENCH = DatasetSpec(
         "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
-        "--n 1100",
+        "--n 1100 (families of notes that differ in one thing: --config twins)",
     ),
     version="1.1.0",
 )
@@ -87,6 +88,31 @@ METRICS = (
     ),
 )
 
+TWIN_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Right replies to all members: the answer, or the notice of what the note lacks or contradicts.",
+    ),
+    MetricSpec(
+        name="necessary_update",
+        kind="proportion",
+        description="Where the right reply changes, replies that are right and other than that to the base, where it was asked.",
+    ),
+    MetricSpec(
+        name="unwarranted_change",
+        kind="proportion",
+        description="Where the right reply stays, replies other than that to the base, where it was asked.",
+        higher_is_better=False,
+    ),
+    MetricSpec(
+        name="answer_without_evidence",
+        kind="proportion",
+        description="Where a needed value is not in the note, replies that give an answer all the same.",
+        higher_is_better=False,
+    ),
+)
+
 # The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
 _COT_TOKENS = 2048
 _DIRECT_TOKENS = 128
@@ -102,6 +128,7 @@ class MedCalcBench(Benchmark):
         "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
     }
     title = "MedCalc-Bench"
+    mixed_rows = True
     paper = DATASET.paper
     datasets = (DATASET,)
 
@@ -114,6 +141,12 @@ class MedCalcBench(Benchmark):
         from medical_tasks.benchmarks.medcalc_bench.data import load_items
 
         return load_items(task, rows)
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        if task.options["style"] == "twins":  # rows of the demo are families of one
+            return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
+        # Who is not told how has no reply to these.
+        return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
 
     def load_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
@@ -197,5 +230,14 @@ MEDCALC_CODE = _task(
     tokens=_COT_TOKENS,
     protocol="code",
 )
+MEDCALC_TWINS = replace(
+    MEDCALC,
+    name="medcalc_twins",
+    title="MedCalc-Bench, families of notes that differ in one thing",
+    metrics=TWIN_METRICS,
+    version="1-A",
+    groups=("kind", *MEDCALC.groups),
+    options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
+)
 
-MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
+MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS)

@@ -173,9 +173,8 @@ def test_items_are_scored() -> None:
     (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
     assert score.why.endswith("; by the published rule: 12 is 12")
     (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
-    assert [
-        task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)
-    ] == []
+    others = [task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)]
+    assert others == ["medcalc_twins"]
 
 
 @pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])

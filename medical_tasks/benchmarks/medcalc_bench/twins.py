@@ -1,0 +1,114 @@
+"""Scores twins: notices beside answers, each reply beside the model's own reply to its family's base (`docs/medcalc_fresh.md`).
+
+A notice is `missing: NAME` or `contradiction: NAME`; names are compared word by word with those of the calculator's inputs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import read_json
+from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
+from medical_tasks.benchmarks.medcalc_bench.reading import final_words, read_answer
+from medical_tasks.benchmarks.medcalc_bench.scoring import decided, subject_of
+from medical_tasks.benchmarks.medcalc_bench.statements import Statement
+from medical_tasks.calculators import find
+from medical_tasks.spec import Item, ItemScore
+
+__all__ = ["score_twins"]
+
+_TEXTS: Final = read_json("twins.json")
+_FILLERS: Final = frozenset(_TEXTS["fillers"].split())
+_NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
+_REMARK: Final = re.compile(_TEXTS["remark"])
+_SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
+
+Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others
+
+
+class _Reply(NamedTuple):
+    number: int  # of the calculator
+    kind: AnswerKind
+    notice: tuple[str, Names] | None
+    statement: Statement
+
+    def same(self, other: _Reply) -> bool:
+        """Whether two replies of a model say the same."""
+        ours, theirs = ([each.value for each in reply.statement.stated] for reply in (self, other))
+        if self.notice or other.notice or self.kind != "decimal" or len(ours) != len(theirs):
+            return self.notice == other.notice and (self.notice is not None or ours == theirs)
+        pairs: Any = zip(ours, theirs, strict=True)
+        return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
+
+
+def score_twins(items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
+    """Scores replies; a member whose base is not among the items has no value of what compares the two, and a note says so."""
+    replies = {item.id: _read(item, text) for item, text in zip(items, responses, strict=True)}
+    bases = {item.cluster: replies[item.id] for item in items if item.groups["kind"] == "base"}
+    return [_score(item, replies[item.id], bases.get(item.cluster)) for item in items]
+
+
+def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
+    row, member, text = item.fields, item.groups["kind"], str(item.fields["ground_truth_answer"])
+    gold, notes, (said, names) = _notice(text), list[str](), reply.notice or ("", frozenset())
+    parsed = f"{said}: {', '.join(map(' '.join, sorted(map(sorted, names))))}" if said else ""
+    if gold is None and reply.notice is None:
+        limits = {"lower": row["lower_limit"], "upper": row["upper_limit"]}
+        decision = decided(reply.statement, reply.kind, reply.number, gold=text, **limits)
+        correct, parsed, why = decision.correct, decision.parsed, decision.why
+        notes += decision.notes
+    else:
+        known = gold[1] | _known(reply.number, text.partition(": ")[2]) if gold else frozenset()
+        correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
+        parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
+        why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
+    values = dict.fromkeys(("necessary_update", "unwarranted_change", "answer_without_evidence"), math.nan)
+    values["accuracy"] = float(correct)
+    if member == "missing":
+        values["answer_without_evidence"] = float(reply.notice is None and bool(reply.statement.stated))
+    if base is None:
+        notes.append("no_base")
+    elif member in ("threshold", "missing", "contradiction"):
+        values["necessary_update"] = float(correct and not reply.same(base))
+    elif member != "base":
+        values["unwarranted_change"] = float(not reply.same(base))
+    return ItemScore(id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes))
+
+
+def _read(item: Item, response: str) -> _Reply:
+    number = int(item.fields["calculator_id"])
+    kind = answer_kind(number, item.fields.get("output_type"))
+    return _Reply(number, kind, _notice(final_words(response)), read_answer(response, subject_of(number, kind)))
+
+
+def _notice(text: str) -> tuple[str, Names] | None:
+    found = _NOTICE.match(text)
+    return found and ("missing" if found["kind"].lower() == "missing" else "contradiction", _names(found["names"]))
+
+
+def _names(text: str) -> Names:
+    """The names of a list, up to where a remark begins; what stands in brackets says the same again."""
+    parts = re.split(r",|/|\band\b|\bor\b|&", _REMARK.split(re.sub(r"\([^()]*\)", " ", text))[0])
+    return frozenset(words for part in parts if (words := _words(part)))
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a name that tell it from others; all of them where it has no such word."""
+    plain = re.sub("['’]s ", " ", unicodedata.normalize("NFKC", name).casefold())
+    words = [word[:-1] if len(word) > 4 and word.endswith("s") else word for word in re.findall(r"\w+", plain)]
+    return frozenset(word for word in words if word not in _FILLERS) or frozenset(words)
+
+
+@cache
+def _known(number: int, name: str) -> Names:
+    plain, _, bracket = name.partition(" (")
+    names = {plain, bracket.rstrip(")"), *_TEXTS["names"].get(name, ()), *_TEXTS["names"].get(plain, ())}
+    for item in find(number).inputs:
+        if item.name in (name, plain):
+            names |= {item.key.replace("_", " "), *item.aliases}
+    return frozenset(_words(each) for each in names if each)
