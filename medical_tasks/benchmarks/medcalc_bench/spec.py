@@ -97,6 +97,7 @@ class MedCalcBench(Benchmark):
 
     name = "medcalc_bench"
     short = "medcalc"
+    gap_group = "calculator"
     verbs = {  # noqa: RUF012
         "audit": "medical_tasks.benchmarks.medcalc_bench.audit_verb",
         "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
