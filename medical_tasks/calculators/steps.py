@@ -43,8 +43,9 @@ class Points:
             self._say(f"{finding} absent: +0, total {self.total:g}.")
 
 
-Step: TypeAlias = tuple[Literal[">=", ">"], float, int]
-"""Where a class begins, and its points: `(">=", 2, 3)` is 3 points from 2 on, `(">", 2, 3)` for everything over 2."""
+Step: TypeAlias = tuple[float, int] | tuple[Literal[">"], float, int]
+"""Where a class begins, and its points: `(2, 3)` is 3 points from 2 on, `(">", 2, 3)` for everything over 2."""
+_Signed: TypeAlias = tuple[str, float, int]
 
 
 class Bands:
@@ -52,9 +53,10 @@ class Bands:
 
     __slots__ = ("_lowest", "_points", "_tails", "_what")
 
-    def __init__(self, what: str, unit: str, *, under: int, steps: tuple[Step, ...]) -> None:
-        """Compile a table."""
+    def __init__(self, what: str, unit: str, under: int, *classes: Step) -> None:
+        """Compile a table: the points `under` the first class, then the classes from the lowest on."""
         self._what: Final = what
+        steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
         self._lowest: Final = tuple(
             math.nextafter(bound, math.inf) if sign == ">" else float(bound) for sign, bound, _ in steps
@@ -78,7 +80,7 @@ class Bands:
         points.add(f"{self._what} {value:.6g}{self._tails[index]}", self._points[index])
 
 
-def _text(lower: Step | None, upper: Step | None) -> str:
+def _text(lower: _Signed | None, upper: _Signed | None) -> str:
     """A class in words: `under 2`, `2 to 3`, `30 to under 32`, `over 129 to 159`, `4 or more`."""
     start = "" if lower is None else f"{lower[1]:g}" if lower[0] == ">=" else f"over {lower[1]:g}"
     if upper is None:

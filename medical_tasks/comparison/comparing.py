@@ -340,7 +340,7 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
 
         if len(runs) > 2 or arguments.by != NONE or arguments.flips is not None:
             raise UsageError("--memory-gap takes the published run and the fresh one, without --by and --flips.")
-        gaps = memory_gap(*runs, known, selection=selection)
+        gaps = memory_gap(runs[0], runs[1], known, selection=selection)
         return gaps, _written(arguments, run_names(runs), gap_sections(gaps), [])
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:

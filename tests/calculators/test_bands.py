@@ -6,9 +6,9 @@ import pytest
 
 from medical_tasks.calculators.steps import Bands
 
-MIXED = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
-OVER = Bands("MAP", "mm Hg", under=4, steps=((">", 49, 2), (">", 69, 0)))
-FROM = Bands("Age", "", under=0, steps=((">=", 45, 1), (">=", 65, 2)))
+MIXED = Bands("Bilirubin", "mg/dL", 1, (2, 2), (">", 3, 3))
+OVER = Bands("MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0))
+FROM = Bands("Age", "", 0, (45, 1), (65, 2))
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,7 @@ def test_classes(bands: Bands, value: float, points: int, words: str) -> None:
     assert bands.find(value) == (points, words)
 
 
-@pytest.mark.parametrize(
-    "steps", [((">=", 3, 1), (">=", 2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (">=", 3, 2))]
-)
+@pytest.mark.parametrize("steps", [((3, 1), (2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (3, 2))])
 def test_steps_must_ascend(steps: tuple[tuple[str, float, int], ...]) -> None:
     with pytest.raises(ValueError, match="MAP: the steps do not ascend"):
-        Bands("MAP", "", under=0, steps=steps)  # type: ignore[arg-type]
+        Bands("MAP", "", 0, *steps)  # type: ignore[arg-type]

@@ -203,15 +203,17 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                     f"{path}: no column of the dataset: {', '.join(map(named, sorted(unknown)))}. Take it out."
                 )
             if len(given) < sum(bool(name.strip()) for name in value):
-                raise UsageError(f"{path}: two columns are one of the dataset, as `Row Number` and `row_number`. Drop one.")
+                raise UsageError(
+                    f"{path}: two columns are one of the dataset, as `Row Number` and `row_number`. Drop one."
+                )
             where = f"{path}: {place}"
-            cells = {official: _own_cell(where, official, given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()}
+            cells = {
+                official: _own_cell(where, official, given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()
+            }
             cells["Row Number"] = cells["Row Number"] or str(number)
             row, doubt = _own_row(_Row(where, cells, "Mend the row."))
             if rows.setdefault(row["row_number"], row) is not row:
-                raise UsageError(
-                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none."
-                )
+                raise UsageError(f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none.")
             doubted += [place] * doubt
         except UsageError as error:
             problems.append(str(error))
@@ -253,9 +255,9 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     golds = ("Ground Truth Answer", "Lower Limit", "Upper Limit")
     for column in golds:
         if cells[column]:
-            if (text := _own_answer(cells[column], kind)) is None:
+            if (answer := _own_answer(cells[column], kind)) is None:
                 raise wrong(column, f"expected {_FORMS[kind]}")
-            cells[column] = text
+            cells[column] = answer
     gold, low, high = (cells[column] for column in golds)
     doubt = None
     question = _question(calculator)
@@ -292,7 +294,10 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         "Upper Limit": most, "Question": "" if "{" in question else question,
     }  # fmt: skip
     category = cells["Category"].lower()
-    for column, text in (("Category", _LATER_CATEGORIES.get(category, category)), ("Output Type", cells["Output Type"])):
+    for column, text in (
+        ("Category", _LATER_CATEGORIES.get(category, category)),
+        ("Output Type", cells["Output Type"]),
+    ):
         if text not in ("", usual[column]):
             raise wrong(column, f"must be {usual[column]} for {calculator.name}")
     cells.update({name: cells[name] or text for name, text in usual.items()})

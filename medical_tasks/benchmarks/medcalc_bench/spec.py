@@ -99,8 +99,8 @@ class MedCalcBench(Benchmark):
     short = "medcalc"
     gap_group = "calculator"
     verbs = {  # noqa: RUF012
-        "audit": "medical_tasks.benchmarks.medcalc_bench.audit_verb",
-        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
+        "audit": "medical_tasks.benchmarks.medcalc_bench.audit",
+        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_report",
     }
     title = "MedCalc-Bench"
     paper = DATASET.paper
