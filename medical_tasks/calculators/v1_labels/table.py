@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from medical_tasks.calculators.v1_labels import chemistry, circulation, intensive_care, person
+from medical_tasks.calculators.v1_labels.chemistry import albumin_corrected_anion_gap, anion_gap, delta
+from medical_tasks.calculators.v1_labels.circulation import corrected_qt
 from medical_tasks.calculators.v1_labels.entities import Entities
 
 Answer: TypeAlias = float | int | str | tuple[str, str]
@@ -83,7 +87,7 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (8, "Wells' Criteria for Pulmonary Embolism", circulation.wells_pe),
     (9, "MDRD GFR Equation", chemistry.mdrd),
     (10, "Ideal Body Weight", person.ideal_body_weight),
-    (11, "QTc Bazett Calculator", circulation.bazett),
+    (11, "QTc Bazett Calculator", partial(corrected_qt, formula=lambda qt, rr: qt / math.sqrt(rr))),
     (13, "Estimated Due Date", person.due_date),
     (15, "Child-Pugh Score for Cirrhosis Mortality", chemistry.child_pugh),
     (16, "Wells' Criteria for DVT", circulation.wells_dvt),
@@ -115,18 +119,18 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (48, "PERC Rule for Pulmonary Embolism", circulation.perc),
     (49, "Morphine Milligram Equivalents (MME) Calculator", chemistry.morphine_equivalents),
     (51, "SIRS Criteria", intensive_care.sirs),
-    (56, "QTc Fridericia Calculator", circulation.fridericia),
-    (57, "QTc Framingham Calculator", circulation.framingham),
-    (58, "QTc Hodges Calculator", circulation.hodges),
+    (56, "QTc Fridericia Calculator", partial(corrected_qt, formula=lambda qt, rr: qt / rr ** (1 / 3))),
+    (57, "QTc Framingham Calculator", partial(corrected_qt, formula=lambda qt, rr: qt + 154 * (1 - rr))),
+    (58, "QTc Hodges Calculator", partial(corrected_qt, formula=lambda qt, rr: qt + 1.75 * (60 / rr - 60))),
     (59, "QTc Rautaharju Calculator", circulation.rautaharju),
     (60, "Body Surface Area Calculator", person.body_surface_area),
     (61, "Target weight", person.target_weight),
     (62, "Adjusted Body Weight", person.adjusted_body_weight),
-    (63, "Delta Gap", chemistry.delta_gap),
-    (64, "Delta Ratio", chemistry.delta_ratio),
+    (63, "Delta Gap", partial(delta, gap=anion_gap)),
+    (64, "Delta Ratio", partial(delta, gap=anion_gap, ratio=True)),
     (65, "Albumin Corrected Anion Gap", chemistry.albumin_corrected_anion_gap),
-    (66, "Albumin Corrected Delta Gap", chemistry.albumin_corrected_delta_gap),
-    (67, "Albumin Corrected Delta Ratio", chemistry.albumin_corrected_delta_ratio),
+    (66, "Albumin Corrected Delta Gap", partial(delta, gap=albumin_corrected_anion_gap)),
+    (67, "Albumin Corrected Delta Ratio", partial(delta, gap=albumin_corrected_anion_gap, ratio=True)),
     (68, "Estimated of Conception", person.conception_date),
     (69, "Estimated Gestational Age", person.gestational_age),
 )
