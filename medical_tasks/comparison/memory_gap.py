@@ -46,7 +46,7 @@ class Sample:
 
 
 def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
-    """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both; nan without any."""
+    """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
     means, counts = [], []
@@ -70,15 +70,12 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
         fewest = min(fewest, len(of_note))
         means.append(mean)
         counts.append(n)
-    if not k:
-        return {"gap": math.nan, "ci_low": math.nan, "ci_high": math.nan, "groups": {}, "needed": 0}
     gaps = means[0] - means[1]
     gap = float(gaps.mean())
-    t, variance = math.inf, 0.0
-    if k > 1:
-        t, variance = student_quantile(1.0 - _TAIL, k - 1.0), float(gaps.var(ddof=1)) / k + max(covariance, 0.0)
-    if k > 1 and math.sqrt(variance) > ROUNDING:
-        ends = gap - t * math.sqrt(variance), gap + t * math.sqrt(variance)
+    error = math.sqrt(float(gaps.var(ddof=1)) / k + max(covariance, 0.0)) if k > 1 else 0.0
+    if error > ROUNDING:
+        t = student_quantile(1.0 - _TAIL, k - 1.0)
+        ends = gap - t * error, gap + t * error
         times = within * (t / WIDEST) ** 2
     else:
         share = unseen_share(_TAIL, fewest) if k > 1 else 1.0
@@ -99,7 +96,9 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
             }
             for place, group in enumerate(shared)
         },
-        "needed": math.ceil(times * max(sizes)),  # a side, for an interval that is narrow enough if all groups had one gap
+        "needed": math.ceil(
+            times * max(sizes)
+        ),  # a side, for an interval that is narrow enough if all groups had one gap
     }
 
 
@@ -112,7 +111,9 @@ def memory_gap(
     names = [name for name in published.results["tasks"] if name in fresh.results["tasks"] and name in tasks]
     for name in selection.tasks or names:
         if name not in names:
-            raise UsageError(f"--task {name}: only one of the runs has it. Tasks of both: {', '.join(names) or 'none'}.")
+            raise UsageError(
+                f"--task {name}: only one of the runs has it. Tasks of both: {', '.join(names) or 'none'}."
+            )
         task = tasks[name]
         recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
         if refused := _refused(task, recipes):
@@ -166,10 +167,12 @@ def _entry(
                 clusters=[str(row.get("cluster") or row["id"]) for row in rows],
             )
         )
+    if not {*samples[0].groups} & {*samples[1].groups}:
+        raise UsageError(
+            f"{task.name}: no {task.benchmark.gap_group} is in both runs. Take fresh rows of the same ones."
+        )
     made = gap_of(*samples)
     groups = made["groups"]
-    if not groups:
-        raise UsageError(f"{task.name}: no {task.benchmark.gap_group} is in both runs. Take fresh rows of the same ones.")
     if left := len({*samples[0].groups} ^ {*samples[1].groups}):
         notes.append(f"{left} {task.benchmark.gap_group}s are in one run only and are left out")
     if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
@@ -212,5 +215,16 @@ def gap_sections(found: Mapping[str, Any]) -> list[Section]:
             sizes = (str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh"))
             rows.append((task, metric, entry["verdict"].partition(":")[0], *shown, percent(entry["gap"]), span, *sizes))
             notes += [f"{task}, {metric}: {said}." for said in (entry["verdict"], *entry["notes"])]
-    header = ("task", "metric", "verdict", "published", "fresh", "gap", "95 % interval", "groups", "published n", "fresh n")
+    header = (
+        "task",
+        "metric",
+        "verdict",
+        "published",
+        "fresh",
+        "gap",
+        "95 % interval",
+        "groups",
+        "published n",
+        "fresh n",
+    )
     return [Section(title="", header=header, rows=rows, notes=[*notes, _NOTE])]

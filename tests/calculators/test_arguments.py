@@ -8,21 +8,10 @@ import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
 from medical_tasks.cli.calc import from_arguments, render_inputs
+from tests.case_tables import tabled
 
 
-@pytest.mark.parametrize(
-    ("calculator", "arguments", "answer"),
-    [
-        ("cha2ds2_vasc", ["age=72", "sex=female", "hypertension=yes", "chf=no"], 3),
-        ("map", ["SBP=120", "dbp=75 mmHg"], 90.0),
-        ("bmi", ["weight=81kg", "height=5 ft 10.866 in"], 25.0),
-        (6, ["weight = 81 kg", "height_cm=180"], 25.0),
-        ("steroid_conversion", ["from=prednisone 5 mg", "to=Hydrocortisone IV"], 20.0),
-        ("mme", ["codeine=30 mg", "codeine dose per day=3", "fentanyl_patch_dose=25 mcg/hr"], 73.5),
-        ("due_date", ["LMP=2023-01-01"], "10/08/2023"),
-        ("meld", ["cr=0.5", "bilirubin=0.3", "inr=0.8", "na=137"], 6.0),
-    ],
-)
+@tabled("calculator", "arguments", "answer")
 def test_arguments_to_an_answer(calculator: str | int, arguments: list[str], answer: object) -> None:
     result = calculate(calculator, from_arguments(calculator, arguments))
     assert result.answer == (pytest.approx(answer, rel=1e-4) if isinstance(answer, float) else answer)

@@ -8,23 +8,12 @@ import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Quantity, fold
+from tests.case_tables import tabled
 
 MAN = {"age": [72, "years"], "sex": "Male"}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("FiO₂", "FiO2"),
-        ("PaCO₂", "paco2"),
-        ("QT interval", "QT Interval"),
-        ("Congestive Heart Faliure", "Congestive Heart Failure"),
-        ("Continous positive airway pressure", "Continuous Positive Airway Pressure"),
-        ("Symptom onset ≤3 days", "Symptom onset <=3 days"),
-        ("Blood Urea Nitrogen (BUN)", "blood_urea_nitrogen_bun"),
-        ("Hip, pelvis, or leg fracture", "hip pelvis or leg fracture"),
-    ],
-)
+@tabled("one", "other")
 def test_spellings_of_one_name(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 

@@ -10,22 +10,12 @@ from medical_tasks.calculators import UnitError, units
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.shared_inputs import SHARED, quantity
 from medical_tasks.calculators.units import convert, fold_unit
+from tests.case_tables import tabled
 
 QUANTITIES = {name: item for name, item in SHARED.items() if isinstance(item, Quantity)}
 
 
-@pytest.mark.parametrize(
-    ("spellings", "folded"),
-    [
-        (("mg/dL", "MG/DL", " mg / dl ", "mg per dL"), "mg/dl"),
-        (("µmol/L", "μmol/L", "umol/l"), "umol/l"),
-        (("mm Hg", "mmhg", "mm hg", "MMHG"), "mmhg"),
-        (("10^9/L", "10⁹/L"), "10^9/l"),
-        (("degrees celsius", "Degree Celsius", "degrees celsisus", "°C", "℃", "C", "deg C"), "c"),
-        (("degrees fahrenheit", "degrees fahreinheit", "°F", "f"), "f"),
-        (("kg/m²", "kg/m^2"), "kg/m^2"),
-    ],
-)
+@tabled("spellings", "folded")
 def test_spellings_of_one_unit(spellings: tuple[str, ...], folded: str) -> None:
     assert {fold_unit(spelling) for spelling in spellings} == {folded}
 

@@ -128,7 +128,7 @@ def _library(**settings: Any) -> Any:
         lambda n: st.lists(
             st.tuples(TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=n, max_size=n)), min_size=1, max_size=4
         )
-    ),
+    )
 )
 def test_the_library_says_the_same(segments: list[tuple[str, list[str]]]) -> None:
     pytest.importorskip("sacrebleu")

@@ -25,6 +25,7 @@ from medical_tasks.scoring.sentences import (
     sentence_spans,
     split_sentences,
 )
+from tests.case_tables import tabled
 from tests.support import SHARED, needs_shared
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("sentences.json").read_text(encoding="utf-8"))
@@ -97,16 +98,7 @@ def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
     return [text[start:end] for start, end in punkt_spans(text, punkt)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (" \n", []),
-        ("Dr. Lee came.", ["Dr.", "Lee came."]),  # untrained, it knows no abbreviation
-        ("J. Lee gave 5. mg today.", ["J. Lee gave 5. mg today."]),  # initials; numbers before small letters
-        ("Wait... No! Why?! Yes.", ["Wait... No!", "Why?!", "Yes."]),  # an ellipsis ends nothing
-        ("  He left.  ", ["  He left."]),
-    ],
-)
+@tabled("text", "expected")
 def test_untrained(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 

@@ -241,6 +241,8 @@ def _own_cell(where: str, column: str, value: Any) -> str:
 
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS  # late: released rows must not pay for it
+
     cells, wrong = row.cells, row.wrong
     released = all(cells.values())
     for column, text in cells.items():
@@ -260,7 +262,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
             cells[column] = answer
     gold, low, high = (cells[column] for column in golds)
     doubt = None
-    question = _question(calculator)
+    question = QUESTIONS[calculator.id][0]
     if cells["Relevant Entities"]:
         try:
             parsed = parse_entities(cells["Relevant Entities"])
@@ -321,12 +323,6 @@ def _own_calculator(row: _Row) -> AnyCalculator:
             "Calculator Name", "must be the one of Calculator ID" if found else "this or Calculator ID is needed"
         )
     return found.pop()
-
-
-def _question(calculator: AnyCalculator) -> str:
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS  # late: released rows must not pay for it
-
-    return QUESTIONS[calculator.id][0]
 
 
 def _own_answer(text: str, kind: AnswerKind) -> str | None:

@@ -7,12 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.calculators.v1_labels import entities
-from medical_tasks.calculators.v1_labels.entities import (
-    Compound,
-    Entities,
-    concentration,
-    exact_concentration,
-)
+from medical_tasks.calculators.v1_labels.entities import Compound, Entities, concentration, exact_concentration
 
 
 def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[float, list[str]]:

@@ -15,6 +15,7 @@ from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
 from medical_tasks.calculators.v1_labels.table import RULES
 from tests.calculators.test_index import DATASET_IDS
 from tests.calculators.v1_labels.test_quirks import TABLES
+from tests.case_tables import tabled
 
 EYE = ("eyes open spontaneously", "eye opening to verbal command", "eye opening to pain", "no eye opening")
 VERBAL = ("oriented", "confused", "inappropriate words", "incomprehensible sounds", "no verbal response")
@@ -43,27 +44,13 @@ def test_quirks_are_one_line_each() -> None:
     assert all(quirk and "\n" not in quirk and not quirk.endswith(".") for quirk in stated)
 
 
-@pytest.mark.parametrize(
-    ("calculator_id", "entities", "answer", "text"),
-    [
-        (6, {"weight": [50.0, "kg"], "height": [200.0, "cm"]}, 12.5, "12.5"),
-        (6, {"weight": [100.0, "kg"], "height": [200.0, "cm"]}, 25, "25"),
-        (33, {"Absence of cough or coryza": False}, 0, "0"),
-        (68, {"Last menstrual date": "1/2/2020"}, "01/16/2020", "01/16/2020"),
-        (
-            69,
-            {"Last menstrual date": "01/01/2020", "Current Date": "01/24/2020"},
-            ("3 weeks", "2 days"),
-            "('3 weeks', '2 days')",
-        ),
-    ],
-)
+@tabled("calculator_id", "entities", "answer", "text")
 def test_answers_have_the_form_of_the_dataset(
     calculator_id: int, entities: dict[str, Any], answer: object, text: str
 ) -> None:
     result = label(calculator_id, entities)
     assert result == LabelResult(calculator_id, result.answer, None)
-    assert result.answer == answer
+    assert result.answer == (tuple(answer) if isinstance(answer, list) else answer)
     assert result.answer_text == text
 
 
