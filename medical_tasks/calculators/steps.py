@@ -36,11 +36,7 @@ class Points:
 
     def flag(self, finding: str, present: bool, points: float = 1) -> None:
         """Count `points` when a finding is present, and say so either way."""
-        if present:
-            self.total += points
-            self._say(f"{finding} present: {points:+g}, total {self.total:g}.")
-        else:
-            self._say(f"{finding} absent: +0, total {self.total:g}.")
+        self.add(f"{finding} {'present' if present else 'absent'}", points if present else 0)
 
 
 Step: TypeAlias = tuple[float, int] | tuple[Literal[">"], float, int]
@@ -76,8 +72,8 @@ class Bands:
 
     def count(self, value: float, points: Points) -> None:
         """Add the points of a value to a running total, and say so."""
-        index = bisect_right(self._lowest, value)
-        points.add(f"{self._what} {value:.6g}{self._tails[index]}", self._points[index])
+        number, words = self.find(value)
+        points.add(words, number)
 
 
 def _text(lower: _Signed | None, upper: _Signed | None) -> str:

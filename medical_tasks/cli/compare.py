@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"list the items that changed, at most N each way (default {_FLIPS}); of --metric, or of each task's first one",
     )
     parser.add_argument(
-        "--memory-gap", action="store_true", help="a model's run on published rows, then on fresh ones: how much it remembers"
+        "--memory-gap",
+        action="store_true",
+        help="a model's run on published rows, then on fresh ones: how much it remembers",
     )
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write it as Markdown too")
 

@@ -87,14 +87,8 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
         "ci_low": max(-1.0, ends[0]),
         "ci_high": min(1.0, ends[1]),
         "groups": {
-            group: {
-                "published": float(means[0][place]),
-                "fresh": float(means[1][place]),
-                "gap": float(gaps[place]),
-                "n_published": int(counts[0][place]),
-                "n_fresh": int(counts[1][place]),
-            }
-            for place, group in enumerate(shared)
+            group: {"published": a, "fresh": b, "gap": a - b, "n_published": n, "n_fresh": m}
+            for group, a, b, n, m in zip(shared, *(each.tolist() for each in (*means, *counts)), strict=True)
         },
         "needed": math.ceil(
             times * max(sizes)
