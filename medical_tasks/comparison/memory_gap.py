@@ -193,7 +193,7 @@ def _verdict(entry: Mapping[str, Any], group: str) -> str:
     if entry["ci_high"] < 0.0:
         return "no gap: the fresh rows are answered better"
     if entry["enough"]:
-        return f"no gap seen, and one of {percent(max(entry['ci_high'], -entry['ci_low']))} points would have been"
+        return f"no gap seen: the interval ends at {percent(entry['ci_high'])} points"
     if entry["needed"] <= max(entry["n_published"], entry["n_fresh"]):
         return f"too small to tell: the {group}s differ so much that more items of them would not help"
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
