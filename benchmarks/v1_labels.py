@@ -19,8 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.v1_labels import LabelResult, label
-from medical_tasks.calculators.v1_labels.table import RULES
+from medical_tasks.calculators.v1_labels import RULES, LabelResult, label
 
 ROUNDS = 5
 

@@ -439,6 +439,7 @@ class Benchmark(ABC):
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[Mapping[str, str]] = {}  # verbs of the command line that are its own, each with its module
+    gap_group: ClassVar[str] = ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:

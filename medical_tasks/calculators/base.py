@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import datetime
 import difflib
-import functools
 import inspect
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input, Quantity, fold, is_missing
 from medical_tasks.calculators.shared_inputs import SHARED
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.io.files import packaged
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -296,12 +294,7 @@ def _answer(value: object) -> Answer:
     raise TypeError(f"a calculator returned {value!r}; expected an int, float, date or (weeks, days)")
 
 
-@functools.cache
-def _catalog() -> dict[str, dict[str, Any]]:
-    catalog: dict[str, dict[str, Any]] = json.loads(
-        Path(__file__).with_name("catalog.json").read_text(encoding="utf-8")
-    )
-    return catalog
+_CATALOG: Final[dict[str, dict[str, Any]]] = packaged(__file__, "catalog.json")
 
 
 def calculator(
@@ -321,7 +314,7 @@ def calculator(
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
         facts: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
-            for key, value in _catalog()[function.__name__].items()
+            for key, value in _CATALOG[function.__name__].items()
         }
         known = dict(SHARED)
         for parameter, (name, *aliases) in facts.pop("findings", {}).items():

@@ -54,17 +54,12 @@ _SURGERY_POINTS: Final = {
     "elective major lower extremity arthroplasty": 5,
 }
 _MOBILITY_POINTS: Final = {"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2}
-_CAPRINI_AGE: Final = Bands("Age", "", under=0, steps=((">=", 41, 1), (">=", 61, 2), (">=", 75, 3)))
-_CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
+_CAPRINI_AGE: Final = Bands("Age", "", 0, (41, 1), (61, 2), (75, 3))
+_CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", 0, (">", 25, 1))
 
 
 @calculator(
-    source="Caprini JA. Dis Mon 2005;51:70-78.",
-    inputs=(
-        _SURGERY,
-        _MOBILITY,
-        quantity("bmi_kg_m2").optional(None),
-    ),
+    source="Caprini JA. Dis Mon 2005;51:70-78.", inputs=(_SURGERY, _MOBILITY, quantity("bmi_kg_m2").optional(None))
 )
 def caprini(
     *,
@@ -253,8 +248,8 @@ _DRINKS: Final = Quantity(
     aliases=("drinks per week", "alcohol"),
     measure=Measure(unit="drinks/week", low=0, high=700, accepts=("drinks/day",)),
 )
-_HAS_BLED_AGE: Final = Bands("Age", "", under=0, steps=((">", 65, 1),))
-_HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", under=0, steps=((">=", 8, 1),))
+_HAS_BLED_AGE: Final = Bands("Age", "", 0, (">", 65, 1))
+_HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", 0, (8, 1))
 
 
 @calculator(
@@ -293,15 +288,13 @@ def has_bled(
     return points.score
 
 
-_GBS_BUN: Final = Bands("BUN", "mg/dL", under=0, steps=((">=", 18.2, 2), (">=", 22.4, 3), (">=", 28, 4), (">=", 70, 6)))
+_GBS_BUN: Final = Bands("BUN", "mg/dL", 0, (18.2, 2), (22.4, 3), (28, 4), (70, 6))
 _GBS_HEMOGLOBIN: Final = {
-    "male": Bands("Hemoglobin (male)", "g/dL", under=6, steps=((">=", 10, 3), (">=", 12, 1), (">=", 13, 0))),
-    "female": Bands("Hemoglobin (female)", "g/dL", under=6, steps=((">=", 10, 1), (">=", 12, 0))),
+    "male": Bands("Hemoglobin (male)", "g/dL", 6, (10, 3), (12, 1), (13, 0)),
+    "female": Bands("Hemoglobin (female)", "g/dL", 6, (10, 1), (12, 0)),
 }
-_GBS_SYSTOLIC: Final = Bands(
-    "Systolic blood pressure", "mm Hg", under=3, steps=((">=", 90, 2), (">=", 100, 1), (">=", 110, 0))
-)
-_GBS_HEART_RATE: Final = Bands("Heart rate", "", under=0, steps=((">=", 100, 1),))
+_GBS_SYSTOLIC: Final = Bands("Systolic blood pressure", "mm Hg", 3, (90, 2), (100, 1), (110, 0))
+_GBS_HEART_RATE: Final = Bands("Heart rate", "", 0, (100, 1))
 
 
 @calculator(source="Blatchford O et al. Lancet 2000;356:1318-1321.")

@@ -12,7 +12,7 @@ from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
-_RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 1),))
+_RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", 0, (">", 2, 1))
 
 
 @calculator(
@@ -103,20 +103,14 @@ _DIABETES: Final = Flag(
     yes=frozenset({"uncomplicated", "endorgandamage"}),
 )
 
-_HEART_AGE: Final = Bands("Age", "", under=0, steps=((">=", 45, 1), (">=", 65, 2)))
+_HEART_AGE: Final = Bands("Age", "", 0, (45, 1), (65, 2))
 _SUSPICION_POINTS: Final = {"slight": 0, "moderate": 1, "high": 2}
 _ECG_POINTS: Final = {"normal": 0, "repolarization disturbance": 1, "ST deviation": 2}
 _TROPONIN_POINTS: Final = {"normal": 0, "up to 3 times the limit": 1, "over 3 times the limit": 2}
 
 
 @calculator(
-    source="Six AJ et al. Neth Heart J 2008;16:191-196.",
-    inputs=(
-        _SUSPICION,
-        _ELECTROCARDIOGRAM,
-        _DIABETES,
-        _TROPONIN,
-    ),
+    source="Six AJ et al. Neth Heart J 2008;16:191-196.", inputs=(_SUSPICION, _ELECTROCARDIOGRAM, _DIABETES, _TROPONIN)
 )
 def heart_score(
     *,

@@ -21,16 +21,16 @@ _LIVER_DISEASE: Final = Flag(
     aliases=("Liver disease severity", "liver disease"),
     yes=frozenset({"mild", "moderate", "severe", "moderatetosevere"}),
 )
-_PSI_RESPIRATION: Final = Bands("Respiratory rate", "", under=0, steps=((">=", 30, 20),))
-_PSI_SYSTOLIC: Final = Bands("Systolic blood pressure", "mm Hg", under=20, steps=((">=", 90, 0),))
-_PSI_TEMPERATURE: Final = Bands("Temperature", "°C", under=15, steps=((">=", 35, 0), (">=", 40, 15)))
-_PSI_PULSE: Final = Bands("Pulse", "", under=0, steps=((">=", 125, 10),))
-_PSI_PH: Final = Bands("pH", "", under=30, steps=((">=", 7.35, 0),))
-_PSI_BUN: Final = Bands("BUN", "mg/dL", under=0, steps=((">=", 30, 20),))
-_PSI_SODIUM: Final = Bands("Sodium", "mmol/L", under=20, steps=((">=", 130, 0),))
-_PSI_GLUCOSE: Final = Bands("Glucose", "mg/dL", under=0, steps=((">=", 250, 10),))
-_PSI_HEMATOCRIT: Final = Bands("Hematocrit", "%", under=10, steps=((">=", 30, 0),))
-_PSI_OXYGEN: Final = Bands("PaO2", "mm Hg", under=10, steps=((">=", 60, 0),))
+_PSI_RESPIRATION: Final = Bands("Respiratory rate", "", 0, (30, 20))
+_PSI_SYSTOLIC: Final = Bands("Systolic blood pressure", "mm Hg", 20, (90, 0))
+_PSI_TEMPERATURE: Final = Bands("Temperature", "°C", 15, (35, 0), (40, 15))
+_PSI_PULSE: Final = Bands("Pulse", "", 0, (125, 10))
+_PSI_PH: Final = Bands("pH", "", 30, (7.35, 0))
+_PSI_BUN: Final = Bands("BUN", "mg/dL", 0, (30, 20))
+_PSI_SODIUM: Final = Bands("Sodium", "mmol/L", 20, (130, 0))
+_PSI_GLUCOSE: Final = Bands("Glucose", "mg/dL", 0, (250, 10))
+_PSI_HEMATOCRIT: Final = Bands("Hematocrit", "%", 10, (30, 0))
+_PSI_OXYGEN: Final = Bands("PaO2", "mm Hg", 10, (60, 0))
 
 
 @calculator(
@@ -127,11 +127,11 @@ def _split_urea(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-_CURB_BUN: Final = Bands("BUN", "mg/dL", under=0, steps=((">", 19, 1),))
-_CURB_UREA: Final = Bands("Urea", "mmol/L", under=0, steps=((">", 7, 1),))
-_CURB_RESPIRATION: Final = Bands("Respiratory rate", "", under=0, steps=((">=", 30, 1),))
+_CURB_BUN: Final = Bands("BUN", "mg/dL", 0, (">", 19, 1))
+_CURB_UREA: Final = Bands("Urea", "mmol/L", 0, (">", 7, 1))
+_CURB_RESPIRATION: Final = Bands("Respiratory rate", "", 0, (30, 1))
 _BUN: Final = quantity("bun_mg_dl")
-_CURB_AGE: Final = Bands("Age", "", under=0, steps=((">=", 65, 1),))
+_CURB_AGE: Final = Bands("Age", "", 0, (65, 1))
 
 
 @calculator(
@@ -214,8 +214,8 @@ COUGH_UNMENTIONED_IS_ZERO: Final = Convention(
 )
 """How the labels of dataset v1.0 treat a missing `Cough Absent` or `Absence of cough or coryza`."""
 
-_CENTOR_AGE: Final = Bands("Age", "", under=0, steps=((">=", 3, 1), (">=", 15, 0), (">=", 45, -1)))
-_CENTOR_TEMPERATURE: Final = Bands("Temperature", "°C", under=0, steps=((">", 38, 1),))
+_CENTOR_AGE: Final = Bands("Age", "", 0, (3, 1), (15, 0), (45, -1))
+_CENTOR_TEMPERATURE: Final = Bands("Temperature", "°C", 0, (">", 38, 1))
 
 
 @calculator(
@@ -293,26 +293,15 @@ _URINE: Final[Quantity] = Quantity(
     measure=Measure(unit="mL/day", low=0, high=50_000, accepts=("L/day", "mL/h")),
 ).optional(None)
 
-_RATIO: Final = Bands("PaO2/FiO2", "mm Hg", under=2, steps=((">=", 300, 1), (">=", 400, 0)))
+_RATIO: Final = Bands("PaO2/FiO2", "mm Hg", 2, (300, 1), (400, 0))
 _SUPPORTED_RATIO: Final = Bands(
-    "PaO2/FiO2 with respiratory support",
-    "mm Hg",
-    under=4,
-    steps=((">=", 100, 3), (">=", 200, 2), (">=", 300, 1), (">=", 400, 0)),
+    "PaO2/FiO2 with respiratory support", "mm Hg", 4, (100, 3), (200, 2), (300, 1), (400, 0)
 )
-_PLATELETS: Final = Bands(
-    "Platelets", "10^9/L", under=4, steps=((">=", 20, 3), (">=", 50, 2), (">=", 100, 1), (">=", 150, 0))
-)
-_COMA: Final = Bands(
-    "Glasgow coma score", "", under=4, steps=((">=", 6, 3), (">=", 10, 2), (">=", 13, 1), (">=", 15, 0))
-)
-_BILIRUBIN: Final = Bands(
-    "Bilirubin", "mg/dL", under=0, steps=((">=", 1.2, 1), (">=", 2, 2), (">=", 6, 3), (">=", 12, 4))
-)
-_SOFA_CREATININE: Final = Bands(
-    "creatinine", "mg/dL", under=0, steps=((">=", 1.2, 1), (">=", 2, 2), (">=", 3.5, 3), (">=", 5, 4))
-)
-_OUTPUT: Final = Bands("urine output", "mL/day", under=4, steps=((">=", 200, 3), (">=", 500, 0)))
+_PLATELETS: Final = Bands("Platelets", "10^9/L", 4, (20, 3), (50, 2), (100, 1), (150, 0))
+_COMA: Final = Bands("Glasgow coma score", "", 4, (6, 3), (10, 2), (13, 1), (15, 0))
+_BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", 0, (1.2, 1), (2, 2), (6, 3), (12, 4))
+_SOFA_CREATININE: Final = Bands("creatinine", "mg/dL", 0, (1.2, 1), (2, 2), (3.5, 3), (5, 4))
+_OUTPUT: Final = Bands("urine output", "mL/day", 4, (200, 3), (500, 0))
 
 
 @calculator(
@@ -404,17 +393,14 @@ def sofa(
     return points.score
 
 
-_SIRS_TEMPERATURE: Final = Bands("Temperature", "°C", under=1, steps=((">=", 36, 0), (">", 38, 1)))
-_SIRS_HEART_RATE: Final = Bands("Heart rate", "", under=0, steps=((">", 90, 1),))
-_SIRS_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", under=1, steps=((">=", 4, 0), (">", 12, 1)))
+_SIRS_TEMPERATURE: Final = Bands("Temperature", "°C", 1, (36, 0), (">", 38, 1))
+_SIRS_HEART_RATE: Final = Bands("Heart rate", "", 0, (">", 90, 1))
+_SIRS_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", 1, (4, 0), (">", 12, 1))
 
 
 @calculator(
     source="Bone RC et al. Chest 1992;101:1644-1655.",
-    inputs=(
-        quantity("respiratory_rate_per_min").optional(None),
-        quantity("paco2_mm_hg").optional(None),
-    ),
+    inputs=(quantity("respiratory_rate_per_min").optional(None), quantity("paco2_mm_hg").optional(None)),
 )
 def sirs(
     *,

@@ -94,11 +94,7 @@ _MOTOR: Final = Choice(
 
 @calculator(
     source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854.",
-    inputs=(
-        _EYE,
-        _VERBAL,
-        _MOTOR,
-    ),
+    inputs=(_EYE, _VERBAL, _MOTOR),
 )
 def glasgow_coma_score(
     *, eye_response: int | None, verbal_response: int | None, motor_response: int | None, say: Say = quiet
@@ -165,79 +161,26 @@ _ADMISSION: Final[Choice] = Choice(
     },
 ).optional("nonoperative")
 
-_TEMPERATURE: Final = Bands(
-    "Temperature",
-    "°C",
-    under=4,
-    steps=((">=", 30, 3), (">=", 32, 2), (">=", 34, 1), (">=", 36, 0), (">=", 38.5, 1), (">=", 39, 3), (">=", 41, 4)),
-)
-_PRESSURE: Final = Bands(
-    "MAP", "mm Hg", under=4, steps=((">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4))
-)
-_HEART_RATE: Final = Bands(
-    "Heart rate",
-    "",
-    under=4,
-    steps=((">=", 40, 3), (">=", 55, 2), (">=", 70, 0), (">=", 110, 2), (">=", 140, 3), (">=", 180, 4)),
-)
-_RESPIRATION: Final = Bands(
-    "Respiratory rate",
-    "",
-    under=4,
-    steps=((">=", 6, 2), (">=", 10, 1), (">=", 12, 0), (">=", 25, 1), (">=", 35, 3), (">=", 50, 4)),
-)
+_TEMPERATURE: Final = Bands("Temperature", "°C", 4, (30, 3), (32, 2), (34, 1), (36, 0), (38.5, 1), (39, 3), (41, 4))
+_PRESSURE: Final = Bands("MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4))
+_HEART_RATE: Final = Bands("Heart rate", "", 4, (40, 3), (55, 2), (70, 0), (110, 2), (140, 3), (180, 4))
+_RESPIRATION: Final = Bands("Respiratory rate", "", 4, (6, 2), (10, 1), (12, 0), (25, 1), (35, 3), (50, 4))
 # The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the milder class holds until the
 # printed bound of the worse one is reached.
-_GRADIENT: Final = Bands("A-a gradient", "mm Hg", under=0, steps=((">=", 200, 2), (">=", 350, 3), (">", 499, 4)))
-_OXYGEN: Final = Bands("PaO2", "mm Hg", under=4, steps=((">=", 55, 3), (">", 60, 1), (">", 70, 0)))
-_ACIDITY: Final = Bands(
-    "pH",
-    "",
-    under=4,
-    steps=((">=", 7.15, 3), (">=", 7.25, 2), (">=", 7.33, 0), (">=", 7.5, 1), (">=", 7.6, 3), (">=", 7.7, 4)),
-)
-_SODIUM: Final = Bands(
-    "Sodium",
-    "mmol/L",
-    under=4,
-    steps=(
-        (">=", 111, 3),
-        (">=", 120, 2),
-        (">=", 130, 0),
-        (">=", 150, 1),
-        (">=", 155, 2),
-        (">=", 160, 3),
-        (">=", 180, 4),
-    ),
-)
-_POTASSIUM: Final = Bands(
-    "Potassium",
-    "mmol/L",
-    under=4,
-    steps=((">=", 2.5, 2), (">=", 3, 1), (">=", 3.5, 0), (">=", 5.5, 1), (">=", 6, 3), (">=", 7, 4)),
-)
-_CREATININE: Final = Bands(
-    "Creatinine", "mg/dL", under=2, steps=((">=", 0.6, 0), (">=", 1.5, 2), (">=", 2, 3), (">=", 3.5, 4))
-)
-_HEMATOCRIT: Final = Bands(
-    "Hematocrit", "%", under=4, steps=((">=", 20, 2), (">=", 30, 0), (">=", 46, 1), (">=", 50, 2), (">=", 60, 4))
-)
-_WHITE_CELLS: Final = Bands(
-    "White blood cells",
-    "10^9/L",
-    under=4,
-    steps=((">=", 1, 2), (">=", 3, 0), (">=", 15, 1), (">=", 20, 2), (">=", 40, 4)),
-)
-_AGE: Final = Bands("Age", "", under=0, steps=((">=", 45, 2), (">=", 55, 3), (">=", 65, 5), (">=", 75, 6)))
+_GRADIENT: Final = Bands("A-a gradient", "mm Hg", 0, (200, 2), (350, 3), (">", 499, 4))
+_OXYGEN: Final = Bands("PaO2", "mm Hg", 4, (55, 3), (">", 60, 1), (">", 70, 0))
+_ACIDITY: Final = Bands("pH", "", 4, (7.15, 3), (7.25, 2), (7.33, 0), (7.5, 1), (7.6, 3), (7.7, 4))
+_SODIUM: Final = Bands("Sodium", "mmol/L", 4, (111, 3), (120, 2), (130, 0), (150, 1), (155, 2), (160, 3), (180, 4))
+_POTASSIUM: Final = Bands("Potassium", "mmol/L", 4, (2.5, 2), (3, 1), (3.5, 0), (5.5, 1), (6, 3), (7, 4))
+_CREATININE: Final = Bands("Creatinine", "mg/dL", 2, (0.6, 0), (1.5, 2), (2, 3), (3.5, 4))
+_HEMATOCRIT: Final = Bands("Hematocrit", "%", 4, (20, 2), (30, 0), (46, 1), (50, 2), (60, 4))
+_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", 4, (1, 2), (3, 0), (15, 1), (20, 2), (40, 4))
+_AGE: Final = Bands("Age", "", 0, (45, 2), (55, 3), (65, 5), (75, 6))
 
 
 @calculator(
     source="Knaus WA et al. Crit Care Med 1985;13:818-829.",
-    inputs=(
-        _AA_GRADIENT,
-        quantity("pao2_mm_hg").optional(None, "counted only at FiO2 under 50 %"),
-        _ADMISSION,
-    ),
+    inputs=(_AA_GRADIENT, quantity("pao2_mm_hg").optional(None, "counted only at FiO2 under 50 %"), _ADMISSION),
 )
 def apache_ii(
     *,

@@ -256,21 +256,15 @@ _ENCEPHALOPATHY: Final[Choice] = Choice(
     },
 ).optional("none", "no encephalopathy")
 
-_BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
-_ALBUMIN: Final = Bands("Albumin", "g/dL", under=3, steps=((">=", 2.8, 2), (">", 3.5, 1)))
+_BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", 1, (2, 2), (">", 3, 3))
+_ALBUMIN: Final = Bands("Albumin", "g/dL", 3, (2.8, 2), (">", 3.5, 1))
 # The classes of INR in use for those of the prothrombin time.
-_INR: Final = Bands("INR", "", under=1, steps=((">=", 1.7, 2), (">", 2.3, 3)))
+_INR: Final = Bands("INR", "", 1, (1.7, 2), (">", 2.3, 3))
 _ASCITES_POINTS: Final = {"absent": 1, "slight": 2, "moderate": 3}
 _ENCEPHALOPATHY_POINTS: Final = {"none": 1, "grade 1-2": 2, "grade 3-4": 3}
 
 
-@calculator(
-    source="Pugh RNH et al. Br J Surg 1973;60:646-649.",
-    inputs=(
-        _ASCITES,
-        _ENCEPHALOPATHY,
-    ),
-)
+@calculator(source="Pugh RNH et al. Br J Surg 1973;60:646-649.", inputs=(_ASCITES, _ENCEPHALOPATHY))
 def child_pugh(
     *,
     bilirubin_mg_dl: float,

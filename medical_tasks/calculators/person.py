@@ -181,17 +181,12 @@ _KIDNEY: Final = Flag(
 _LIVER_POINTS: Final = {"none": 0, "mild": 1, "moderate to severe": 3}
 _DIABETES_POINTS: Final = {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
 _TUMOR_POINTS: Final = {"none": 0, "localized": 2, "metastatic": 6}
-_AGE: Final = Bands("Age", "", under=0, steps=((">=", 50, 1), (">=", 60, 2), (">=", 70, 3), (">=", 80, 4)))
+_AGE: Final = Bands("Age", "", 0, (50, 1), (60, 2), (70, 3), (80, 4))
 
 
 @calculator(
     source="Charlson ME et al. J Chronic Dis 1987;40:373-383; age: Charlson M et al. J Clin Epidemiol 1994;47:1245-1251.",
-    inputs=(
-        _LIVER,
-        _DIABETES,
-        _KIDNEY,
-        _TUMOR,
-    ),
+    inputs=(_LIVER, _DIABETES, _KIDNEY, _TUMOR),
 )
 def charlson(
     *,

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from medical_tasks.calculators import units
 from medical_tasks.calculators.inputs import Choice, Day, Input, Quantity
 from medical_tasks.calculators.measures import Measure
+from medical_tasks.io.files import packaged
 
 Sex: TypeAlias = Literal["male", "female"]
 
@@ -27,28 +26,16 @@ def _input(parameter: str, form: Mapping[str, Any]) -> Input:
         return Day(parameter=parameter, name=name, aliases=tuple(aliases))
     unit, *accepts = form["units"]
     low, high = form["possible"]
-    measure = Measure(
-        unit=unit,
-        low=low,
-        high=high,
-        usual=tuple(form["usual"]) if "usual" in form else None,
-        accepts=tuple(accepts),
-        substance=getattr(units, form["substance"]) if "substance" in form else None,
-        per_volume=form.get("per_volume", False),
-        compound=form.get("compound", False),
-        spellings=form.get("spellings", {}),
-    )
+    more = {key: form[key] for key in ("per_volume", "compound", "spellings") if key in form}
+    more |= {"usual": tuple(form["usual"])} if "usual" in form else {}
+    more |= {"substance": getattr(units, form["substance"])} if "substance" in form else {}
+    measure = Measure(unit=unit, low=low, high=high, accepts=tuple(accepts), **more)
     rival = replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
     return Quantity(parameter=parameter, name=name, aliases=tuple(aliases), measure=measure, rival=rival)
 
 
 SHARED: Final[Mapping[str, Input]] = MappingProxyType(
-    {
-        parameter: _input(parameter, form)
-        for parameter, form in json.loads(
-            Path(__file__).with_name("shared_inputs.json").read_text(encoding="utf-8")
-        ).items()
-    }
+    {parameter: _input(parameter, form) for parameter, form in packaged(__file__, "shared_inputs.json").items()}
 )
 """Parameter to input; a calculator whose function has such a parameter needs no more to read it."""
 

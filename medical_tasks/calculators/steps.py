@@ -36,15 +36,12 @@ class Points:
 
     def flag(self, finding: str, present: bool, points: float = 1) -> None:
         """Count `points` when a finding is present, and say so either way."""
-        if present:
-            self.total += points
-            self._say(f"{finding} present: {points:+g}, total {self.total:g}.")
-        else:
-            self._say(f"{finding} absent: +0, total {self.total:g}.")
+        self.add(f"{finding} {'present' if present else 'absent'}", points if present else 0)
 
 
-Step: TypeAlias = tuple[Literal[">=", ">"], float, int]
-"""Where a class begins, and its points: `(">=", 2, 3)` is 3 points from 2 on, `(">", 2, 3)` for everything over 2."""
+Step: TypeAlias = tuple[float, int] | tuple[Literal[">"], float, int]
+"""Where a class begins, and its points: `(2, 3)` is 3 points from 2 on, `(">", 2, 3)` for everything over 2."""
+_Signed: TypeAlias = tuple[str, float, int]
 
 
 class Bands:
@@ -52,9 +49,10 @@ class Bands:
 
     __slots__ = ("_lowest", "_points", "_tails", "_what")
 
-    def __init__(self, what: str, unit: str, *, under: int, steps: tuple[Step, ...]) -> None:
-        """Compile a table."""
+    def __init__(self, what: str, unit: str, under: int, *classes: Step) -> None:
+        """Compile a table: the points `under` the first class, then the classes from the lowest on."""
         self._what: Final = what
+        steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
         self._lowest: Final = tuple(
             math.nextafter(bound, math.inf) if sign == ">" else float(bound) for sign, bound, _ in steps
@@ -74,11 +72,11 @@ class Bands:
 
     def count(self, value: float, points: Points) -> None:
         """Add the points of a value to a running total, and say so."""
-        index = bisect_right(self._lowest, value)
-        points.add(f"{self._what} {value:.6g}{self._tails[index]}", self._points[index])
+        number, words = self.find(value)
+        points.add(words, number)
 
 
-def _text(lower: Step | None, upper: Step | None) -> str:
+def _text(lower: _Signed | None, upper: _Signed | None) -> str:
     """A class in words: `under 2`, `2 to 3`, `30 to under 32`, `over 129 to 159`, `4 or more`."""
     start = "" if lower is None else f"{lower[1]:g}" if lower[0] == ">=" else f"over {lower[1]:g}"
     if upper is None:

@@ -3,6 +3,7 @@
     medical-tasks compare runs/model-a runs/model-b
     medical-tasks compare runs/model-a runs/model-b --by category --flips
     medical-tasks compare runs/model-a runs/model-b runs/model-c --all-pairs --out comparison.md
+    medical-tasks compare --memory-gap runs/published runs/fresh
 
 Refuses tasks of different data, versions, metrics or scoring; says other differences of their recipes, and why they matter.
 Exit code 2 when nothing can be compared; 0 when something can, with the reasons for the rest.
@@ -47,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_margin,
         metavar="M",
         help="say whether the runs are equivalent: their difference is smaller than M (0.03: three points), by two one-sided tests",
+    )
+    parser.add_argument(
+        "--memory-gap",
+        action="store_true",
+        help="a model's run on published rows, then on fresh ones: how much it remembers",
     )
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write it as Markdown too")
 

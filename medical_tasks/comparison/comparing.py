@@ -323,7 +323,7 @@ def compare_pairs(
 
 def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Compares with the options of `compare`, and writes `out`; the content for programs, and the tables."""
-    from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
+    from medical_tasks.comparison.tables import add_flips, run_names, sections
 
     folders: Sequence[Path] = arguments.runs
     if len(folders) < 2:
@@ -336,16 +336,29 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     metrics = dict.fromkeys(word.strip() for text in arguments.metric for word in text.split(",") if word.strip())
     selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by, margin=arguments.equivalence)
     _check(selection, [run.results for run in runs], known)
+    if arguments.memory_gap:
+        from medical_tasks.comparison.memory_gap import gap_sections, memory_gap
+
+        if len(runs) > 2 or arguments.by != NONE or arguments.flips is not None:
+            raise UsageError("--memory-gap takes the published run and the fresh one, without --by and --flips.")
+        gaps = memory_gap(runs[0], runs[1], known, selection=selection)
+        return gaps, _written(arguments, run_names(runs), gap_sections(gaps), [])
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:
         open_tasks = [name for name, task in known.items() if dataset_spec(task.dataset).access == "open"]
         for pair in pairs:
             add_flips(pair, runs, known, most=arguments.flips, metrics=selection.metrics, parsed=open_tasks)
-    shown = run_names(runs), sections(pairs), _more(runs, pairs, known, arguments)
+    more = _more(runs, pairs, known, arguments)
+    return _json(folders, pairs), _written(arguments, run_names(runs), sections(pairs), more)
+
+
+def _written(arguments: argparse.Namespace, *shown: Any) -> str:
+    from medical_tasks.comparison.tables import as_markdown, as_text
+
     if arguments.out is not None:
         with WholeFile(arguments.out) as file:
             file.write(as_markdown(*shown))
-    return _json(folders, pairs), as_text(*shown)
+    return as_text(*shown)
 
 
 def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:

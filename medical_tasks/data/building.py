@@ -39,7 +39,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_SPACE_TEXT = "Not enough disk space"
 _WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
-_LEAST_OF_A_RELEASE = 0.9
+_MOST_OF_A_RELEASE = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,12 +213,14 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
-        # Corrections add and drop a row here and there.
-        if rows < _LEAST_OF_A_RELEASE * published and not partial:
+        if rows < published and not partial:
             raise UsageError(
                 f"{text}. The file is cut off or of another release; build a smaller one on purpose with --partial.\n"
                 f"{steps_to_get(source.spec)}"
             )
+        if rows > _MOST_OF_A_RELEASE * published:  # corrections add a row here and there
+            other = " Build such rows with --config own." if "own" in source.spec.configs else ""
+            raise UsageError(f"{text}. It is another file, such as a training set.{other}\n{steps_to_get(source.spec)}")
         notes.append(
             f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
         )

@@ -46,11 +46,7 @@ class Drawing(TypedDict, total=False):
 
 
 def bootstrap_interval(
-    values: npt.ArrayLike,
-    *,
-    clusters: Clusters | None = None,
-    limits: Limits | None = UNIT,
-    **drawing: Unpack[Drawing],
+    values: npt.ArrayLike, *, clusters: Clusters | None = None, limits: Limits | None = UNIT, **drawing: Unpack[Drawing]
 ) -> Estimate:
     """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
     check_limits(limits)

@@ -12,13 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medical_tasks.scoring.porter import stem as porter_stem
-from medical_tasks.scoring.text_pairs import (
-    References,
-    as_references,
-    count_ngrams,
-    harmonic,
-    shared,
-)
+from medical_tasks.scoring.text_pairs import References, as_references, count_ngrams, harmonic, shared
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 

@@ -8,9 +8,9 @@ from medical_tasks.calculators.steps import Bands
 from tests.case_tables import tabled
 
 BANDS = {
-    "Bilirubin": Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3))),
-    "MAP": Bands("MAP", "mm Hg", under=4, steps=((">", 49, 2), (">", 69, 0))),
-    "Age": Bands("Age", "", under=0, steps=((">=", 45, 1), (">=", 65, 2))),
+    "Bilirubin": Bands("Bilirubin", "mg/dL", 1, (2, 2), (">", 3, 3)),
+    "MAP": Bands("MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0)),
+    "Age": Bands("Age", "", 0, (45, 1), (65, 2)),
 }
 
 
@@ -19,9 +19,7 @@ def test_classes(name: str, value: float, points: int, words: str) -> None:
     assert BANDS[name].find(value) == (points, words)
 
 
-@pytest.mark.parametrize(
-    "steps", [((">=", 3, 1), (">=", 2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (">=", 3, 2))]
-)
+@pytest.mark.parametrize("steps", [((3, 1), (2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (3, 2))])
 def test_steps_must_ascend(steps: tuple[tuple[str, float, int], ...]) -> None:
     with pytest.raises(ValueError, match="MAP: the steps do not ascend"):
-        Bands("MAP", "", under=0, steps=steps)  # type: ignore[arg-type]
+        Bands("MAP", "", 0, *steps)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,15 @@ from tests.support import write_run
 
 
 def run(
-    name: str, right: str, *, task: str = "medcalc", version: str = "1-A", config: str = "test", more: bool = False
+    name: str,
+    right: str,
+    *,
+    task: str = "medcalc",
+    version: str = "1-A",
+    config: str = "test",
+    more: bool = False,
+    groups: int = 2,
+    model: str = "",
 ) -> None:
     """Writes a run's folder; the answers of a task on credentialed data are there too, as a faulty file could have them."""
     spec = task_spec(task)
@@ -24,14 +33,14 @@ def run(
         "data": {"config": config, "rows_sha256": "a" * 64},
         "metrics": metrics,
         "prompts": None,
-        "model": {"name": f"baseline/{name}"},
+        "model": {"name": model or f"baseline/{name}"},
     }
     rows = [
         {
             "task": task,
             "id": str(place),
             "cluster": f"n{place}",
-            **{f"group_{by}": f"{by} {place % 2}" for by in spec.groups},
+            **{f"group_{by}": f"{by} {place % groups}" for by in spec.groups},
             **{metric.name: float(letter) for metric in spec.metrics if not metric.needs},
             "parsed": f"{name} said {place}",
         }
@@ -105,6 +114,30 @@ def test_what_cannot_be_compared_is_listed_beside_what_can(capsys: pytest.Captur
     assert main(["compare", "a", "./a"]) == 0
     assert "note: A and B are the same folder: a run does not differ from itself." in capsys.readouterr().out
     assert any(line.startswith("medcalc  accuracy ") for line in out.splitlines())
+
+
+def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    draws = random.Random(0)
+
+    def gap(published: str, fresh: str, *more: str) -> str:
+        for config, right in (("v1.0", published), ("fresh", fresh)):
+            run(config, right, config=config, groups=12, model="hf/one")
+        assert main(["compare", "--memory-gap", "v1.0", "fresh", *more]) == 0
+        return capsys.readouterr().out
+
+    def honest(n: int) -> str:
+        return "".join("01"[draws.random() < 0.6] for _ in range(n))
+
+    assert "medcalc, accuracy: a gap: the published rows" in gap("1" * 240, "0" * 240, "--out", "gap.md")
+    assert "| a gap | 100.0 % | 0.0 % | 100.0 | " in Path("gap.md").read_text()
+    found = json.loads(gap(honest(1440), honest(1200), "--json"))["medcalc"]["accuracy"]
+    assert found["verdict"].startswith("no gap seen")
+    assert found["ci_low"] < 0 < found["ci_high"]
+    assert (found["enough"], found["n_published"], found["groups"]["calculator 3"]["n_fresh"]) == (True, 1440, 100)
+    assert "too small to tell: at least " in gap(honest(60), honest(60))
+    assert "too small to tell: 9 calculators are in both runs, 10 are needed" in gap("1" * 9, "0" * 9)
 
 
 @wrong_use("compare")

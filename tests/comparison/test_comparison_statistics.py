@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.comparison.comparing import Selection, compare_results
+from medical_tasks.comparison.memory_gap import Sample, gap_of
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
@@ -45,6 +46,20 @@ def test_detectable_difference_by_hand() -> None:
     # `share` has the same denominator on all items here, so that both components are the same mean.
     assert found["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(a, b))
     assert (found["test"], found["flips"]) == ("bootstrap", None)
+
+
+def test_memory_gap_by_hand() -> None:
+    published = Sample(values=bits("101011"), groups="aabbcc", clusters="123456")
+    fresh = Sample(values=bits("001010"), groups="aabbcc", clusters="123456")
+    # Gaps 1/2, 0 and 1/2: standard error sqrt((1/12) / 3) = 1/6; Student's t with 2 degrees of freedom is 4.302653 at 97.5 %.
+    found = gap_of(published, fresh)
+    assert [found[key] for key in ("gap", "ci_low", "ci_high")] == pytest.approx([1 / 3, 1 / 3 - 4.302653 / 6, 1.0])
+    # A note of groups a and b, right in both: residuals 1/12 each, and (1/6)^2 - 2 (1/12)^2 = 1/72 more of variance.
+    found = gap_of(replace(published, clusters="121456"), fresh)
+    assert found["ci_low"] == pytest.approx(1 / 3 - 4.302653 * math.sqrt(1 / 36 + 1 / 72))
+    assert gap_of(fresh, published)["gap"] == pytest.approx(-1 / 3)
+    alike = gap_of(replace(published, values=bits("111111")), replace(fresh, values=bits("000000")))
+    assert alike["ci_low"] == pytest.approx(1 - 2 * (1 - 0.025 ** (1 / 6)))
 
 
 def test_nothing_undecided_or_without_a_value_or_denominator_is_counted_as_zero() -> None:

@@ -1,10 +1,16 @@
-"""Checks the labels of MedCalc-Bench against the published rules, by the dataset's own tolerance (`docs/medcalc_audit.md`).
+"""Check a dataset's labels against the published rules.
 
-A wrong label gets what it did, by the rules that reproduce those of v1.0 (`calculators.v1_labels`).
+    medical-tasks audit medcalc --source test_data.csv --out audit.csv
+
+Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The output has the columns
+row, calculator, label, recomputed, verdict and reason; the verdict is agrees, wrong, convention (right by a named departure
+from the published rule) or not computable. The counts by calculator are printed. Wrong labels are a finding and no failure:
+the exit code is 0.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import re
 from collections import Counter
@@ -30,8 +36,34 @@ from medical_tasks.calculators.v1_labels import label as v1_label
 from medical_tasks.data.construction import write_table
 from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
 
-__all__ = ["audit_file", "summary", "write_audit"]
+__all__ = ["add_arguments", "audit_file", "run", "summary", "write_audit"]
+
+_DATASETS = ("medcalc", "medcalc_bench")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("dataset", metavar="DATASET", help="medcalc: the one whose labels can be recomputed")
+    parser.add_argument("--source", required=True, type=Path, metavar="CSV", help="the official file")
+    parser.add_argument("--out", required=True, type=Path, metavar="CSV", help="where the audited rows go")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audits the file, writes the rows and prints the counts."""
+    source: Path = arguments.source
+    out: Path = arguments.out
+    if arguments.dataset not in _DATASETS:
+        raise UsageError(f"cannot audit {arguments.dataset!r}: only labels of medcalc can be recomputed.")
+    if out.exists() and source.exists() and out.samefile(source):
+        raise UsageError(f"{out}: is the source itself. Give --out another name.")
+    rows = write_audit(audit_file(source), out)
+    header, *counts = summary(rows)
+    counted = [dict(zip(header, each, strict=True)) for each in counts]
+    tell("\n".join([*align(header, counts), f"\n{len(rows)} rows in {out}"]), rows=len(rows), out=out, counts=counted)
+    return 0
 
 
 Verdict: TypeAlias = Literal["agrees", "wrong", "convention", "not computable"]

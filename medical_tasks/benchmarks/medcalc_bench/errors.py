@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.criteria import Criterion, criteria_of, words_of
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     decimal_or_none,
     entities_of,
@@ -21,7 +20,15 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
 )
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
-from medical_tasks.benchmarks.medcalc_bench.score_reading import Reading, ScoreReading, other_points, read_score
+from medical_tasks.benchmarks.medcalc_bench.score_reading import (
+    Criterion,
+    Reading,
+    ScoreReading,
+    criteria_of,
+    other_points,
+    read_score,
+    words_of,
+)
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
 from medical_tasks.calculators import Result, find

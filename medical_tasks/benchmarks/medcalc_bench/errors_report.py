@@ -1,10 +1,17 @@
-"""The report of a run's errors: types by rules and by a judge model, a line an error, accuracy by number of attributes.
+"""Say what kinds of errors a finished run of MedCalc-Bench made, and how accuracy falls with the number of attributes.
 
-The judge (Khandekar et al. 2024, sections 4.1, 4.2) sees the reply as JSON. Attributes: appendix E.1, figures 2 and 3.
+    medical-tasks errors RUN
+    medical-tasks errors RUN --judge openai-api/my-host/my-model
+
+RUN is the folder that `run` or `score` wrote. Wrong answers on rows whose label the published rule bears out are sorted into
+the paper's types: A knowledge, B extraction, C computation, D other; without a judge from what the reply shows (what shows
+nothing is "undetermined": counted, and in the bounds of each share), with --judge by that model too. For a run of `score` give
+the file that was scored with --responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import math
@@ -13,24 +20,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
-from xml.sax.saxutils import escape
 
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.data.construction import write_table
-from medical_tasks.io.files import WholeFile
-from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import policy
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
+from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
+from medical_tasks.judges.session import open_session
+from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.numbers import bounds as shown_bounds
+from medical_tasks.runs.numbers import interval, percent
+from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.intervals import bounds, proportion_interval
 from medical_tasks.spec import Item, Message, Plot, PlotPoint
 
 __all__ = [
-    "PROMPT_SHA256", "WrongAnswer", "attribute_plots", "distribution", "judge_errors", "rule_rows", "verdict_rows",
-    "write_attributes", "write_errors",
+    "PROMPT_SHA256", "WrongAnswer", "add_arguments", "attribute_plots", "distribution", "judge_errors", "rule_rows",
+    "run", "verdict_rows", "write_attributes", "write_errors",
 ]  # fmt: skip
 
+SCHEMA_VERSION = 2
 MAX_REASON: Final = 400
 """Longest reason of a judge that is kept, in characters."""
 _KIND_TITLES = {"equation": "Equation-based calculators", "rule": "Rule-based calculators"}
@@ -269,63 +290,184 @@ def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
     return made
 
 
-WIDTH, HEIGHT = 720, 440
-LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 64
-_TICKS = (0, 20, 40, 60, 80, 100)
 _MOST_LABELS = 20
 _X_LABEL, _Y_LABEL = "Number of attributes", "Accuracy"
 
 
 def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
-    """Draws accuracy with bars for its intervals as an SVG document, whose description lists every point in words."""
+    """Draws accuracy with its intervals as an SVG document."""
+    from jinja2 import Environment
+
     ordered = sorted(points, key=lambda point: point.attributes)
-    said = "; ".join(f"{point.attributes}: {_words(point)}" for point in ordered) or "no points"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        'role="img" aria-labelledby="title desc" font-family="sans-serif" font-size="13">',
-        f'<title id="title">{escape(title)}</title>',
-        f'<desc id="desc">{escape(f"{_Y_LABEL} by {_X_LABEL}. {said}.")}</desc>',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{WIDTH / 2:g}" y="28" text-anchor="middle" font-size="16">{escape(title)}</text>',
-    ]
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    for tick in _TICKS:
-        y = _y(tick / 100)
-        parts.append(f'<line x1="{LEFT}" y1="{y:g}" x2="{right}" y2="{y:g}" stroke="#dddddd"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:g}" text-anchor="end">{tick}%</text>')
-    parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="#333333"/>')
     low, high = (ordered[0].attributes, ordered[-1].attributes) if ordered else (0, 1)
-    step = max(1, -(-(high - low + 1) // _MOST_LABELS))
-    for number in range(low, high + 1, step):
-        x = _x(number, low, high)
-        parts.append(f'<line x1="{x:g}" y1="{bottom}" x2="{x:g}" y2="{bottom + 5}" stroke="#333333"/>')
-        parts.append(f'<text x="{x:g}" y="{bottom + 20}" text-anchor="middle">{number}</text>')
-    for point in ordered:
-        x = _x(point.attributes, low, high)
-        top_y, low_y = _y(point.ci_high), _y(point.ci_low)
-        parts.append(
-            f'<g stroke="#1f5a96"><title>{point.attributes}: {_words(point)}</title>'
-            f'<path d="M{x:g} {top_y:g}V{low_y:g}M{x - 5:g} {top_y:g}h10M{x - 5:g} {low_y:g}h10" fill="none"/>'
-            f'<circle cx="{x:g}" cy="{_y(point.accuracy):g}" r="4.5" fill="#1f5a96"/></g>'
-        )
-    if not ordered:
-        parts.append(f'<text x="{WIDTH / 2:g}" y="{HEIGHT / 2:g}" text-anchor="middle">no points</text>')
-    middle = (TOP + bottom) / 2
-    parts.append(f'<text x="{(LEFT + right) / 2:g}" y="{HEIGHT - 18}" text-anchor="middle">{_X_LABEL}</text>')
-    parts.append(
-        f'<text x="20" y="{middle:g}" text-anchor="middle" transform="rotate(-90 20 {middle:g})">{_Y_LABEL}</text>'
+    template = Environment(autoescape=True).from_string(read_text(Path(__file__).with_name("attributes.svg.jinja")))
+    return template.render(
+        title=title,
+        points=[(point, _words(point)) for point in ordered],
+        low=low,
+        high=high,
+        step=max(1, -(-(high - low + 1) // _MOST_LABELS)),
+        x_label=_X_LABEL,
+        y_label=_Y_LABEL,
     )
-    return "\n".join([*parts, "</svg>", ""])
 
 
 def _words(point: AttributePoint) -> str:
     return f"{100 * point.accuracy:.1f}% ({100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}), n = {point.n}"
 
 
-def _x(number: int, low: int, high: int) -> float:
-    inner = WIDTH - LEFT - RIGHT - 60
-    return LEFT + 30 + (inner / 2 if high == low else inner * (number - low) / (high - low))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
+    parser.add_argument(
+        "--judge", metavar="MODEL", help="model that sorts the errors too: hf/PATH, openai-api/HOST/NAME, ..."
+    )
+    parser.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
+    )
+    parser.add_argument("--responses", type=Path, metavar="FILE", help="the file that `score` scored")
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
+    )
+    policy.add_guard_arguments(parser)
 
 
-def _y(value: float) -> float:
-    return round(TOP + (HEIGHT - BOTTOM - TOP) * (1 - value), 2)
+def run(arguments: argparse.Namespace) -> int:
+    """Sorts the errors; exit code 5 when the judge left some without a verdict."""
+    folder: Path = arguments.run
+    results = read_results(folder)
+    known = map(task_spec, results["tasks"])
+    specs = [spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"]
+    if not specs:
+        raise UsageError(
+            f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
+        )
+    if arguments.responses is not None and len(specs) > 1:
+        raise UsageError(
+            f"{folder}: --responses goes with one task, the run has {', '.join(spec.name for spec in specs)}."
+        )
+    subjects = [policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs]
+    with policy.protect(subjects, policy.attestation_from(arguments)):
+        return _sorted_errors(arguments, specs, results)
+
+
+def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
+    folder: Path = arguments.run
+    items = read_items(folder)
+    report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
+    rows, paths, wrong = [], [], {}
+    for spec in specs:
+        entry = results["tasks"][spec.name]
+        own = [row for row in items if row["task"] == spec.name]
+        found, by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
+        wrong[spec.name] = found
+        told = (row for row in own if row["accuracy"] is not None)
+        scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
+        written, attributes = write_attributes(folder, spec.name, entry["recipe"]["model"]["name"], scored)
+        paths += written
+        sorted_rows = rule_rows(found)
+        rows += sorted_rows
+        report["tasks"][spec.name] = {**counts, "rules": distribution(sorted_rows), "attributes": attributes}
+    if arguments.judge is not None:
+        rows += _judge(arguments, folder, wrong, report)
+    paths = [*write_errors(folder, report, rows), *paths]
+    tell("\n".join([*_tables(report), "", *map(str, paths)]), report)
+    return _finish(report)
+
+
+def _wrong_answers(
+    spec: Any, recipe: Mapping[str, Any], own: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
+) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    part = {key: recipe["data"][key] for key in ("config", "split")}
+    dataset = dataset_spec(spec.dataset)
+    part |= {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
+    data = load_task_data(spec, dataset, data=arguments.data, **part)
+    responses = run_responses(
+        spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
+    )
+    by_id = {item.id: item for item in data.items}
+    wrong = [row for row in own if row["accuracy"] == 0.0]
+    # nan (a wrong label, or none that the rule could bear out) comes back from parquet as nan.
+    examined = [row for row in wrong if row["accuracy_agreed"] == 0.0]
+    lost = [row["id"] for row in examined if row["id"] not in responses]
+    if lost:
+        raise UsageError(
+            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store (first: item {lost[0]}). Give the "
+            "folder as `medical-tasks run` left it, or repeat that command and try again."
+        )
+    found = [WrongAnswer(task=spec.name, item=by_id[row["id"]], response=responses[row["id"]]) for row in examined]
+    left_out = len(wrong) - len(examined)
+    counts = {"items": len(own), "wrong": len(wrong), "label_not_borne_out": left_out, "examined": len(found)}
+    return found, by_id, counts
+
+
+def _judge(
+    arguments: argparse.Namespace, folder: Path, wrong: Mapping[str, Sequence[Any]], report: dict[str, Any]
+) -> list[Any]:
+    run = existing_run_folder(folder)
+    judge_args = parse_model_args(arguments.judge_args, option="--judge-args")
+    rows = []
+    with open_session(
+        full_name(arguments.judge),
+        judge_args,
+        JudgeOptions(),
+        store=run.answers,
+        log_dir=run.logs,
+        label="errors",
+        must_read=True,
+    ) as judge:
+        for name, found in wrong.items():
+            verdicts = judge_errors([(each.item, each.response) for each in found], judge)
+            judged = verdict_rows(found, verdicts)
+            rows += judged
+            report["tasks"][name]["judge"] = {
+                "model": {"name": judge.name, **judge.identity},
+                "prompt_sha256": PROMPT_SHA256,
+                **distribution(judged),
+            }
+    return rows
+
+
+def _tables(report: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, entry in report["tasks"].items():
+        lines.append(
+            f"{name}: {entry['wrong']} of {entry['items']} wrong; {entry['examined']} examined, "
+            f"{entry['label_not_borne_out']} left out (label not borne out by the published rule)"
+        )
+        rows, notes = [], []
+        for source in ("rules", "judge"):
+            if source not in entry:
+                continue
+            part = entry[source]
+            for kind, each in part["types"].items():
+                shares = (percent(each["value"]), interval(each), shown_bounds(each))
+                rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
+            if part["coverage"]["undetermined"]:
+                notes.append(
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
+                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                )
+        lines += [*align(("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows), *notes]
+        lines.append("")
+        points = [
+            (p["kind"], str(p["attributes"]), "", percent(p["accuracy"]), interval(p), str(p["n"]))
+            for p in entry["attributes"]["points"]
+        ]
+        lines += align(("kind", "attributes", "", "accuracy %", "95 % interval", "n"), points)
+        lines.append("")
+    return lines[:-1]
+
+
+def _finish(report: Mapping[str, Any]) -> int:
+    missing = []
+    for name, entry in report["tasks"].items():
+        if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
+            missing.append(f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items()))
+    if missing:
+        raise IncompleteError(
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
+            "the rest. Give the same command again to ask for the missing ones."
+        )
+    return 0

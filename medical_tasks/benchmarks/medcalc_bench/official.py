@@ -1,6 +1,6 @@
 """The decision of the authors' own scorer, bug for bug, without Python beyond the arithmetic of `expression`.
 
-Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py, table_stats.py, generate_code_prompt.py.
+Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py, generate_code_prompt.py.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate, inside_str
@@ -18,8 +18,6 @@ __all__ = ["official_answer", "official_check", "official_code_decision", "offic
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
-OVERALL_ITEMS = 1047
-"""The size by which the authors divide the overall variance, whatever was scored (`table_stats.py`)."""
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
@@ -131,23 +129,6 @@ def official_check(answer: object, *, calculator_id: int | str, gold: object, lo
 
 def _wrong(parsed: str, why: str) -> Decision:
     return Decision(correct=False, parsed=parsed, why=why)
-
-
-def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
-    """The authors' table: `average` in per cent and `std`, sqrt(p(1-p)/n), by category and `overall`; nan without items."""
-    groups: dict[str, list[bool]] = {}
-    for category, correct in results:
-        groups.setdefault(category, []).append(correct)
-    summary = {category: _average(group, len(group)) for category, group in groups.items()}
-    return {**summary, "overall": _average([each for group in groups.values() for each in group], OVERALL_ITEMS)}
-
-
-def _average(results: list[bool], divisor: int) -> dict[str, float]:
-    if not results:
-        return {"average": math.nan, "std": math.nan}
-    p = sum(results) / len(results)
-    # NumPy rounds by scaling, Python by the decimal expansion; the authors' figures are NumPy's.
-    return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
 
 
 def _one_line(response: str) -> str:

@@ -62,7 +62,6 @@ _SIGNS = {
 }
 _TABLE = str.maketrans(_SIGNS)
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_RAISED_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]++")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 _LATEX = (
@@ -111,7 +110,7 @@ _MARKS = (
 def plain(text: str) -> str:
     """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4, digits of any script."""
     if not text.isascii():
-        text = _RAISED_RUN.sub(lambda run: "^" + run[0].translate(_RAISED), text)
+        text = _P["raised_run"].sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
         digits = {ord(sign): str(unicodedata.decimal(sign)) for sign in set(text) if sign.isdecimal() and sign > "9"}
         text = text.translate(digits) if digits else text
@@ -184,40 +183,19 @@ _UNIT_WORD: Final = "|".join(sorted(map(re.escape, _UNIT_DIMENSIONS), key=len, r
 _SMALL: Final = {word: value for value, word in enumerate(NUMBER_WORDS)}
 _WORD: Final = "|".join((*sorted(_SMALL, key=len, reverse=True), *TENS))
 _P: Final = patterns("quantities", number="|".join(NUMBER_WORDS), unit=_UNIT_WORD, word=_WORD)
-
-# ---- Numbers ----
-
-_NUMBER: Final = _P["number"]
-_DIGIT: Final = re.compile("[0-9]")
-_EXPONENT: Final = _P["exponent"]
-_CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
 _NUMBERED: Final = frozenset(words("numbered"))
 """Words before a number that is a name or a place in a series."""
-_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
-_MINUS: Final = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
 _REACH: Final = 14
-_OVER: Final = re.compile(r"\s{0,3}/\s{0,3}(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)")
-_OUT_OF: Final = _P["out_of"]
-_SEVENTHS: Final = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
-_UNDONE: Final = _P["undone"]
-_POINTS: Final = _P["points"]
-
-# ---- Units ----
-
-_UNIT: Final = _P["unit"]
-_SUFFIX: Final = _P["suffix"]
-_PER_SURFACE: Final = re.compile(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
-_POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
 
 
 @cache
 def dimension(unit: str) -> str:
     """The dimension of a unit: `mg/dL` is `mass/volume`; "" where it is not known. Moles and equivalents are one dimension."""
     parts: list[str] = []
-    text = _PER_SURFACE.sub("", unit.lower().replace(" per ", "/"))
+    text = _P["per_surface"].sub("", unit.lower().replace(" per ", "/"))
     for part in text.split("/"):
         name = part.strip()
-        power = _POWER.search(name)
+        power = _P["power"].search(name)
         name = name[: power.start()] if power else name
         known = _UNIT_DIMENSIONS.get(name)
         if not known:
@@ -242,18 +220,18 @@ def scores(text: str) -> list[Quantity]:
 
 def _numbers(text: str, *, score: bool) -> list[Quantity]:
     if "\n" in text or text[:4].strip(" >\t")[:1].isdigit():
-        text = _blank(_ITEM, text)
+        text = _blank(_P["item"], text)
     if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 1:
-        text = _blank(_CALENDAR, text)
+        text = _blank(_P["calendar"], text)
     found: list[Quantity] = []
     position = 0
     while len(found) < MAX_QUANTITIES:
-        digit = _DIGIT.search(text, position)
+        digit = _P["digit"].search(text, position)
         if digit is None:
             break
         start = digit.start()
         pointed = start > position and text[start - 1] == "."
-        match = (_NUMBER.match(text, start - 1) if pointed else None) or _NUMBER.match(text, start)
+        match = (_P["number"].match(text, start - 1) if pointed else None) or _P["number"].match(text, start)
         if match is None:
             break
         quantity = _number(text, match, score=score)
@@ -277,37 +255,37 @@ def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
     value = _value(match)
     if value is None or text[end : end + 1] == "_" or (match[0] == "0" and text[end : end + 1] in tuple("xXbBoO")):
         return None
-    exponent = _EXPONENT.match(text, end)
+    exponent = _P["exponent"].match(text, end)
     if exponent:
         value = float(f"{value!r}e{exponent['short'] or exponent['long']}") if "e" not in repr(value) else value
         end = exponent.end()
-    elif text[end : end + 1].isalpha() and not _SUFFIX.match(text, end):
+    elif text[end : end + 1].isalpha() and not _P["suffix"].match(text, end):
         return None  # "3D", "2nd" is 2
     if _negative(text, start):
         value = -value
     undone = False
     if score:
-        denominator = _OUT_OF.match(text, end)
+        denominator = _P["out_of"].match(text, end)
         if denominator:
             end = denominator.end()
-    elif (mixed := _SEVENTHS.match(text, end)) and int(mixed[2]) > int(mixed[1]) and value.is_integer():
+    elif (mixed := _P["sevenths"].match(text, end)) and int(mixed[2]) > int(mixed[1]) and value.is_integer():
         value += int(mixed[1]) / int(mixed[2]) * (-1 if value < 0 else 1)
         end = mixed.end()
-    elif quotient := _OVER.match(text, end):
+    elif quotient := _P["over"].match(text, end):
         under = float(quotient[1])
         undone = under == 0
         value = value if undone else value / under
         end = quotient.end()
-    while (more := _UNDONE.match(text, end)) is not None:
+    while (more := _P["undone"].match(text, end)) is not None:
         undone = True
-        following = _NUMBER.match(text, more.end() - 1)
+        following = _P["number"].match(text, more.end() - 1)
         end = following.end() if following else more.end()
         while text[end : end + 1] in (")", "]"):
             end += 1
-    points = _POINTS.match(text, end)
+    points = _P["points"].match(text, end)
     if points:
         return Quantity(value, start, points.end(), "", undone)
-    unit = _UNIT.match(text, end)
+    unit = _P["unit"].match(text, end)
     if unit is None:
         return Quantity(value, start, end, "", undone)
     return Quantity(value, start, unit.end(), unit[1], undone)
@@ -349,7 +327,7 @@ def _stands_alone(text: str, start: int) -> bool:
 def _negative(text: str, start: int) -> bool:
     """Whether the sign in front is a minus, and not a dash or a subtraction."""
     before = text[max(0, start - _REACH) : start]
-    if before.endswith(("us ", "ve ")) and _MINUS.search(before):
+    if before.endswith(("us ", "ve ")) and _P["minus"].search(before):
         return True
     lead = before.rstrip(" ")
     if not lead.endswith("-"):
@@ -361,14 +339,10 @@ def _negative(text: str, start: int) -> bool:
     return (not earlier and start <= _REACH) or earlier.endswith((":", "(", "[", '"', "'", "\n", "=", "\x02"))
 
 
-_RUN: Final = _P["run"]
-_NO_POINTS: Final = re.compile(r"\b(?:no|zero|none of the)\s{1,2}(?:points?|criteria|criterion)\b", re.IGNORECASE)
-
-
 def _in_words(text: str) -> list[Quantity]:
     """Numbers written as words, where digits give none: "twenty-five point two", "three points", "no points"."""
     found = []
-    for match in _RUN.finditer(text):
+    for match in _P["run"].finditer(text):
         said = re.split(r"[\s,-]+", match["run"].lower())
         # A single word is a number only where it is said to be one: "one of the signs" is not.
         if len(said) == 1 and (match["free"] is not None or match["close"] is None):
@@ -376,13 +350,13 @@ def _in_words(text: str) -> list[Quantity]:
         value = _spelt([word for word in said if word != "and"])
         if value is not None:
             start, end = match.span("run")
-            unit = _UNIT.match(text, end)
-            points = _OUT_OF.match(text, end) or _POINTS.match(text, end)
+            unit = _P["unit"].match(text, end)
+            points = _P["out_of"].match(text, end) or _P["points"].match(text, end)
             end = points.end() if points else unit.end() if unit else end
             found.append(
                 Quantity(-value if match["minus"] else value, start, end, unit[1] if unit and not points else "")
             )
-    if not found and (nothing := _NO_POINTS.search(text)):
+    if not found and (nothing := _P["no_points"].search(text)):
         found.append(Quantity(0.0, *nothing.span()))
     return found
 
@@ -420,9 +394,6 @@ def _spelt(words: list[str]) -> float | None:
 
 _PIVOT: Final = 70
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DATE: Final = _P["date"]
-_ANY_DATE: Final = _P["any_date"]
-_MONTH_WORD: Final = _P["month_word"]
 _PARTS: Final = (
     ("year", "month", "day"),
     ("iso_year", "iso_month", "iso_day"),
@@ -431,14 +402,13 @@ _PARTS: Final = (
     ("third_year", "second_month", "first_day"),
     ("first_year", "middle_month", "last_day"),
 )
-_WEEKDAY: Final = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?", re.IGNORECASE)
 
 
 def dates(text: str) -> list[Quantity]:
     """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English. Two-digit years are 1970 to 2069."""
     found: list[Quantity] = []
-    named = _MONTH_WORD.search(text.lower()) is not None
-    for match in _ANY_DATE.finditer(_blank(_WEEKDAY, text)) if named else _DATE.finditer(text):
+    named = _P["month_word"].search(text.lower()) is not None
+    for match in _P["any_date"].finditer(_blank(_P["weekday"], text)) if named else _P["date"].finditer(text):
         year, month, day = next(
             match.group(*names) for names in _PARTS[: None if named else 3] if match[names[2]] is not None
         )
@@ -466,7 +436,7 @@ _AGES: Final = tuple(patterns("ages").values())
 def ages(text: str) -> list[Quantity]:
     """The gestational ages of a plain text in days, in whatever notation: weeks and days, decimal weeks, weeks or days alone."""
     text = _SMALL_WORD.sub(lambda word: str(_SMALL[word[0].lower()]).rjust(len(word[0])), text)
-    text = _blank(_CALENDAR, text.translate(_DRESS))
+    text = _blank(_P["calendar"], text.translate(_DRESS))
     found: list[Quantity] = []
     for pattern in _AGES:
         for match in pattern.finditer(text):

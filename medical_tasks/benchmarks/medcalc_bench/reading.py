@@ -32,11 +32,6 @@ _QUOTES: Final = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "�
 _WORD: Final = "answer"
 _P: Final = patterns("reading")
 _SAID: Final = patterns("statements")
-_QUALIFIED: Final = _P["qualified"]
-_KEY_END: Final = re.compile(r"(?:\s\([^()\"'\n]{0,40}\))?(?P<quote>\\?[\"'])\s*+:\s*+")
-_KEY_BEGIN: Final = re.compile(r"(?P<quote>\\?[\"'])(?P<name>[^\"'\n]{0,40})$")
-_BARE_KEY: Final = re.compile(r"\s{0,3}:\s{0,4}")
-_BARE_BEGIN: Final = re.compile(r"(?:(?<![A-Za-z])\{|,)\s{0,8}(?P<name>[a-z_ -]{0,30})$")
 _NEXT_KEY: Final = r",\s*+(?:\\?[\"'][^\"'\n:{}]{1,60}\\?[\"']|[A-Za-z_]\w{0,60})\s{0,4}:"
 _FOLLOWING_KEY: Final = re.compile(_NEXT_KEY)
 _CLOSING: Final = {
@@ -45,28 +40,8 @@ _CLOSING: Final = {
     '\\"': re.compile(r"\\\""),
     "\\'": re.compile(r"\\'"),
 }
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"'/\\])|n|([tbfr])(?![A-Za-z]))")
-_VALUE_KEY: Final = _P["value_key"]
-
-_ANY_KEY: Final = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,60}[\"']?\s*:")
-
-_BOX: Final = re.compile(r"\\f?box(?:ed)?\s{0,3}\{")
 _MAX_BOX: Final = 400
-_FINAL: Final = re.compile(r"(?:final|correct|revised|updated|new|corrected)\s{1,3}$")
-_FINAL_OTHER: Final = re.compile(r"final\s{1,3}(?:score|result|value|estimate)\b")
-_LINE_BEGIN: Final = re.compile(r"(?:^|\n|[.!?:]\s)[\s#*_>-]{0,8}$")
-_LABEL: Final = re.compile(r"(?=[\s*_]{0,4}(?:[:=\n-]|is\b))")
-_AFTER: Final = _P["after"]
-_REFERENCE: Final = _P["reference"]
-"""A line of a bibliography."""
 _REFERENCE_BEGINS: Final = tuple("[rRsSlL")
-_HEADING: Final = _P["heading"]
-"""A line that says what comes under it, where that is not the answer."""
-_CLASS: Final = _P["class"]
-"""An item of a list of classes: "- 0-1: low risk", "- Normal: < 100"."""
-_OBJECT: Final = re.compile(r"\{\s*[\"'][A-Za-z_ ]{1,40}[\"']\s*:")
-_DIGIT: Final = re.compile("[0-9]")
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
 
 
 def read_answer(response: str, subject: Subject) -> Statement:
@@ -105,11 +80,11 @@ def _plain(response: str) -> str:
 
 def _read_field(field: str, subject: Subject) -> Statement:
     if field[:1] in ("{", "["):
-        values = _VALUE_KEY.findall(field)
+        values = _P["value_key"].findall(field)
         if len(values) == 1:
             field = values[0]
         elif "week" not in field:
-            field = _ANY_KEY.sub(" ", field)  # a list, whatever its values are called
+            field = _P["any_key"].sub(" ", field)  # a list, whatever its values are called
     return read_statement(field, subject)
 
 
@@ -136,7 +111,9 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    headings = (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line))
+    headings = (
+        at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _P["heading"].fullmatch(line)
+    )
     heading = next(headings, len(lines))
     best = Statement()
     if heading < len(lines):
@@ -149,10 +126,10 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
     """The last of the lines that plainly states a quantity, else the one that does best."""
     best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)
-        if cited or _CLASS.match(line):
+        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _P["reference"].fullmatch(line)
+        if cited or _P["class"].match(line):
             continue
-        statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
+        statement = read_statement(_P["bullet"].sub("", line[-MAX_LINE:]), subject, last=True)
         if statement.plainly:
             return statement if not taken_back else best if best.stated else Statement(why="taken back")
         taken_back = taken_back or _SAID["retraction"].search(line) is not None
@@ -165,7 +142,7 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
 
 
 def _ends_without(line: str) -> bool:
-    return _DIGIT.search(line) is None and (
+    return _P["digit"].search(line) is None and (
         _SAID["no_answer"].search(line) is not None or _SAID["retraction"].search(line) is not None
     )
 
@@ -174,7 +151,7 @@ def _is_cut_off(text: str) -> bool:
     if text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text:
         return True
     start = text.rfind("{")
-    return start >= 0 and "}" not in text[start:] and _OBJECT.match(text, start) is not None
+    return start >= 0 and "}" not in text[start:] and _P["object"].match(text, start) is not None
 
 
 def _words(text: str) -> list[int]:
@@ -210,16 +187,16 @@ def _field(text: str, words: list[int]) -> tuple[str | None, int]:
 def _key(text: str, word: int) -> int | None:
     """Where the value of the answer's key begins; None when the word is no key, or one of another answer ("wrong_answer")."""
     end = word + len(_WORD)
-    closing = _KEY_END.match(text, end)
+    closing = _P["key_end"].match(text, end)
     before = text[max(0, word - 43) : word].lower()
     if closing is not None:
-        opening = _KEY_BEGIN.search(before)
+        opening = _P["key_begin"].search(before)
         if opening is None or opening["quote"] != closing["quote"]:
             return None
-        return closing.end() if _QUALIFIED.fullmatch(opening["name"].strip()) else None
-    bare = _BARE_KEY.match(text, end)
-    opening = _BARE_BEGIN.search(before)
-    fits = bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
+        return closing.end() if _P["qualified"].fullmatch(opening["name"].strip()) else None
+    bare = _P["bare_key"].match(text, end)
+    opening = _P["bare_begin"].search(before)
+    fits = bare is not None and opening is not None and _P["qualified"].fullmatch(opening["name"].strip())
     return bare.end() if bare is not None and fits else None
 
 
@@ -230,7 +207,7 @@ def _value(text: str, start: int, *, braces: bool) -> tuple[str | None, int]:
         closing = _CLOSING[opening].search(text, start + len(opening))
         if closing is None:
             return None, start
-        value, end = _ESCAPE.sub(_unescaped, text[start + len(opening) : closing.start()]), closing.end()
+        value, end = _P["escape"].sub(_unescaped, text[start + len(opening) : closing.start()]), closing.end()
     elif opening and opening in "[{":
         end = text.find("]" if opening == "[" else "}", start) + 1
         if end == 0:
@@ -264,7 +241,7 @@ def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
         end = word + len(_WORD)
         if text[word - 1 : end + 1].lower() == f"<{_WORD}>":
             yield word, _line(text, end + 1)
-        elif _is_strong(text, word) is strong and (after := _AFTER.match(text, end)) is not None:
+        elif _is_strong(text, word) is strong and (after := _P["after"].match(text, end)) is not None:
             yield word, _line(text, after.end())
         else:
             continue
@@ -281,9 +258,11 @@ def _is_strong(text: str, word: int) -> bool:
     if not text[word - 1 : word].isspace() and text[word - 1 : word] not in ("", "*", "_", "#", ">", "-"):
         return False
     lead = text[max(0, word - 12) : word].lower()
-    if _FINAL.search(lead):
+    if _P["final"].search(lead):
         return True
-    return (_LINE_BEGIN.search(lead) is not None or word <= 0) and _LABEL.match(text, word + len(_WORD)) is not None
+    return (_P["line_begin"].search(lead) is not None or word <= 0) and _P["label"].match(
+        text, word + len(_WORD)
+    ) is not None
 
 
 def _marked(text: str, marker: str) -> Iterator[Place]:
@@ -296,14 +275,14 @@ def _marked(text: str, marker: str) -> Iterator[Place]:
             yield place, _line(text, place + len(marker))
             found += 1
         elif marker == "box":
-            box = _BOX.match(text, max(0, place - 2)) or _BOX.match(text, max(0, place - 1))
+            box = _P["box"].match(text, max(0, place - 2)) or _P["box"].match(text, max(0, place - 1))
             if box is not None:
                 yield box.start(), _box(text, box.end())
                 found += 1
         else:
             start = max(0, place - 1)
-            named = _FINAL_OTHER.match(text[start : place + 40].lower())
-            after = _AFTER.match(text, start + named.end()) if named else None
+            named = _P["final_other"].match(text[start : place + 40].lower())
+            after = _P["after"].match(text, start + named.end()) if named else None
             if after is not None:
                 yield start, _line(text, after.end())
                 found += 1

@@ -123,9 +123,10 @@ class MedCalcBench(Benchmark):
 
     name = "medcalc_bench"
     short = "medcalc"
+    gap_group = "calculator"
     verbs = {  # noqa: RUF012
-        "audit": "medical_tasks.benchmarks.medcalc_bench.audit_verb",
-        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
+        "audit": "medical_tasks.benchmarks.medcalc_bench.audit",
+        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_report",
     }
     title = "MedCalc-Bench"
     mixed_rows = True

@@ -25,24 +25,8 @@ ROUNDING = 0.02
 """Relative difference that numbers rounded on the way can make; a wrong result is further off."""
 
 NUMBER = re.compile(r"(?<![A-Za-z_\d.])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+")
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
-_WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}")
-_POWER = re.compile(r"\^\s*\{([^{}]*)\}")
 _LATEX_DEPTH = 4
 _P = patterns("working")
-_UNIT = _P["unit"]
-_TIMES = re.compile(r"(?<=[\d)])\s{0,2}[xX]\s{0,2}(?=[\d(.√]|ln|sqrt|exp)")
-_TAIL = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
-_HEAD = re.compile(r"(?:(?:sqrt|ln|exp)\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
-# After these words a number is the object of something that is not seen.
-_OPEN = _P["open"]
-_EQUALS = re.compile(r"\s*(?:≈|=|→)\s*")
-_SIGN = re.compile(r"[-+*/^×÷√]|sqrt|ln|exp")
-_RANGE = re.compile(r"\s*\d[\d.,]*-\d[\d.,]*\s*")
-_PRESSURE = re.compile(r"\d{2,3}/\d{2,3}")
-_CLAUSE = re.compile(r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z])|[;,]\s+")
-_DATE = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +72,9 @@ def read_working(response: str) -> Working:
         text="\n".join(piece.text for piece in pieces),
         pieces=pieces,
         numbers=tuple(_float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)),
-        equations=tuple(found for piece in pieces for part in _CLAUSE.split(piece.text) for found in _equations(part)),
+        equations=tuple(
+            found for piece in pieces for part in _P["clause"].split(piece.text) for found in _equations(part)
+        ),
     )
 
 
@@ -110,12 +96,6 @@ def _pieces(text: str) -> Iterator[Piece]:
     yield from _lines(text.replace("\\n", "\n") if "\n" not in text else text)
 
 
-_ANSWER = re.compile(r"(?:final_?)?answer", re.IGNORECASE)
-_COUNTER = re.compile(r"(?:step|no|nr|number|id|index|#)\.?", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:points?|pts|score[ds]?|subscore)\b", re.IGNORECASE)
-_GIVEN = re.compile(r"assign|award|given|patient|earned|actual|scored|applied", re.IGNORECASE)
-_POSSIBLE = re.compile(r"max|possib|available|if present|potential|range", re.IGNORECASE)
-_TOTAL = re.compile(r"\btotal|\bsum\b|overall|final|_score$", re.IGNORECASE)
 _MOST_DEPTH = 8
 
 
@@ -124,7 +104,11 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     if depth > _MOST_DEPTH:
         return
     if isinstance(value, dict):
-        keys = [key for key in value if not _COUNTER.fullmatch(key) and not (depth == 0 and _ANSWER.fullmatch(key))]
+        keys = [
+            key
+            for key in value
+            if not _P["counter"].fullmatch(key) and not (depth == 0 and _P["answer"].fullmatch(key))
+        ]
         column = _column([key.replace("_", " ") for key in keys]) if depth else None
         points = None if column is None else _cell(str(value[keys[column]]))
         if column is None or points is None:
@@ -149,9 +133,9 @@ def _spoken(key: str, value: object) -> str:
 
 
 def _column(heads: list[str]) -> int | None:
-    fitting = [place for place, head in enumerate(heads) if _POINTS.search(head) and not _TOTAL.search(head)]
-    given = [place for place in fitting if _GIVEN.search(heads[place])]
-    plainly = [place for place in fitting if not _POSSIBLE.search(heads[place])]
+    fitting = [place for place, head in enumerate(heads) if _P["points"].search(head) and not _P["total"].search(head)]
+    given = [place for place in fitting if _P["given"].search(heads[place])]
+    plainly = [place for place in fitting if not _P["possible"].search(heads[place])]
     best = given or plainly or fitting
     return best[-1] if best else None
 
@@ -159,10 +143,6 @@ def _column(heads: list[str]) -> int | None:
 def _cell(text: str) -> float | None:
     match = re.fullmatch(r"\W*?([+-]?\s?\d+(?:\.\d+)?)\s*(?:points?|pts?)?\W*", plain(text))
     return float(match[1].replace(" ", "")) if match else None
-
-
-_MARKER = re.compile(r"^(\s*)(?:[-*+•▪●–]|\(?\d{1,2}[.):]|\(?[a-z]\)|#{1,6})\s+")
-_RULE_LINE = re.compile(r"^[\s|:+=-]+$")
 
 
 def _lines(text: str) -> Iterator[Piece]:
@@ -174,7 +154,7 @@ def _lines(text: str) -> Iterator[Piece]:
             continue
         if raw.count("|") >= 2 or (heads and "|" in raw):
             cells = [_plain(cell).strip() for cell in raw.strip().strip("|").split("|")]
-            if _RULE_LINE.match(raw):
+            if _P["rule_line"].match(raw):
                 continue
             if not heads:
                 heads, column = True, _column(cells)
@@ -183,7 +163,7 @@ def _lines(text: str) -> Iterator[Piece]:
             yield _row(cells, column)
             continue
         heads = False
-        marker = _MARKER.match(raw)
+        marker = _P["marker"].match(raw)
         line = _plain(raw[marker.end() :] if marker else raw).strip()
         if line:
             yield Piece(line, depth=len(marker[1]) if marker else None)
@@ -202,10 +182,10 @@ def _row(cells: list[str], column: int | None) -> Piece:
 def _plain(text: str) -> str:
     if "\\" in text or "^{" in text:
         for _ in range(_LATEX_DEPTH):
-            text = _WRAPPED.sub(r" \1 ", text)
-            text = _POWER.sub(r"^(\1)", text)
-            text = _ROOT.sub(r" sqrt(\1)", text)
-            text = _FRACTION.sub(r" ((\1)/(\2)) ", text)
+            text = _P["wrapped"].sub(r" \1 ", text)
+            text = _P["power"].sub(r"^(\1)", text)
+            text = _P["root"].sub(r" sqrt(\1)", text)
+            text = _P["fraction"].sub(r" ((\1)/(\2)) ", text)
     text = text.replace("\\left", "").replace("\\right", "").replace("\\ln", "ln").replace("\\exp", "exp")
     return plain(text).replace("[", "(").replace("]", ")")
 
@@ -215,8 +195,8 @@ def _float(written: str) -> float:
 
 
 def _equations(line: str) -> list[Equation]:
-    bare = _TIMES.sub(" * ", _UNIT.sub(" ", line))
-    sides = _EQUALS.split(bare)
+    bare = _P["times"].sub(" * ", _P["unit"].sub(" ", line))
+    sides = _P["equals"].split(bare)
     found = []
     for place, side in enumerate(sides):
         lead = side.lstrip()
@@ -240,24 +220,24 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     """The expression a side of an equation consists of or ends with; None when it is not there whole."""
     side = side.strip().rstrip(":")
     if first:
-        match = _TAIL.search(side)
+        match = _P["tail"].search(side)
         before = side[: match.start()] if match else ""
     else:
-        match = _HEAD.match(side)
+        match = _P["head"].match(side)
         before = ""
         rest = side[match.end() :] if match else ""
         if rest[:1].isalpha() and match and not match[0].endswith(" "):
             return None
-    if match is None or _OPEN.search(before) or (before[-1:].isalnum() and not match[0][0].isspace()):
+    if match is None or _P["open"].search(before) or (before[-1:].isalnum() and not match[0][0].isspace()):
         return None
     text = match[0].strip(" ,.")
-    if not text or len(text) > MAX_EXPRESSION or not _SIGN.search(text.lstrip("-+")):
+    if not text or len(text) > MAX_EXPRESSION or not _P["sign"].search(text.lstrip("-+")):
         return None
     # A part of something longer, a range, a date, a blood pressure: nothing is computed.
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
-    other = (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text)
-    return None if other or _PRESSURE.fullmatch(text) else text
+    other = (first and text[0] == "-" and before) or _P["range"].fullmatch(text) or _P["date"].search(text)
+    return None if other or _P["pressure"].fullmatch(text) else text
 
 
 def _value(expression: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
@@ -68,30 +68,16 @@ def anion_gap(given: Entities) -> float:
     return round_v1(sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L")))
 
 
-def delta_gap(given: Entities) -> float:
-    """63: anion gap − 12."""
-    return round_v1(anion_gap(given) - 12)
-
-
-def delta_ratio(given: Entities) -> float:
-    """64: delta gap / (24 − HCO₃)."""
-    return round_v1(delta_gap(given) / _bicarbonate_deficit(given))
-
-
 def albumin_corrected_anion_gap(given: Entities) -> float:
     """65: anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
     gap = anion_gap(given)
     return round_v1(gap + 2.5 * (4 - concentration(given, "Albumin", known.ALBUMIN_BY_MASS, "g/dL")))
 
 
-def albumin_corrected_delta_gap(given: Entities) -> float:
-    """66: corrected anion gap − 12."""
-    return round_v1(albumin_corrected_anion_gap(given) - 12)
-
-
-def albumin_corrected_delta_ratio(given: Entities) -> float:
-    """67: corrected delta gap / (24 − HCO₃)."""
-    return round_v1(albumin_corrected_delta_gap(given) / _bicarbonate_deficit(given))
+def delta(given: Entities, gap: Callable[[Entities], float], *, ratio: bool = False) -> float:
+    """63 and 66: a gap − 12; 64 and 67: that / (24 − HCO₃)."""
+    above = round_v1(gap(given) - 12)
+    return round_v1(above / _bicarbonate_deficit(given)) if ratio else above
 
 
 def _bicarbonate_deficit(given: Entities) -> float:

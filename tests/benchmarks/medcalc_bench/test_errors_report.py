@@ -168,14 +168,7 @@ def test_plots_say_what_they_show() -> None:
     first, second = found.findall(f".//{SVG}circle")
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
     assert float(first.get("cy", "")) < float(second.get("cy", ""))  # higher is further up
-    assert {each.text for each in found.findall(f"{SVG}text")} >= {
-        "0%",
-        "100%",
-        "3",
-        "7",
-        "Number of attributes",
-        "Accuracy",
-    }
+    assert {each.text for each in found.findall(f"{SVG}text")} >= {"0%", "100%", "3", "7", "Number of attributes"}
     found = plot(title="<script>alert(1)</script> & more")
     assert found.findall(f".//{SVG}script") == []
     assert found.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"

@@ -13,20 +13,17 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
+from tests.benchmarks.medcalc_bench.official_csv import official_row
 from tests.case_tables import tabled
 from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
 
 MAP = '{"Systolic Blood Pressure": [120, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]}'
+MAP_NAME = "Mean Arterial Pressure (MAP)"
 HEADER = ["Calculator Name", "patient_note", "Relevant Entities", "Ground Truth Answer", "Output Type"]
 ROWS = [
     HEADER,
-    [
-        "mean_arterial_pressure",
-        "BP 120/80.",
-        MAP,
-        "93",
-        "",
-    ],  # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
+    # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
+    ["mean_arterial_pressure", "BP 120/80.", MAP, "93", ""],
     ["Body Mass Index (BMI)", "A man of 180 cm and 81 kg.", "", "25.0", "decimal"],
     ["Estimated Due Date", "Last period 1 January 2024.", "", "10/07/2024", ""],
     ["Estimated Gestational Age", "As above.", "", "15 weeks and 1 days", ""],
@@ -59,6 +56,27 @@ def test_a_row_that_does_not_fit(tmp_path: Path, row: list[str], message: str) -
     told = rf"(?s)rows: row 6, Row Number 5, column {message}.*rows: row 7, Row Number 6"
     with pytest.raises(UsageError, match=told):
         read(tmp_path, as_csv([*ROWS, row, row]))
+
+
+@tabled("change", "message")
+def test_a_record_that_does_not_fit(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    record = {"Calculator ID": 5, "Patient Note": "x", "Relevant Entities": json.loads(MAP), **change}
+    with pytest.raises(UsageError, match=message):
+        read(tmp_path, json.dumps(record))
+
+
+def test_a_release_keeps_labels_that_its_entities_contradict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = {"Calculator ID": "5", "Calculator Name": MAP_NAME, "Relevant Entities": MAP, "Ground Truth Answer": "93.3"}
+    given = official_row(7, **right, **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"})
+    wrong = {**given, "Row Number": "9", "Ground Truth Answer": "80", "Lower Limit": "76", "Upper Limit": "84"}
+    rows = read(tmp_path, as_csv([[*given], [*given.values()], [*wrong.values()]]))
+    assert [row["ground_truth_answer"] for row in rows] == ["93.3", "80"]
+    assert "1 released labels that their entities do not bear out are kept (row 3 is" in capsys.readouterr().err
+    del wrong["Ground Truth Explanation"]
+    with pytest.raises(UsageError, match="row 2, Row Number 9, column 'Ground Truth Answer': must agree"):
+        read(tmp_path, as_csv([[*wrong], [*wrong.values()]]))
 
 
 def test_scored_without_a_build(

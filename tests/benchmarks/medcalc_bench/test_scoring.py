@@ -15,12 +15,7 @@ import pytest
 from benchmarks import medcalc_reading
 from medical_tasks.benchmarks.medcalc_bench import statements
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
-from medical_tasks.benchmarks.medcalc_bench.gold import (
-    Decision,
-    answer_kind,
-    answer_text,
-    recompute_or_none,
-)
+from medical_tasks.benchmarks.medcalc_bench.gold import Decision, answer_kind, answer_text, recompute_or_none
 from medical_tasks.benchmarks.medcalc_bench.grammar import HINTS
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
@@ -70,11 +65,7 @@ def test_v1() -> None:
     for case in cases["raw_outputs"] + cases["direct_checks"]:
         reply = case["raw"] if "raw" in case else case["answer"] or ""
         decision = decide(
-            reply,
-            calculator_id=int(case["calid"]),
-            gold=case["ground_truth"],
-            lower=case["lower"],
-            upper=case["upper"],
+            reply, calculator_id=int(case["calid"]), gold=case["ground_truth"], lower=case["lower"], upper=case["upper"]
         )
         # The file takes "3%" for a score of 3; a share of something is no number of points.
         assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (case, decision)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError
-from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
-from medical_tasks.calculators.v1_labels.table import RULES
+from medical_tasks.calculators.v1_labels import QUIRKS, RULES, LabelResult, label
 from tests.calculators.test_index import DATASET_IDS
 from tests.calculators.v1_labels.test_quirks import TABLES
 from tests.case_tables import tabled

@@ -1,0 +1,224 @@
+"""How much better a model answers published questions than fresh ones of the same kind: `compare --memory-gap`.
+
+Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean over the groups of both runs of
+the difference of their means, published minus fresh; every group weighs the same, however many items it has. Its interval is
+Student's t over the groups, whose spread has the sampling error of both runs in it; the covariance of groups that are asked about
+one note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without variation holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from medical_tasks.comparison.comparing import Compared, Selection, rows_by_task
+from medical_tasks.comparison.statistics import FEWEST, is_counted, item_value
+from medical_tasks.comparison.tables import Section
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.numbers import percent
+from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
+from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
+from medical_tasks.scoring.intervals import student_quantile
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+WIDEST: Final = 0.05
+"""Half an interval's width beyond which no gap is not the same as none seen."""
+_TAIL: Final = 0.025
+_SAME: Final = ("model", "prompts", "protocol", "generation", "scoring", "judge", "metrics")
+_NOTE: Final = (
+    "Fresh questions may also be easier or harder to read than published ones: hold the gap against that of a model that "
+    "cannot have read the published ones."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The items of a run that count: value, group and cluster of each."""
+
+    values: Sequence[float]
+    groups: Sequence[str]
+    clusters: Sequence[str]
+
+
+def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
+    """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
+    shared = sorted({*published.groups} & {*fresh.groups})
+    k, fewest = len(shared), math.inf
+    means, counts = [], []
+    within = covariance = 0.0
+    for sample in (published, fresh):
+        kept = [place for place, group in enumerate(sample.groups) if group in shared]
+        codes = np.array([shared.index(sample.groups[place]) for place in kept], dtype=np.intp)
+        values = np.array([sample.values[place] for place in kept], dtype=np.float64)
+        clusters = [sample.clusters[place] for place in kept]
+        n = np.bincount(codes, minlength=k)
+        mean = np.bincount(codes, weights=values, minlength=k) / n
+        parts = (values - mean[codes]) / (k * n[codes])
+        # The variance of the items alone; where a group has one, that of all stands in for it.
+        within += float((parts**2 * (n / np.maximum(n - 1, 1))[codes]).sum() + (n == 1).sum() * values.var() / k**2)
+        of_note: dict[str, float] = defaultdict(float)
+        of_both: dict[tuple[str, int], float] = defaultdict(float)
+        for cluster, code, part in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
+            of_note[cluster] += part
+            of_both[cluster, code] += part
+        covariance += math.fsum(part**2 for part in of_note.values()) - math.fsum(part**2 for part in of_both.values())
+        fewest = min(fewest, len(of_note))
+        means.append(mean)
+        counts.append(n)
+    gaps = means[0] - means[1]
+    gap = float(gaps.mean())
+    error = math.sqrt(float(gaps.var(ddof=1)) / k + max(covariance, 0.0)) if k > 1 else 0.0
+    if error > ROUNDING:
+        t = student_quantile(1.0 - _TAIL, k - 1.0)
+        ends = gap - t * error, gap + t * error
+        times = within * (t / WIDEST) ** 2
+    else:
+        share = unseen_share(_TAIL, fewest) if k > 1 else 1.0
+        ends = gap - share * (gap + 1.0), gap + share * (1.0 - gap)
+        times = max(gap - ends[0], ends[1] - gap) / WIDEST
+    sizes = [int(count.sum()) for count in counts]
+    return {
+        "gap": gap,
+        "ci_low": max(-1.0, ends[0]),
+        "ci_high": min(1.0, ends[1]),
+        "groups": {
+            group: {"published": a, "fresh": b, "gap": a - b, "n_published": n, "n_fresh": m}
+            for group, a, b, n, m in zip(shared, *(each.tolist() for each in (*means, *counts)), strict=True)
+        },
+        "needed": math.ceil(
+            times * max(sizes)
+        ),  # a side, for an interval that is narrow enough if all groups had one gap
+    }
+
+
+def memory_gap(
+    published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
+) -> dict[str, Any]:
+    """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
+    found: dict[str, Any] = {}
+    rows = rows_by_task(published), rows_by_task(fresh)
+    names = [name for name in published.results["tasks"] if name in fresh.results["tasks"] and name in tasks]
+    for name in selection.tasks or names:
+        if name not in names:
+            raise UsageError(
+                f"--task {name}: only one of the runs has it. Tasks of both: {', '.join(names) or 'none'}."
+            )
+        task = tasks[name]
+        recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
+        if refused := _refused(task, recipes):
+            raise UsageError(f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}")
+        wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [task.metrics[0]]
+        found[name] = {metric.name: _entry(task, metric, recipes, [side[name] for side in rows]) for metric in wanted}
+    if not found:
+        raise UsageError(f"no task in common: {published.label} and {fresh.label}. Give two runs of one task.")
+    return found
+
+
+def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
+    """Why two runs cannot be compared so, as a sentence; empty when they can."""
+    benchmark, configs = task.benchmark, [mapping(recipe.get("data")).get("config") for recipe in recipes]
+    if not benchmark.gap_group:
+        return f"{benchmark.title} has no fresh rows that pair with its published ones. It takes runs of MedCalc-Bench."
+    if configs[0] == configs[1]:
+        return f"both are of config {short(configs[0])}. Run the model on fresh rows too: --config fresh."
+    if configs[0] in benchmark.source(task.dataset).generated:
+        return f"config {short(configs[0])} of the first is not published. Give the published run first."
+    versions = [short(recipe.get("task_version")).partition("-")[0] for recipe in recipes]
+    if versions[0] != versions[1]:
+        return f"they are of task versions {' and '.join(versions)}. Run both with one version."
+    files = all(str(mapping(recipe.get("model")).get("name")).startswith("responses/") for recipe in recipes)
+    for key in _SAME:
+        parts = [deciding_generation(each) if key == "generation" else each.get(key) for each in recipes]
+        if parts[0] != parts[1] and not (key == "model" and files):
+            told = differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
+            return f"their {key} differs ({told}). Run one model in one way on both."
+    return ""
+
+
+def _entry(
+    task: TaskSpec,
+    metric: MetricSpec,
+    recipes: Sequence[Mapping[str, Any]],
+    sides: Sequence[Mapping[str, Mapping[str, Any]]],
+) -> dict[str, Any]:
+    if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
+        raise UsageError(f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like.")
+    group = f"group_{task.benchmark.gap_group}"
+    samples, notes = [], []
+    for run, side in zip(("published", "fresh"), sides, strict=True):
+        rows = [row for row in side.values() if is_counted(metric, row) and row.get(group)]
+        if len(rows) < len(side):
+            notes.append(f"{len(side) - len(rows)} {run} items without a value are left out")
+        samples.append(
+            Sample(
+                values=[item_value(metric, row) for row in rows],
+                groups=[row[group] for row in rows],
+                clusters=[str(row.get("cluster") or row["id"]) for row in rows],
+            )
+        )
+    if not {*samples[0].groups} & {*samples[1].groups}:
+        raise UsageError(
+            f"{task.name}: no {task.benchmark.gap_group} is in both runs. Take fresh rows of the same ones."
+        )
+    made = gap_of(*samples)
+    groups = made["groups"]
+    if left := len({*samples[0].groups} ^ {*samples[1].groups}):
+        notes.append(f"{left} {task.benchmark.gap_group}s are in one run only and are left out")
+    if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
+        notes.append("the answers are files: only you know that they are of one model, asked in one way")
+    half = max(made["gap"] - made["ci_low"], made["ci_high"] - made["gap"])
+    entry = {
+        "published": math.fsum(each["published"] for each in groups.values()) / len(groups),
+        "fresh": math.fsum(each["fresh"] for each in groups.values()) / len(groups),
+        **{key: made[key] for key in ("gap", "ci_low", "ci_high")},
+        "n_groups": len(groups),
+        "n_published": sum(each["n_published"] for each in groups.values()),
+        "n_fresh": sum(each["n_fresh"] for each in groups.values()),
+        "enough": len(groups) >= FEWEST and half <= WIDEST,
+        "needed": made["needed"],
+    }
+    return {**entry, "verdict": _verdict(entry, task.benchmark.gap_group), "notes": notes, "groups": groups}
+
+
+def _verdict(entry: Mapping[str, Any], group: str) -> str:
+    if entry["n_groups"] < FEWEST:
+        return f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
+    if entry["ci_low"] > 0.0:
+        return "a gap: the published rows are answered better"
+    if entry["ci_high"] < 0.0:
+        return "no gap: the fresh rows are answered better"
+    if entry["enough"]:
+        return f"no gap seen: the interval ends at {percent(entry['ci_high'])} points"
+    if entry["needed"] <= max(entry["n_published"], entry["n_fresh"]):
+        return f"too small to tell: the {group}s differ so much that more items of them would not help"
+    return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
+
+
+def gap_sections(found: Mapping[str, Any]) -> list[Section]:
+    """The table of `memory_gap`, in percent and points."""
+    rows, notes = [], []
+    for task, metrics in found.items():
+        for metric, entry in metrics.items():
+            span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
+            shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
+            sizes = (str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh"))
+            rows.append((task, metric, entry["verdict"].partition(":")[0], *shown, percent(entry["gap"]), span, *sizes))
+            notes += [f"{task}, {metric}: {said}." for said in (entry["verdict"], *entry["notes"])]
+    header = (
+        "task",
+        "metric",
+        "verdict",
+        "published",
+        "fresh",
+        "gap",
+        "95 % interval",
+        "groups",
+        "published n",
+        "fresh n",
+    )
+    return [Section(title="", header=header, rows=rows, notes=[*notes, _NOTE])]
