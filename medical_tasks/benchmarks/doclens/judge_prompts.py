@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, re
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
-from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import ENTAILS, JudgePrompts, Judging, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     Checker,
     boolean,
@@ -70,10 +70,6 @@ def check_judging(judging: Judging, style: str) -> None:
             "styles json_cot and json."
         )
 
-
-_LABELS: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction", "not_entailment")
-ENTAILS: Final = {label: label == "entailment" for label in _LABELS}
-"""What the label of a judge of entailment says: entailed or not."""
 
 _MAKE_TOKENS: Final = 2048
 _REPLY_TOKENS: Final = 512

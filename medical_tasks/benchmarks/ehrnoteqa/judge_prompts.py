@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
+from medical_tasks.benchmarks.ehrnoteqa.prompts import (
     PROMPT_SETS,
     check_template,
     fill_template,

@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
-from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
@@ -106,7 +106,6 @@ _SCHEMAS: Final = {
     "abstention": schema_of(_ANSWERED),
 }
 _ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
-_ENTAILS: Final[Mapping[Label, Any]] = {label: label == "entailment" for label in _ALL_LABELS}
 _CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = 96
@@ -206,7 +205,7 @@ def official_question(
 
     The values are bools; theirs is decided on the first reply. Both share that reply.
     """
-    values = _ENTAILS if kind == "entails" else _CONTRADICTS
+    values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
     read = partial(read_closing_claim, of_statement=kind == "entails")
     texts = {"question": question, "llm_answer": answer, "answer": statement}  # every text as it is
