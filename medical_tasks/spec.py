@@ -6,6 +6,7 @@ calls them and never imports a benchmark. Nothing here imports anything heavy: t
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ __all__ = [
     "Verdicts",
     "hub_question",
     "required",
+    "texts_sha256",
 ]
 
 
@@ -612,6 +614,11 @@ def hub_question(
         fields["metadata"] = list(metadata)
     before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
     return {"field_spec": fields, "solvers": [*before, {"name": "generate"}], "scorers": [dict(scorer)]}
+
+
+def texts_sha256(*texts: str) -> str:
+    """Hashes texts that are sent to a model, one after the other."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def required(judging: Judging | None) -> Judging:

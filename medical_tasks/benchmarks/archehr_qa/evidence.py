@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.data.task_data import whole_setting
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, TaskSpec
@@ -204,18 +205,11 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
         )
-    return Settings(embedder=embedder, **{name: _number(task, arguments, name) for name in _NUMBERS})
-
-
-def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
-    usual, most = _NUMBERS[name]
-    if name not in arguments:
-        return usual
-    text = str(arguments[name]).strip()
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if not 1 <= number <= most:
-        raise UsageError(f"{task.name}: {name} must be a whole number from 1 to {most}, got {arguments[name]!r}.")
-    return number
+    numbers = {
+        name: whole_setting(task.name, name, arguments.get(name), usual=usual, most=most)
+        for name, (usual, most) in _NUMBERS.items()
+    }
+    return Settings(embedder=embedder, **numbers)
 
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:

@@ -61,7 +61,10 @@ def score_items(
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
     # Before anything is answered there is nothing to join.
-    joined = {side: read_joined(path, units, side=side) if units else {} for side, path in settings.claims.items()}
+    joined = {
+        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path)) if units else {}
+        for side, path in settings.claims.items()
+    }
     asked: Any = {"style": settings.style, "citations": settings.citations}
     verdicts = judge_units(
         units, judging, reference_claims=joined.get("reference"), output_claims=joined.get("output"), **asked
@@ -226,11 +229,6 @@ def _one_of(task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tu
 
 _NAMED: Final = 5
 """Most ids an error names."""
-
-
-def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[str, tuple[str, ...]]:
-    """Reads a file of claims for texts to be judged."""
-    return join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
 
 
 def join_claims(

@@ -41,12 +41,7 @@ def reduced_space(text: str) -> str:
 
     A run becomes a line end if it begins or ends with one; any other run of two or more becomes a space, even around a line end.
     """
-    return _GAP.sub(_reduced_gap, text).strip()
-
-
-def _reduced_gap(gap: re.Match[str]) -> str:
-    space = gap[0]
-    return "\n" if space[0] == "\n" or space[-1] == "\n" else " "
+    return _GAP.sub(lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text).strip()
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:

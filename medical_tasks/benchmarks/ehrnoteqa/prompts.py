@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import hashlib
 import itertools
 import math
 import re
@@ -23,7 +22,7 @@ from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
 PROMPT_SETS: Final = ("own", "official")
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
@@ -50,8 +49,8 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     if name == "official":
         template = _official_template(task, upstream)
-        digest = _digest(template, NOTE, MARKER)
-        return PromptSet(name=name, sha256=digest, render=_official_render(template), shorten=shortened)
+        sha256 = texts_sha256(template, NOTE, MARKER)
+        return PromptSet(name=name, sha256=sha256, render=_official_render(template), shorten=shortened)
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
@@ -60,7 +59,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     own = (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
     return PromptSet(
         name=name,
-        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
+        sha256=texts_sha256(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
         render=render,
         continuations={"mc_prob_index": _letters, "mc_prob_value": _texts}.get(form),
         shorten=shortened,
@@ -70,13 +69,6 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
     """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
     return "\n\n".join(NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1))
-
-
-def choice_lines(item: Item) -> str:
-    """Writes the choices, a line each: `A. text`."""
-    return "\n".join(
-        CHOICE.format(letter=letter, text=text) for letter, text in zip(_letters(item), _texts(item), strict=True)
-    )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -97,7 +89,9 @@ def _asked(item: Item, form: str) -> str:
     question = QUESTION.format(question=str(item.fields["question"]).strip())
     parts = [INTRODUCTION, note_blocks(item.fields["notes"]), question]
     if form in _SHOWS_CHOICES:
-        parts.append(CHOICES.format(choices=choice_lines(item)))
+        pairs = zip(_letters(item), _texts(item), strict=True)
+        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
+        parts.append(CHOICES.format(choices="\n".join(lines)))
     return "\n\n".join([*parts, FORMS[form]])
 
 
@@ -135,10 +129,6 @@ def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
         return ({"role": "user", "content": fill_template(template, values)},)
 
     return render
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 _WORD = re.compile(r"\S+")

@@ -7,11 +7,11 @@ prefixes read it once. Of a reply nothing is guessed.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from medical_tasks.judges.reading import (
     schema_of,
     schema_of_verdicts,
 )
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import TaskSpec, texts_sha256
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -62,8 +62,8 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     if name == "official":
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
-    whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), AGAIN, OFFICIAL_AGAIN))
-    return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
+    sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
+    return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
 def again(kind: str) -> str:
@@ -73,7 +73,7 @@ def again(kind: str) -> str:
 
 def template(prompts: JudgePrompts, kind: str) -> str:
     """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
-    return hashlib.sha256(f"{prompts.texts[kind]}\0{again(kind)}".encode()).hexdigest()
+    return texts_sha256(prompts.texts[kind], again(kind))
 
 
 def _line(text: str) -> str:

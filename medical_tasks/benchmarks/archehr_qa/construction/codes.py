@@ -5,7 +5,6 @@ The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from array import array
@@ -29,7 +28,7 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import quoted, read_object
 from medical_tasks.runs.asking import AskingOptions, ask_model
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn, texts_sha256
 
 TRIES: Final = 3
 MAX_NEW_TOKENS: Final = 1_000
@@ -336,4 +335,4 @@ def load_prompts() -> PromptSet:
         text = texts["case"].format(text=quoted(str(item.fields["text"])))
         return ({"role": "user", "content": "\n\n".join((texts["task"], texts["form"], text))},)
 
-    return PromptSet(name="own", sha256=hashlib.sha256("\0".join(texts.values()).encode()).hexdigest(), render=render)
+    return PromptSet(name="own", sha256=texts_sha256(*texts.values()), render=render)

@@ -5,7 +5,6 @@ A reply that is not strict JSON is requested again, a bounded number of times; d
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -28,7 +27,7 @@ from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
 from medical_tasks.runs.asking import AskingOptions, ask_model
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn, texts_sha256
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
@@ -248,9 +247,7 @@ def load_prompts() -> PromptSet:
     def render(item: Item) -> tuple[Message, ...]:
         return question_messages(item.fields["notes"])
 
-    return PromptSet(
-        name="own", sha256=hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest(), render=render
-    )
+    return PromptSet(name="own", sha256=texts_sha256(*_TEXTS.values(), LETTERS), render=render)
 
 
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:

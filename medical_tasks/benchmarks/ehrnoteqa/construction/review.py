@@ -23,8 +23,7 @@ from medical_tasks.data.construction import (
     is_formula_error,
     read_sheet,
     refuse,
-    share_out,
-    sheet_order,
+    shared_sheets,
     write_sheet,
 )
 from medical_tasks.errors import UsageError
@@ -66,15 +65,10 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
 def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
     """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
     drafts = load_drafts(folder)
-    shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
         "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
-        "reviewers": list(reviewers),
-        "overlap": overlap,
-        "seed": seed,
-        "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
-        "first": {identifier: names[0] for identifier, names in shares.items()},
+        **shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
     place = folder / files.SHARES
     if place.exists() and construction.read_json(place, step="ehrnoteqa sheet") != made:
