@@ -482,8 +482,8 @@ class Benchmark:
         return items
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        """Whether a row is one of the task's, where `mixed_rows`."""
-        return True
+        """Whether a row is one of the task's, where `mixed_rows`; `data`."""
+        return not self.mixed_rows or bool(self._own("data").keeps(task, row))
 
     def load_prompts(
         self,

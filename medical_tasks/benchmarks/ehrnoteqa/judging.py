@@ -35,9 +35,9 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.reading import (
     free_text,
+    object_reader,
     one_of,
     read_choice,
-    read_object,
     read_score,
     schema_of,
     whole_number,
@@ -153,16 +153,9 @@ _SCORED: Final = {"reason": free_text, "score": whole_number(0, 1)}
 _CHOSEN: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
 
 
-def read_own_score(text: str) -> bool | Unreadable:
-    """Reads our form of a score."""
-    value = read_object(text, _SCORED)
-    return value if isinstance(value, Unreadable) else bool(value["score"])
-
-
-def read_own_choice(text: str) -> bool | Unreadable:
-    """Reads our form of yes or no."""
-    value = read_object(text, _CHOSEN)
-    return value if isinstance(value, Unreadable) else value["verdict"] == "yes"
+read_own_score = object_reader(_SCORED, lambda value: bool(value["score"]))
+read_own_choice = object_reader(_CHOSEN, lambda value: bool(value["verdict"] == "yes"))
+"""Read our forms of a score, and of yes or no."""
 
 
 def read_official_score(text: str) -> bool | Unreadable:

@@ -90,12 +90,6 @@ class EHRNoteQA(Benchmark):
     datasets = (DATASET,)
     mixed_rows = True
 
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        """See `data`."""
-        from medical_tasks.benchmarks.ehrnoteqa.data import keeps
-
-        return keeps(task, row)
-
     def lasting_reasons(self) -> Mapping[str, str]:
         """Answers without log-probabilities, and questions of sets that have no gold."""
         from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD

@@ -23,10 +23,10 @@ from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
+    object_reader,
     one_of,
     quoted,
     read_closing_claim,
-    read_object,
     read_verdicts,
     schema_of,
     schema_of_verdicts,
@@ -111,16 +111,11 @@ _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = 96
 
 
-def read_single(text: str) -> Label | Unreadable:
-    """Reads the verdict on one statement."""
-    value = read_object(text, _VERDICT)
-    return value if isinstance(value, Unreadable) else _WORDS[value["verdict"]]
+read_single = object_reader(_VERDICT, lambda value: _WORDS[value["verdict"]])
+"""Reads the verdict on one statement."""
 
-
-def read_answered(text: str) -> bool | Unreadable:
-    """Reads whether there is an answer at all."""
-    value = read_object(text, _ANSWERED)
-    return value if isinstance(value, Unreadable) else bool(value["answered"])
+read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
+"""Reads whether there is an answer at all."""
 
 
 def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:

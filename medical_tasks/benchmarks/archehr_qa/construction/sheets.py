@@ -25,7 +25,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, is_formula_error, shared_sheets, write_sheet
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -200,10 +200,7 @@ class SheetCheck:
             if (row["kind"], row["number"]) not in rows and (row["text"] or row["kind"] == "question")
         ]
         if lost:
-            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-            self.problems.append(
-                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
-            )
+            self.problems.append(f"the sheet of {reviewer}: rows of case {case.id} are lost ({listed(lost, 5)})")
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
         self.problems += _changed(case, rows)

@@ -26,7 +26,7 @@ from medical_tasks.data.construction import (
     shared_sheets,
     write_sheet,
 )
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 
@@ -176,7 +176,7 @@ class _Check:
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            shown = listed(missing, 5)
             self.problems.append(f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})")
 
 
