@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
 
@@ -20,36 +21,6 @@ if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
-
-__all__ = [
-    "Access",
-    "Ask",
-    "Baseline",
-    "Benchmark",
-    "ConstructionVerb",
-    "Counts",
-    "DatasetSpec",
-    "DecomposeVerb",
-    "Dialogue",
-    "Done",
-    "Example",
-    "Item",
-    "ItemScore",
-    "Message",
-    "MetricSpec",
-    "MultiStep",
-    "Plot",
-    "PlotPoint",
-    "PromptSet",
-    "Records",
-    "TaskSpec",
-    "Turn",
-    "Verdicts",
-    "hub_question",
-    "required",
-    "texts_sha256",
-]
-
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
@@ -460,17 +431,11 @@ class Benchmark:
     def _own(self, module: str) -> Any:
         """A module of the benchmark's own folder; None where there is none."""
         name = f"{type(self).__module__.rpartition('.')[0]}.{module}"
-        try:
-            return import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        return import_module(name) if find_spec(name) else None
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """How each of its datasets is built; `data`, as `SOURCES`."""
-        made: tuple[DatasetSource, ...] = self._own("data").SOURCES
-        return made
+        return tuple(self._own("data").SOURCES)
 
     def source(self, name: str) -> DatasetSource:
         """How one of its datasets is built."""
@@ -478,8 +443,7 @@ class Benchmark:
 
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         """Makes the items of built rows that belong to a task; `data`."""
-        items: list[Item] = self._own("data").load_items(task, rows)
-        return items
+        return list(self._own("data").load_items(task, rows))
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         """Whether a row is one of the task's, where `mixed_rows`; `data`."""
@@ -534,8 +498,7 @@ class Benchmark:
         """Scores answers; `judging` for a task with `TaskSpec.judge`, `arguments` of `TaskSpec.scoring_arguments`; `scoring`."""
         given: dict[str, Any] = {"judging": required(judging)} if task.judge else {}
         given |= {"arguments": arguments} if task.scoring_arguments else {}
-        scores: list[ItemScore] = self._own("scoring").score_items(task, items, responses, **given)
-        return scores
+        return list(self._own("scoring").score_items(task, items, responses, **given))
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Says what decides the metrics that `TaskSpec.scoring_arguments` add, for the recipe. JSON values; `scoring`, if any."""
