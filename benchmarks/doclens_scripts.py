@@ -181,7 +181,7 @@ def compare(folder: Path) -> Iterator[Compared]:
     """
     with tempfile.TemporaryDirectory() as name:
         scripts = Scripts(folder / "DocLens", Path(name))
-        twin = write_twin(Path(name) / "twin", seed=1, notes=2_000, ct_mr=0.5, sums=False)
+        twin = write_twin(Path(name) / "twin", seed=1, notes=2_000, ct_mr=0.5)
         rows = {
             "aci_bench": list(read_aci_rows("doclens", "test1", find_files(ACI_SOURCE, "doclens", folder))),
             "meqsum": list(read_meqsum_rows("full", "test", find_files(MEQSUM_SOURCE, "full", folder))),

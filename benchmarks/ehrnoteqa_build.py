@@ -119,7 +119,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             began = time.perf_counter()
-            write_twin(folder, seed=1, questions=QUESTIONS, notes=notes, compresslevel=4)
+            write_twin(folder, seed=1, questions=QUESTIONS, notes=notes)
             took = time.perf_counter() - began
             size = (folder / NOTES_FILE).stat().st_size / MEBIBYTE
             print(f"{notes:,} notes: {NOTES_FILE} has {size:,.0f} MiB, written in {took:.0f} s", flush=True)

@@ -6,10 +6,12 @@ calls them and never imports a benchmark. Nothing here imports anything heavy: t
 
 from __future__ import annotations
 
+import hashlib
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
 
@@ -19,35 +21,6 @@ if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
-
-__all__ = [
-    "Access",
-    "Ask",
-    "Baseline",
-    "Benchmark",
-    "ConstructionVerb",
-    "Counts",
-    "DatasetSpec",
-    "DecomposeVerb",
-    "Dialogue",
-    "Done",
-    "Example",
-    "Item",
-    "ItemScore",
-    "Message",
-    "MetricSpec",
-    "MultiStep",
-    "Plot",
-    "PlotPoint",
-    "PromptSet",
-    "Records",
-    "TaskSpec",
-    "Turn",
-    "Verdicts",
-    "hub_question",
-    "required",
-]
-
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
@@ -422,10 +395,11 @@ class DecomposeVerb:
     run: Callable[[Namespace], int]
 
 
-class Benchmark(ABC):
+class Benchmark:
     """A benchmark; its one instance stands in its `spec.py`, and `benchmarks.catalog` lists it.
 
-    Methods import what they need when they are called, since every command reads all specs.
+    What it does lies in the modules of its folder: unless a benchmark has a method of its own, each method calls what the module in
+    its docstring has under the same name. They are imported when they are needed, since every command reads all specs.
 
     Attributes:
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
@@ -455,23 +429,27 @@ class Benchmark(ABC):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    @abstractmethod
+    def _own(self, module: str) -> Any:
+        """A module of the benchmark's own folder; None where there is none."""
+        name = f"{type(self).__module__.rpartition('.')[0]}.{module}"
+        return import_module(name) if find_spec(name) else None
+
     def sources(self) -> tuple[DatasetSource, ...]:
-        """How each of its datasets is built."""
+        """How each of its datasets is built; `data`, as `SOURCES`."""
+        return tuple(self._own("data").SOURCES)
 
     def source(self, name: str) -> DatasetSource:
         """How one of its datasets is built."""
         return next(source for source in self.sources() if source.spec.name == name)
 
-    @abstractmethod
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """Makes the items of built rows that belong to a task."""
+        """Makes the items of built rows that belong to a task; `data`."""
+        return list(self._own("data").load_items(task, rows))
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        """Whether a row is one of the task's, where `mixed_rows`."""
-        return True
+        """Whether a row is one of the task's, where `mixed_rows`; `data`."""
+        return not self.mixed_rows or bool(self._own("data").keeps(task, row))
 
-    @abstractmethod
     def load_prompts(
         self,
         task: TaskSpec,
@@ -481,7 +459,7 @@ class Benchmark(ABC):
         arguments: Mapping[str, str] | None = None,
         exemplars: Sequence[Mapping[str, Any]] = (),
     ) -> PromptSet:
-        """Makes the prompts of a task.
+        """Makes the prompts of a task; `prompts`, which gets arguments and exemplars for tasks that have some.
 
         `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`.
 
@@ -489,6 +467,10 @@ class Benchmark(ABC):
             UsageError: A name or a setting is not allowed.
             MissingError: Something the prompts need is not there.
         """
+        given: dict[str, Any] = {"arguments": arguments} if task.arguments else {}
+        given |= {"exemplars": exemplars} if task.exemplars else {}
+        made: PromptSet = self._own("prompts").load_prompts(task, name, upstream, **given)
+        return made
 
     def open_protocol(
         self,
@@ -501,11 +483,10 @@ class Benchmark(ABC):
         """Opens the protocol of a task with `TaskSpec.protocol`; arguments and errors as `load_prompts`."""
         raise NotImplementedError(f"{task.name} has no protocol")
 
-    @abstractmethod
     def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """Writes an item's gold as a model's answer, which scores the maximum."""
+        """Writes an item's gold as a model's answer, which scores the maximum; `prompts`."""
+        return str(self._own("prompts").gold_response(task, item))
 
-    @abstractmethod
     def score_items(
         self,
         task: TaskSpec,
@@ -515,27 +496,35 @@ class Benchmark(ABC):
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
-        """Scores answers; `judging` for a task with `TaskSpec.judge`, `arguments` of `TaskSpec.scoring_arguments`."""
+        """Scores answers; `judging` for a task with `TaskSpec.judge`, `arguments` of `TaskSpec.scoring_arguments`; `scoring`."""
+        given: dict[str, Any] = {"judging": required(judging)} if task.judge else {}
+        given |= {"arguments": arguments} if task.scoring_arguments else {}
+        return list(self._own("scoring").score_items(task, items, responses, **given))
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """Says what decides the metrics that `TaskSpec.scoring_arguments` add; part of the recipe. JSON values."""
-        return {}
+        """Says what decides the metrics that `TaskSpec.scoring_arguments` add, for the recipe. JSON values; `scoring`, if any."""
+        find = getattr(self._own("scoring"), "scoring_identity", None)
+        return {} if find is None else dict(find(task, arguments))
 
     def note_words(self) -> frozenset[str]:
-        """The words of `ItemScore.parsed` and `why`, where these hold no text of an answer: kept for credentialed data too."""
-        return frozenset()
+        """`scoring.NOTE_WORDS`: the words of `parsed` and `why`, kept for credentialed data where no answer is quoted."""
+        return frozenset(getattr(self._own("scoring"), "NOTE_WORDS", ()))
 
     def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest value that metrics without a largest one could have on an item without an answer."""
-        return {}
+        """Smallest and largest value, without an answer, of metrics that have no largest one; `scoring`, if any."""
+        find = getattr(self._own("scoring"), "unanswered_limits", None)
+        return {} if find is None else dict(find(task, item))
 
     def lasting_reasons(self) -> Mapping[str, str]:
         """Reasons for which a given answer stays without a score however often it is scored, each with what helps."""
         return {}
 
     def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-        """Loads the texts that the judge of a task with `TaskSpec.judge` is asked with; errors as `load_prompts`."""
-        raise NotImplementedError(f"{task.name} has no judge")
+        """Loads the texts that a judge is asked with; errors as `load_prompts`; `judge_prompts`."""
+        if not task.judge:
+            raise NotImplementedError(f"{task.name} has no judge")
+        made: JudgePrompts = self._own("judge_prompts").load_judge_prompts(task, name, upstream)
+        return made
 
     def baselines(self) -> Mapping[str, Baseline]:
         """Baselines of its own, by name."""
@@ -589,6 +578,11 @@ def hub_question(
         fields["metadata"] = list(metadata)
     before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
     return {"field_spec": fields, "solvers": [*before, {"name": "generate"}], "scorers": [dict(scorer)]}
+
+
+def texts_sha256(*texts: str) -> str:
+    """Hashes texts that are sent to a model, one after the other."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def required(judging: Judging | None) -> Judging:

@@ -286,5 +286,17 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
     return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
 
 
+def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
+    """Says, for a file of shares, whose sheet has which ids in its order, and who decides about each."""
+    shares = share_out(ids, names, overlap=overlap, seed=seed)
+    return {
+        "reviewers": list(names),
+        "overlap": overlap,
+        "seed": seed,
+        "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
+        "first": {identifier: own[0] for identifier, own in shares.items()},
+    }
+
+
 def _rank(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -306,3 +306,21 @@ def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:
         known = ", ".join(task.scoring_arguments) or "none"
         raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+
+
+def check_settings(task: TaskSpec, arguments: Mapping[str, Any]) -> None:
+    """Refuses a setting that a task's questions do not have."""
+    if unknown := [name for name in arguments if name not in task.arguments]:
+        takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
+        raise UsageError(f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}")
+
+
+def whole_setting(task: str, name: str, value: Any, *, usual: int, lowest: int = 1, most: int) -> int:
+    """Reads a setting that is a whole number; `usual` where it is not given."""
+    if value is None:
+        return usual
+    text = str(value).strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if not lowest <= number <= most:
+        raise UsageError(f"{task}: {name} must be a whole number from {lowest} to {most}, got {value!r}.")
+    return number

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import importlib
 import io
 import json
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
 
@@ -236,6 +237,25 @@ class WholeFile:
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024  # unpacked
 _GZIP_MAGIC = b"\x1f\x8b"
+
+
+_WRITE_CHARS: Final = 1_000_000
+
+
+def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
+    """Writes a gzip file; the same parts give the same bytes, since its header has neither a name nor a time."""
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
+    ):
+        waiting, chars = [], 0
+        for part in parts:
+            waiting.append(part)
+            chars += len(part)
+            if chars > _WRITE_CHARS:
+                stream.write("".join(waiting).encode())
+                waiting, chars = [], 0
+        stream.write("".join(waiting).encode())
 
 
 def read_chunks(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
 """What an entailment model can say; `not_entailment` is all a two-way model knows of the rest."""
+
+ENTAILS: Mapping[Label, bool] = {label: label == "entailment" for label in LABELS}
+"""What a label says where only entailment is asked about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +78,15 @@ class Unscored:
     id: str
     reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
+
+
+def verdict_bool(outcome: Verdict) -> bool:
+    """The value of a verdict that is true or false; it may come from a file."""
+    if not isinstance(outcome.value, bool):
+        raise UsageError(
+            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor false. Correct the recorded verdicts."
+        )
+    return outcome.value
 
 
 class Judge(Protocol):

@@ -17,6 +17,9 @@ UNREADABLE: Final = "judge: unreadable reply"
 CUT: Final = "judge: cut reply"
 NO_PAIR: Final = "judge: no question of entailment"
 
+FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
+"""Reasons that a smaller question may cure."""
+
 READING: Final = 2
 """Version of how replies are kept and read; part of every prompt's key. From 2 on a record says why its reply ended."""
 

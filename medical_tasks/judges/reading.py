@@ -180,6 +180,18 @@ def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unread
     return value
 
 
+def object_reader(
+    keys: Mapping[str, Checker], take: Callable[[dict[str, Any]], _Value]
+) -> Callable[[str], _Value | Unreadable]:
+    """Makes a reader of replies that are one object; `take` makes the value of it."""
+
+    def read(text: str) -> _Value | Unreadable:
+        value = read_object(text, keys)
+        return value if isinstance(value, Unreadable) else take(value)
+
+    return read
+
+
 def read_verdicts(text: str, keys: Mapping[str, Check], ids: Sequence[str]) -> dict[str, dict[str, Any]] | Unreadable:
     """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys; some of `ids`, each at most once, and at least one."""
     value = read_json(text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -46,6 +47,7 @@ def open_session(
     log_dir: Path,
     label: str = "",
     must_read: bool = False,
+    quiet: bool = False,
 ) -> Iterator[JudgeSession]:
     """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
     prices = read_prices(args, model=name, what="judge")
@@ -57,9 +59,24 @@ def open_session(
                 "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
         with Store(store) as opened:
-            yield JudgeSession(backend, options, opened, label=label, prices=prices)
+            yield JudgeSession(backend, options, opened, label=label, quiet=quiet, prices=prices)
     finally:
         backend.close()
+
+
+@contextlib.contextmanager
+def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
+    """Opens a judge that reads no prompts, for metrics of texts at hand; nothing of it is kept. `unread`: what it is not shown."""
+    if name != "lexical" and not name.startswith("nli/"):
+        raise ValueError(
+            f"judge must be lexical or nli/FOLDER, which read no {unread}; got {name!r}. Give verdicts, or use medical-tasks score."
+        )
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        with open_session(
+            name, {}, JudgeOptions(), store=folder / "judge.sqlite", log_dir=folder, quiet=True
+        ) as session:
+            yield session
 
 
 def next_step(reasons: Collection[str]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.construction import make_folder
-from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.guard import policy
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
@@ -31,10 +32,6 @@ class Construction(Benchmark):
     def __init__(self, prompts: PromptSet, protocol: MultiStep) -> None:
         self._prompts, self._protocol = prompts, protocol
 
-    def sources(self) -> tuple[DatasetSource, ...]:
-        """None."""
-        return ()
-
     def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
         """Those of the step."""
         return self._prompts
@@ -42,11 +39,6 @@ class Construction(Benchmark):
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         """The step's."""
         return self._protocol
-
-    def _nothing(self, *arguments: Any, **settings: Any) -> Any:
-        raise NotImplementedError
-
-    load_items = gold_response = score_items = _nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,3 +121,23 @@ def ask_model(
         finally:
             model.close()
     return None if answered is None else answered[0]
+
+
+def outcomes_of(answered: AnsweredTask, names: Iterable[str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Reads final answers, JSON objects: item id to the object, and to the reason where there is none or it has `failed`."""
+    found: dict[str, dict[str, Any]] = {}
+    failed: dict[str, str] = {}
+    for name in names:
+        if name not in answered.responses:
+            failed[name] = redact_reason(f"no answer: {answered.unanswered.get(name)}")
+        elif "failed" in (outcome := json.loads(answered.responses[name])):
+            failed[name] = outcome["failed"]
+        else:
+            found[name] = outcome
+    return found, failed
+
+
+def asked_recipe(answered: AnsweredTask) -> dict[str, Any]:
+    """What of a recipe a construction's step keeps."""
+    kept = ("suite", "prompts", "model", "generation", "protocol", "packages")
+    return {name: answered.recipe[name] for name in kept}

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.data.task_data import whole_setting
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, TaskSpec
@@ -25,8 +27,6 @@ _K1: Final = 1.5
 _B: Final = 0.75
 _DIGITS: Final = 6
 _KEPT: Final = 2
-_Key = TypeVar("_Key")
-_Opened = TypeVar("_Opened")
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 # In the few sentences of a note no count is large enough to show that these mean nothing.
@@ -45,6 +45,13 @@ class Words:
     """A measure of how like the questions the sentences are, by shared words; `identity` decides its numbers, for the recipe."""
 
     identity: Mapping[str, Any] = {"kind": "words 1", "method": "bm25", "k1": _K1, "b": _B, "stems": "porter"}
+
+    def __eq__(self, other: object) -> bool:
+        # By content: a folder that has changed is never answered for by its old weights.
+        return isinstance(other, Words) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(repr(sorted(self.identity.items())))
 
     def of(self, items: Sequence[Item]) -> list[list[float]]:
         """Returns for each item the similarity of each of its sentences, in the order of the note."""
@@ -100,31 +107,24 @@ class Chooser:
         return self._chosen[key]
 
 
-_opened: dict[str, Embeddings] = {}
-_choosers: dict[tuple[str, int], Chooser] = {}
-
-
 def open_similarity(embedder: str | None) -> Words:
     """Opens a measure, of shared words without a checkpoint; equal checkpoints are loaded once."""
     if embedder is None:
         return Words()
-    made = Embeddings(embedder)
-    # By content: a folder that has changed is never answered for by its old weights.
-    return _kept(_opened, _said(made), lambda: made)
+    return _first_opened(Embeddings(embedder))
 
 
 def open_chooser(embedder: str | None, count: int) -> Chooser:
     """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once."""
-    similarity = open_similarity(embedder)
-    return _kept(_choosers, (_said(similarity), count), lambda: Chooser(similarity, count))
+    return _chooser(open_similarity(embedder), count)
 
 
-def _kept(opened: dict[_Key, _Opened], key: _Key, make: Callable[[], _Opened]) -> _Opened:
-    if key not in opened:
-        while len(opened) >= _KEPT:
-            del opened[next(iter(opened))]
-        opened[key] = make()
-    return opened[key]
+@lru_cache(maxsize=_KEPT)
+def _first_opened(similarity: Words) -> Words:
+    return similarity
+
+
+_chooser = lru_cache(maxsize=_KEPT)(Chooser)
 
 
 def questions(item: Item) -> tuple[str, ...]:
@@ -169,10 +169,6 @@ def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list
     return _means([[weight(count, length, words) for words in wanted] for count, length in pairs])
 
 
-def _said(similarity: Words) -> str:
-    return repr(sorted(similarity.identity.items()))
-
-
 def _means(rows: Sequence[Sequence[float]]) -> list[float]:
     return [round(math.fsum(row) / len(row), _DIGITS) if row else 0.0 for row in rows]
 
@@ -204,18 +200,11 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
         )
-    return Settings(embedder=embedder, **{name: _number(task, arguments, name) for name in _NUMBERS})
-
-
-def _number(task: TaskSpec, arguments: Mapping[str, str], name: str) -> int:
-    usual, most = _NUMBERS[name]
-    if name not in arguments:
-        return usual
-    text = str(arguments[name]).strip()
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if not 1 <= number <= most:
-        raise UsageError(f"{task.name}: {name} must be a whole number from 1 to {most}, got {arguments[name]!r}.")
-    return number
+    numbers = {
+        name: whole_setting(task.name, name, arguments.get(name), usual=usual, most=most)
+        for name, (usual, most) in _NUMBERS.items()
+    }
+    return Settings(embedder=embedder, **numbers)
 
 
 def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:

@@ -373,7 +373,7 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
             groups = [group for group in groups if group.end <= last.start()]
             groups.append(Group(start=last.start(), end=end, ids=read_ids(last[1], known_ids)))
     if not groups or groups[-1].end != end:
-        groups = [group for group in groups if _sentence_begins(line, group.end)]
+        groups = [group for group in groups if (first := _FIRST.match(line, group.end)) and first[1].isupper()]
     return [_widened(line, group) for group in groups]
 
 
@@ -412,11 +412,6 @@ def _may_be_ids(text: str) -> bool:
         or (len(words) <= 4 and _DIGIT.search(text) is not None)
         or all(map(_LIST_WORD.fullmatch, words))
     )
-
-
-def _sentence_begins(line: str, start: int) -> bool:
-    found = _FIRST.match(line, start)
-    return found is not None and found[1].isupper()
 
 
 def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ The paper prints none of its prompts; the texts (`prompts.json`) are ours, writt
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -35,7 +34,19 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
+from medical_tasks.spec import (
+    Ask,
+    Dialogue,
+    Done,
+    Item,
+    Message,
+    MultiStep,
+    PromptSet,
+    Records,
+    TaskSpec,
+    Turn,
+    texts_sha256,
+)
 
 QUESTION_WORDS: Final = 15
 """Most words of a clinician's question."""
@@ -173,7 +184,7 @@ def _digest(kind: str) -> str:
     known = texts()
     said = [part for each in (kind, *_SECOND_STEP.get(kind, ())) for part in (each, *known["asked"][each].values())]
     told = known["feedback"].values() if kind in _TRIED else ()
-    return hashlib.sha256("\0".join((*said, *known["labels"].values(), *told)).encode()).hexdigest()
+    return texts_sha256(*said, *known["labels"].values(), *told)
 
 
 _SHOWN_REPLY: Final = 1_200
@@ -229,8 +240,14 @@ _WORD: Final = re.compile(r"\w+")
 
 def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Takes the sentences out of a reply, without citations. A line ends a sentence; within it `scoring.sentences` does."""
-    bare = [_uncited(line, known_ids) for line in _lines(reply)]
-    return tuple(one_line(sentence) for line in bare for sentence in split_sentences(line))
+    found: list[str] = []
+    for line in _lines(reply):
+        start, bare = 0, ""
+        for group in _groups(line, known_ids):
+            bare += line[start : group.start].rstrip()
+            start = group.end
+        found += map(one_line, split_sentences(bare + line[start:]))
+    return tuple(found)
 
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
@@ -251,15 +268,6 @@ def _lines(reply: str) -> list[str]:
 
 def _groups(line: str, known_ids: Collection[str]) -> list[Group]:
     return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
-
-
-def _uncited(line: str, known_ids: Collection[str]) -> str:
-    parts: list[str] = []
-    start = 0
-    for group in _groups(line, known_ids):
-        parts.append(line[start : group.start].rstrip())
-        start = group.end
-    return "".join((*parts, line[start:]))
 
 
 def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:

@@ -16,13 +16,12 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import open_file, read_bytes, readable
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
 _T = TypeVar("_T")
-_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +44,6 @@ class Case:
     sentences: tuple[Sentence, ...]  # of the note excerpt, in order; none in the organizers' open files
 
 
-def listed(ids: Sequence[str]) -> str:
-    """Ids as a message may show them: the first ten, and how many more there are."""
-    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
-    return ", ".join(named(each) for each in ids[:_SHOWN]) + more
-
-
 CASES_FILE: Final = "archehr-qa.xml"
 
 SIZE_LIMIT_BYTES: Final = 16 * 1024 * 1024
@@ -59,6 +52,10 @@ SIZE_LIMIT_BYTES: Final = 16 * 1024 * 1024
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 _AGAIN: Final = "Download the file again."
 _ALL_AGAIN: Final = "Download the files again, all of the same release."
+
+
+def _names(ids: Sequence[str]) -> str:
+    return listed(list(map(named, ids)), 10)
 
 
 def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
@@ -98,7 +95,7 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     if doubtful:
         print(
             f"note: {path}: start_char_index of sentences is not their place in the note excerpt in {len(doubtful):,} cases "
-            f"({listed(doubtful)}); it is not used",
+            f"({_names(doubtful)}); it is not used",
             file=sys.stderr,
         )
     return list(cases.values())
@@ -293,7 +290,7 @@ def _same_names(
     for said, lack in problems:
         known = set(found if lack else ids)
         if wrong := [each for each in (ids if lack else found) if each not in known]:
-            raise _wrong(where, f"{said} {listed(wrong)}", _ALL_AGAIN)
+            raise _wrong(where, f"{said} {_names(wrong)}", _ALL_AGAIN)
     return {name: found[name] for name in ids}
 
 
@@ -346,7 +343,7 @@ def _answer_sentence(where: str, record: Mapping[str, Any], number: int, *, know
     cited = _citations(where, record.get("citations"))
     wrong = [each for each in cited if each not in known]
     if wrong:
-        raise _wrong(where, f"cites sentences that the case does not have: {listed(wrong)}", _ALL_AGAIN)
+        raise _wrong(where, f"cites sentences that the case does not have: {_names(wrong)}", _ALL_AGAIN)
     return AnswerSentence(id=name, text=text, citations=cited)
 
 

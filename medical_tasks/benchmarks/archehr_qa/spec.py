@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.io.files import packaged
@@ -18,16 +17,14 @@ from medical_tasks.spec import (
     ConstructionVerb,
     DatasetSpec,
     Item,
-    ItemScore,
     MetricSpec,
     MultiStep,
-    PromptSet,
     TaskSpec,
     hub_question,
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_source import DatasetSource
+    pass
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
@@ -137,63 +134,11 @@ class ArchEHRQA(Benchmark):
     paper = "https://arxiv.org/abs/2506.04156"
     datasets = (DATASET,)
 
-    def sources(self) -> tuple[DatasetSource, ...]:
-        """See `data`."""
-        from medical_tasks.benchmarks.archehr_qa.data import SOURCES
-
-        return SOURCES
-
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """See `data`."""
-        from medical_tasks.benchmarks.archehr_qa.data import load_items
-
-        return load_items(task, rows)
-
-    def load_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
-    ) -> PromptSet:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
-
-        return load_prompts(task, name, upstream, arguments=settings.get("arguments"))
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
-
-        return gold_response(task, item)
-
-    def score_items(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
-    ) -> list[ItemScore]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-
-        return score_items(task, items, responses, arguments=given.get("arguments"))
-
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
         return open_protocol(task, arguments=settings.get("arguments"))
-
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
-
-        return scoring_identity(task, arguments)
-
-    def note_words(self) -> frozenset[str]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.archehr_qa.scoring import NOTE_WORDS
-
-        return NOTE_WORDS
-
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
-
-        return unanswered_limits(task, item)
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""

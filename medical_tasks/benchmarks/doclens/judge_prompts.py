@@ -6,13 +6,13 @@ Shared text stands first, so that servers cache it; texts of models are JSON str
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, re
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
-from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import ENTAILS, JudgePrompts, Judging, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     Checker,
     boolean,
@@ -34,7 +34,7 @@ from medical_tasks.judges.reading import (
     schema_of,
     schema_of_verdicts,
 )
-from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
 PROMPT_SETS: Final = ("own", "official")
 _PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
@@ -50,9 +50,9 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
-    nouns = [f"{form}\0{what}\0{source}" for form, (what, source) in FORMS.items()]
-    whole = "\0".join((*(f"{one}\0{text}" for one, text in texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]))
-    return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
+    nouns = [part for form, said in FORMS.items() for part in (form, *said)]
+    sha256 = texts_sha256(*chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"])
+    return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
 def check_judging(judging: Judging, style: str) -> None:
@@ -70,10 +70,6 @@ def check_judging(judging: Judging, style: str) -> None:
             "styles json_cot and json."
         )
 
-
-_LABELS: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction", "not_entailment")
-ENTAILS: Final = {label: label == "entailment" for label in _LABELS}
-"""What the label of a judge of entailment says: entailed or not."""
 
 _MAKE_TOKENS: Final = 2048
 _REPLY_TOKENS: Final = 512
@@ -157,7 +153,7 @@ class QuestionMaker:
             return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
         ours = read_cited_lines if self._in_lines else partial(read_cited_object, explained=self._explained)
         kind = "summary" if form == "question" else "citation"
-        shown = _quoted_lines((str(number), _turn(text, form)) for number, text in cited)
+        shown = _quoted_lines((number, _turn(text, form)) for number, text in cited)
         read = partial(ours, numbers=numbers)
         return self._own(name, kind, read, tokens=tokens, form=form, cited=shown, sentence=quoted(sentence))
 
@@ -200,7 +196,7 @@ class QuestionMaker:
         return replace(asked, schema=schema_of_verdicts(keys, ids) if ids else schema_of(keys))
 
 
-def _quoted_lines(texts: Iterable[tuple[str, str]]) -> str:
+def _quoted_lines(texts: Iterable[tuple[object, str]]) -> str:
     return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
 
 
@@ -222,7 +218,7 @@ def _question(
     return Question(
         id=name,
         messages=messages,
-        template=hashlib.sha256(f"{text}\0{again}".encode()).hexdigest(),
+        template=texts_sha256(text, again),
         read=read,
         again=again,
         max_tokens=tokens,

@@ -9,17 +9,14 @@ import itertools
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from medical_tasks.benchmarks.doclens.judge_prompts import Cited, QuestionMaker, check_judging, claim_pair
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
-from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
-
-_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
-"""Reasons that a smaller question may cure."""
+from medical_tasks.judges.case import FORM_REASONS
 
 Claims = tuple[str, ...]
 Made = Mapping[str, Claims | Unscored]
@@ -165,7 +162,7 @@ def claim_line(name: str, text: str, claims: Sequence[str], form: str, judging: 
         if isinstance(outcome, Verdict):
             found |= {claim: one for claim, one in zip(wanted, _batch(outcome, wanted), strict=True) if one is not None}
             wanted = [claim for claim in wanted if claim not in found]
-        elif outcome.reason in _FORM_REASONS:
+        elif outcome.reason in FORM_REASONS:
             singly, wanted = wanted, []
         else:
             failed, wanted = dict.fromkeys(wanted, outcome.reason), []

@@ -5,11 +5,8 @@ Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences":
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
@@ -18,9 +15,8 @@ from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, ClaimRecord
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Judging
-from medical_tasks.judges.session import JudgeSession, open_judge
+from medical_tasks.judges.base import Judging
+from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
@@ -98,14 +94,7 @@ def _judged(
 ) -> list[dict[str, UnitVerdict]]:
     units = [unit for some in parts for unit in some]
     joined = {side: _joined(given, units, side, len(parts)) for side, given in claims.items() if given is not None}
-    if name != "lexical" and not name.startswith("nli/"):
-        raise ValueError(
-            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
-        )
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        backend = stack.enter_context(contextlib.closing(open_judge(name, {}, log_dir=folder)))
-        session = JudgeSession(backend, JudgeOptions(), stack.enter_context(Store(folder / "judge.sqlite")), quiet=True)
+    with open_offline(name, unread="prompts") as session:
         verdicts = judge_units(
             units,
             Judging(judge=session, prompts=load_judge_prompts(task)),

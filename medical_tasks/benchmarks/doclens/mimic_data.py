@@ -256,8 +256,12 @@ def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
 def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
     cells = row.cells
     for field in ("ROW_ID", "SUBJECT_ID"):
-        if not _NUMBER.fullmatch(cells[field]):
-            raise _wrong_note(path, row, field)
+        if not _NUMBER.fullmatch(value := cells[field]):
+            # Columns that are swapped may hold a note or a name in any field: nothing but digits is shown.
+            shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
+            raise UsageError(
+                f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got {shown}. Download the {_NOTES} again."
+            )
     if cells["ISERROR"].strip() in _ERRORS:
         return LeftOut.ERROR
     kind = kind_of(cells["DESCRIPTION"])
@@ -267,15 +271,6 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
     if isinstance(report, LeftOut):
         return report
     return Candidate(id=cells["ROW_ID"], patient_id=cells["SUBJECT_ID"], kind=kind, report=report)
-
-
-def _wrong_note(path: Path, row: StreamedRow, field: str) -> UsageError:
-    # Columns that are swapped may hold a note or a name in any field: nothing but digits is shown.
-    value = row.cells[field]
-    shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
-    return UsageError(
-        f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got {shown}. Download the {_NOTES} again."
-    )
 
 
 REQUIRED = ("id", "findings", "impression")

@@ -6,7 +6,7 @@ Run: python -m medical_tasks.benchmarks.doclens.mimic_twin --out FOLDER --notes 
 from __future__ import annotations
 
 import argparse
-import gzip
+import itertools
 import random
 import sys
 import textwrap
@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
-from medical_tasks.data.building import SUMS_FILE
-from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.building import SUMS_FILE, write_sums
 from medical_tasks.errors import MedicalTasksError, UsageError
-from medical_tasks.io.files import packaged
+from medical_tasks.io.files import packaged, write_gzip
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
@@ -30,7 +29,6 @@ _ERRORS = 0.001
 _FINDINGS_CHARS = (300, 1_200, 6_000)  # least, most of most reports, most of one in forty
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
 _PARAGRAPHS = 600
-_WRITE_CHARS = 1_000_000
 
 
 class Examination(NamedTuple):
@@ -89,26 +87,13 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
             yield _other(draw, common, paragraphs)
 
 
-def write_twin(
-    folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6, sums: bool = True
-) -> Path:
+def write_twin(folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6) -> Path:
     """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (
-        (folder / NOTES_FILE).open("wb") as raw,
-        # Neither a name nor a time in the gzip header: the same bytes each time.
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
-    ):
-        waiting, chars = [",".join(f'"{name}"' for name in NOTE_COLUMNS) + "\n"], 0
-        for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr):
-            waiting.append(_csv_row(note.cells))
-            chars += len(waiting[-1])
-            if chars > _WRITE_CHARS:
-                stream.write("".join(waiting).encode())
-                waiting, chars = [], 0
-        stream.write("".join(waiting).encode())
-    if sums:
-        (folder / SUMS_FILE).write_text(f"{file_sha256(folder / NOTES_FILE)} {NOTES_FILE}\n", encoding="utf-8")
+    rows = (_csv_row(note.cells) for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr))
+    head = ",".join(f'"{name}"' for name in NOTE_COLUMNS) + "\n"
+    write_gzip(folder / NOTES_FILE, itertools.chain([head], rows), compresslevel=compresslevel)
+    write_sums(folder, NOTES_FILE)
     return folder
 
 

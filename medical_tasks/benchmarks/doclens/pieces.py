@@ -223,12 +223,10 @@ def _blocks(text: str) -> list[str]:
 
 
 def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
-    return _only_markers(line) or _is_heading(above, has_small=has_small) or (not gap and _runs_on(above, line))
-
-
-def _only_markers(line: str) -> bool:
     markers = find_markers(line)
-    return bool(markers) and sum(marker.end - marker.start for marker in markers) == len("".join(line.split()))
+    if markers and sum(marker.end - marker.start for marker in markers) == len("".join(line.split())):
+        return True
+    return _is_heading(above, has_small=has_small) or (not gap and _runs_on(above, line))
 
 
 def _is_heading(line: str, *, has_small: bool) -> bool:
@@ -314,16 +312,10 @@ def _merged(pieces: Iterable[str]) -> list[str]:
     waiting = ""
     for piece in pieces:
         waiting += piece
-        if _says_something(piece):
+        bare = remove_citations(piece)
+        if any(map(str.isalpha, piece)) or (bare != piece and any(map(str.isdigit, bare))):
             merged.append(waiting)
             waiting = ""
     if waiting:
         merged[-1:] = ["".join((*merged[-1:], waiting))]
     return merged
-
-
-def _says_something(piece: str) -> bool:
-    if any(map(str.isalpha, piece)):
-        return True
-    bare = remove_citations(piece)
-    return bare != piece and any(map(str.isdigit, bare))

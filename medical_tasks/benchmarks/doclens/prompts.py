@@ -24,10 +24,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
+from medical_tasks.data.task_data import check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.porter import stem
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -62,15 +63,15 @@ def load_prompts(
         settings |= {"seed": SEED, "examples": drawn}
     said = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
-        name=name, sha256=_digest(form, *said, LABELLED, texts.source, texts.answer), render=render, settings=settings
+        name=name,
+        sha256=texts_sha256(form, *said, LABELLED, texts.source, texts.answer),
+        render=render,
+        settings=settings,
     )
 
 
 def _asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
-    if unknown := [key for key in arguments if key not in task.arguments]:
-        raise UsageError(
-            f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. It takes: {', '.join(task.arguments)}."
-        )
+    check_settings(task, arguments)
     value = arguments.get(_CITATIONS, "yes")
     if value not in ("yes", "no"):
         raise UsageError(f"{task.name}: {_CITATIONS} must be yes or no, got {value!r}.")
@@ -150,11 +151,7 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     said = [part for section in before for one in before[section] for part in (section, one["role"], one["content"])]
     if not spoken:
         said.append("small letters")
-    return PromptSet(name="official", sha256=_digest(*said), render=render, settings={_CITATIONS: "yes"})
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return PromptSet(name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, j
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.judges.base import Judging
 from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
@@ -61,7 +61,10 @@ def score_items(
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
     # Before anything is answered there is nothing to join.
-    joined = {side: read_joined(path, units, side=side) if units else {} for side, path in settings.claims.items()}
+    joined = {
+        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path)) if units else {}
+        for side, path in settings.claims.items()
+    }
     asked: Any = {"style": settings.style, "citations": settings.citations}
     verdicts = judge_units(
         units, judging, reference_claims=joined.get("reference"), output_claims=joined.get("output"), **asked
@@ -224,15 +227,6 @@ def _one_of(task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tu
     return value
 
 
-_NAMED: Final = 5
-"""Most ids an error names."""
-
-
-def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[str, tuple[str, ...]]:
-    """Reads a file of claims for texts to be judged."""
-    return join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
-
-
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
@@ -262,23 +256,18 @@ def join_claims(
         found[unit.id] = known[0] if text and known else ()
     if missing:
         raise UsageError(
-            f"{where}: no claims of the {side} of {_some(missing)}: a record holds the text of that section, or, where it holds "
-            "no text, that id and section. Give the file made of these texts, or leave it out and let the judge make claims."
+            f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of that section, or, where it "
+            "holds no text, that id and section. Give the file made of these texts, or leave it out and let the judge make claims."
         )
     if odd:
         raise UsageError(
-            f"{where}: has claims of the {side} of {_some(odd)}, which is blank. Give the file made of these texts."
+            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file made of these texts."
         )
     return found
 
 
 def _key(text: str) -> str:
     return " ".join(judged_text(text).split())
-
-
-def _some(ids: Sequence[str]) -> str:
-    named = ", ".join(ids[:_NAMED])
-    return f"{named} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else named
 
 
 _MEDCON_VARIANT: Final = "aci-bench"

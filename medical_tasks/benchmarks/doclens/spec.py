@@ -6,8 +6,7 @@ A family has a task without worked examples and two with 1 or 2 of each kind (pa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.io.files import packaged
@@ -15,18 +14,13 @@ from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
     DecomposeVerb,
-    Item,
-    ItemScore,
     MetricSpec,
-    PromptSet,
     TaskSpec,
     hub_question,
-    required,
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts
+    pass
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -340,66 +334,6 @@ class DocLens(Benchmark):
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
-
-    def sources(self) -> tuple[DatasetSource, ...]:
-        """See `data`."""
-        from medical_tasks.benchmarks.doclens.data import SOURCES
-
-        return SOURCES
-
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """See `data`."""
-        from medical_tasks.benchmarks.doclens.data import load_items
-
-        return load_items(task, rows)
-
-    def load_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
-    ) -> PromptSet:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.doclens.prompts import load_prompts
-
-        return load_prompts(task, name, upstream, **settings)
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.doclens.prompts import gold_response
-
-        return gold_response(task, item)
-
-    def score_items(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
-    ) -> list[ItemScore]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.doclens.scoring import score_items
-
-        return score_items(
-            task, items, responses, judging=required(given.get("judging")), arguments=given.get("arguments")
-        )
-
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.doclens.scoring import scoring_identity
-
-        return scoring_identity(task, arguments)
-
-    def note_words(self) -> frozenset[str]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.doclens.scoring import NOTE_WORDS
-
-        return NOTE_WORDS
-
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.doclens.scoring import unanswered_limits
-
-        return unanswered_limits(task, item)
-
-    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-        """See `judge_prompts`."""
-        from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
-
-        return load_judge_prompts(task, name, upstream)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""

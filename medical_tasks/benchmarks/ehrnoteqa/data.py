@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged, read_text, readable
@@ -50,7 +50,6 @@ _DISCQ_COLUMNS = ("id", "question", "reasoning")
 _DISCQ_RELEASE = "question file of DiSCQ 1.0"
 _DISCQ_AGAIN = f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
 _NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
-_LISTED = 10
 
 # Words that keep their capital within a sentence; abbreviations are known by their form.
 _NAMES = frozenset(
@@ -124,6 +123,7 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
+    lines = partial(listed, between="\n  ")
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     found: dict[str, list[Path]] = {name: [] for name in names}
     for file in walked(path.absolute().parent):
@@ -132,21 +132,17 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     missing = [name for name, files in found.items() if not files]
     if missing:
         raise MissingError(
-            f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about are not below its folder:"
-            f"{_listed(missing)}\nPut the texts of the n2c2 2010 challenge on relations there, in one folder or several "
+            f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about are not below its folder:\n  "
+            f"{lines(missing, 10)}\nPut the texts of the n2c2 2010 challenge on relations there, in one folder or several "
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
     several = [f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1]
     if several:
         raise UsageError(
-            f"{path}: {len(several):,} texts lie below its folder more than once:{_listed(several)}\nKeep one of each there."
+            f"{path}: {len(several):,} texts lie below its folder more than once:\n  {lines(several, 10)}\nKeep one of "
+            "each there."
         )
     return {name: files[0] for name, files in found.items()}
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f"\n  and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return "".join(f"\n  {name}" for name in names[:_LISTED]) + more
 
 
 def _read_text(file: Path) -> str:

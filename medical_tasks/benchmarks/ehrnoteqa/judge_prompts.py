@@ -5,13 +5,13 @@ The authors released no text for `evidence`. The model's answer stands last, so 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
+from medical_tasks.benchmarks.ehrnoteqa.prompts import (
     PROMPT_SETS,
     check_template,
     fill_template,
@@ -21,7 +21,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
-from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
 OPEN: Final = "open"
 EVIDENCE: Final = "evidence"
@@ -57,8 +57,7 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
     said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
-    whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), *said))
-    return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
+    return JudgePrompts(name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *said), texts=texts)
 
 
 def speaks_officially(prompts: JudgePrompts, kind: str) -> bool:
@@ -75,7 +74,7 @@ def again(prompts: JudgePrompts, kind: str) -> str:
 
 def template(prompts: JudgePrompts, kind: str) -> str:
     """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
-    return hashlib.sha256(f"{prompts.texts[kind]}\0{again(prompts, kind)}".encode()).hexdigest()
+    return texts_sha256(prompts.texts[kind], again(prompts, kind))
 
 
 def messages(prompts: JudgePrompts, kind: str, *, output: str, **values: str) -> tuple[Message, ...]:

@@ -22,12 +22,22 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import JudgePrompts, Judging, Label, Pair, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.base import (
+    ENTAILS,
+    JudgePrompts,
+    Judging,
+    Pair,
+    Question,
+    Unreadable,
+    Unscored,
+    Verdict,
+    verdict_bool,
+)
 from medical_tasks.judges.reading import (
     free_text,
+    object_reader,
     one_of,
     read_choice,
-    read_object,
     read_score,
     schema_of,
     whole_number,
@@ -106,23 +116,14 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
     if not outcomes:
         return AnswerVerdict(right=False, how="empty answer")
     decided = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
-    for outcome in decided:
-        if not isinstance(outcome.value, bool):  # it may come from a file
-            raise UsageError(
-                f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor false. Correct the recorded "
-                "verdicts."
-            )
     # One that is right decides; where none is, one that is missing might be.
-    for outcome in sorted(decided, key=lambda outcome: not outcome.value):
+    for outcome in sorted(decided, key=verdict_bool, reverse=True):
         if outcome.value or len(decided) == len(outcomes):
             return AnswerVerdict(right=outcome.value, votes=tuple(map(bool, outcome.votes)))
     reason = next(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
     return AnswerVerdict(right=None, reason=reason)
 
 
-_ENTAILS: Final[Mapping[Label, Any]] = {
-    label: label == "entailment" for label in ("entailment", "neutral", "contradiction", "not_entailment")
-}
 # The authors' longest reply; ours are one sentence, and have room for a model that writes more.
 _REPLY_TOKENS: Final = 600
 
@@ -152,16 +153,9 @@ _SCORED: Final = {"reason": free_text, "score": whole_number(0, 1)}
 _CHOSEN: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
 
 
-def read_own_score(text: str) -> bool | Unreadable:
-    """Reads our form of a score."""
-    value = read_object(text, _SCORED)
-    return value if isinstance(value, Unreadable) else bool(value["score"])
-
-
-def read_own_choice(text: str) -> bool | Unreadable:
-    """Reads our form of yes or no."""
-    value = read_object(text, _CHOSEN)
-    return value if isinstance(value, Unreadable) else value["verdict"] == "yes"
+read_own_score = object_reader(_SCORED, lambda value: bool(value["score"]))
+read_own_choice = object_reader(_CHOSEN, lambda value: bool(value["verdict"] == "yes"))
+"""Read our forms of a score, and of yes or no."""
 
 
 def read_official_score(text: str) -> bool | Unreadable:
@@ -264,6 +258,6 @@ def _question(
         read=_READERS[kind, officially],
         again=again(prompts, kind),
         max_tokens=_REPLY_TOKENS,
-        pair=Pair(premise=premise, hypothesis=hypothesis.strip(), values=_ENTAILS),
+        pair=Pair(premise=premise, hypothesis=hypothesis.strip(), values=ENTAILS),
         schema=None if officially else schema_of(_CHOSEN if kind == CHOICE else _SCORED),
     )

@@ -6,20 +6,17 @@ Judges that read prompts need the notes, and with them the guard of `medical-tas
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Judge, JudgeOptions, Judging, Question, Unscored, Verdict
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
-from medical_tasks.judges.session import JudgeSession, open_judge
+from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
@@ -126,18 +123,8 @@ def _judging(
     if verdicts is not None:
         yield Judging(judge=_Given(_votes(verdicts, rows)), prompts=prompts)
         return
-    if name != "lexical" and not name.startswith("nli/"):
-        raise ValueError(
-            f"judge must be lexical or nli/FOLDER, which read no notes; got {name!r}. Give verdicts, or use medical-tasks score."
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        backend = open_judge(name, {}, log_dir=Path(folder))
-        try:
-            with Store(Path(folder) / "judge.sqlite") as store:
-                session: Judge = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-                yield Judging(judge=session, prompts=prompts)
-        finally:
-            backend.close()
+    with open_offline(name, unread="notes") as session:
+        yield Judging(judge=session, prompts=prompts)
 
 
 def _votes(verdicts: Sequence[Vote | Sequence[Vote]], rows: int) -> list[list[Vote]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.progress import reading
 
@@ -22,7 +22,6 @@ _TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
 _GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2,} it tries every character
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
-_LISTED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +40,7 @@ def reduced_space(text: str) -> str:
 
     A run becomes a line end if it begins or ends with one; any other run of two or more becomes a space, even around a line end.
     """
-    return _GAP.sub(_reduced_gap, text).strip()
-
-
-def _reduced_gap(gap: re.Match[str]) -> str:
-    space = gap[0]
-    return "\n" if space[0] == "\n" or space[-1] == "\n" else " "
+    return _GAP.sub(lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text).strip()
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
@@ -118,12 +112,10 @@ def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, 
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
-    listed = "".join(
-        f"\n  patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ[:_LISTED]
-    )
-    more = f"\n  and {len(differ) - _LISTED:,} more" if len(differ) > _LISTED else ""
+    told = [f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ]
+    lines = listed(told, 10, between="\n  ")
     raise UsageError(
         f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes that their question's num_notes "
-        f"says:{listed}{more}\nThe file is cut off or of another release. The questions are about MIMIC-IV-Note 2.2: "
+        f"says:\n  {lines}\nThe file is cut off or of another release. The questions are about MIMIC-IV-Note 2.2: "
         "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
     )

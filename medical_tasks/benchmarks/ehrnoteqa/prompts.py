@@ -5,27 +5,27 @@ What they share comes first, so that servers cache the notes. Notes too long los
 
 from __future__ import annotations
 
+import ast
 import dataclasses
-import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import string
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
-from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
-    PROMPT_SETS,
-    check_template,
-    fill_template,
-    read_prompt_dict,
-)
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
+
+PROMPT_SETS: Final = ("own", "official")
+REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _TEXTS: Final = packaged(__file__, "prompts.json")
 # The marker stands in a note between its header and what is left of it.
@@ -49,8 +49,8 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     if name == "official":
         template = _official_template(task, upstream)
-        digest = _digest(template, NOTE, MARKER)
-        return PromptSet(name=name, sha256=digest, render=_official_render(template), shorten=shortened)
+        sha256 = texts_sha256(template, NOTE, MARKER)
+        return PromptSet(name=name, sha256=sha256, render=_official_render(template), shorten=shortened)
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
@@ -59,7 +59,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     own = (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
     return PromptSet(
         name=name,
-        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
+        sha256=texts_sha256(INTRODUCTION, NOTE, MARKER, QUESTION, *own),
         render=render,
         continuations={"mc_prob_index": _letters, "mc_prob_value": _texts}.get(form),
         shorten=shortened,
@@ -69,13 +69,6 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
     """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
     return "\n\n".join(NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1))
-
-
-def choice_lines(item: Item) -> str:
-    """Writes the choices, a line each: `A. text`."""
-    return "\n".join(
-        CHOICE.format(letter=letter, text=text) for letter, text in zip(_letters(item), _texts(item), strict=True)
-    )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -96,7 +89,9 @@ def _asked(item: Item, form: str) -> str:
     question = QUESTION.format(question=str(item.fields["question"]).strip())
     parts = [INTRODUCTION, note_blocks(item.fields["notes"]), question]
     if form in _SHOWS_CHOICES:
-        parts.append(CHOICES.format(choices=choice_lines(item)))
+        pairs = zip(_letters(item), _texts(item), strict=True)
+        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
+        parts.append(CHOICES.format(choices="\n".join(lines)))
     return "\n\n".join([*parts, FORMS[form]])
 
 
@@ -136,10 +131,6 @@ def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
     return render
 
 
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
 _WORD = re.compile(r"\S+")
 # The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
 _LABELS: Final = tuple(
@@ -173,3 +164,55 @@ def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
         return note, 0
     kept = text[places[gone] :] if gone < len(places) else ""
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
+
+
+# The authors' prompts: two files `utils.py` of their repository, each with one dict of texts, read as data and never run.
+# Theirs are filled by `str.format_map`; here by parts, so that braces in notes and answers stay what they are.
+
+_NAME: Final = "PROMPT_DICT"
+_AGAIN: Final = "Download it again."
+
+
+def read_prompt_dict(
+    upstream: Path | None, part: Literal["generation", "evaluation"]
+) -> tuple[Path, Mapping[Any, Any]]:
+    """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
+    found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
+    tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
+    values = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and [target.id for target in node.targets if isinstance(target, ast.Name)] == [_NAME]
+    ]
+    if len(values) != 1:
+        raise UsageError(f"{found}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}")
+    try:
+        prompts = ast.literal_eval(values[0])
+    except (ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise UsageError(f"{found}: {_NAME} holds more than literals. {_AGAIN}") from error
+    if not isinstance(prompts, dict):
+        raise UsageError(f"{found}: {_NAME} is no dict. {_AGAIN}")
+    return found, prompts
+
+
+def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
+    """Checks one of the authors' texts."""
+    if not isinstance(text, str):
+        raise UsageError(f"{where}: is no text. {_AGAIN}")
+    try:
+        fields = [field for _, *field in string.Formatter().parse(text) if field[0] is not None]
+    except ValueError as error:
+        raise UsageError(f"{where}: has a brace that stands alone ({error}). {_AGAIN}") from error
+    if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(form or turn for _, form, turn in fields):
+        named = ", ".join(f"{{{slot}}}" for slot in slots)
+        raise UsageError(
+            f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in all. {_AGAIN}"
+        )
+    return text
+
+
+def fill_template(text: str, values: Mapping[str, str]) -> str:
+    """Fills a text that `check_template` has passed."""
+    parts = string.Formatter().parse(text)
+    return "".join(literal + ("" if name is None else values[name]) for literal, name, *_ in parts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.io.files import packaged
@@ -11,17 +10,12 @@ from medical_tasks.spec import (
     Benchmark,
     ConstructionVerb,
     DatasetSpec,
-    Item,
-    ItemScore,
     MetricSpec,
-    PromptSet,
     TaskSpec,
     hub_question,
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_source import DatasetSource
-    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
@@ -95,58 +89,6 @@ class EHRNoteQA(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
     mixed_rows = True
-
-    def sources(self) -> tuple[DatasetSource, ...]:
-        """See `data`."""
-        from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
-
-        return SOURCES
-
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """See `data`."""
-        from medical_tasks.benchmarks.ehrnoteqa.data import load_items
-
-        return load_items(task, rows)
-
-    def load_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
-    ) -> PromptSet:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
-
-        return load_prompts(task, name, upstream)
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """See `prompts`."""
-        from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-
-        return gold_response(task, item)
-
-    def score_items(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
-    ) -> list[ItemScore]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-
-        return score_items(task, items, responses, **given)
-
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """See `scoring`."""
-        from medical_tasks.benchmarks.ehrnoteqa.scoring import scoring_identity
-
-        return scoring_identity(task, arguments)
-
-    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
-        """See `judge_prompts`."""
-        from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
-
-        return load_judge_prompts(task, name, upstream)
-
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        """See `data`."""
-        from medical_tasks.benchmarks.ehrnoteqa.data import keeps
-
-        return keeps(task, row)
 
     def lasting_reasons(self) -> Mapping[str, str]:
         """Answers without log-probabilities, and questions of sets that have no gold."""

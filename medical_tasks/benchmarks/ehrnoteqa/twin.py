@@ -6,7 +6,6 @@ python -m medical_tasks.benchmarks.ehrnoteqa.twin --out FOLDER --questions 961 -
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import sys
@@ -19,10 +18,9 @@ from typing import NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
-from medical_tasks.data.building import SUMS_FILE
-from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.building import SUMS_FILE, write_sums
 from medical_tasks.errors import MedicalTasksError, UsageError
-from medical_tasks.io.files import packaged
+from medical_tasks.io.files import packaged, write_gzip
 
 _PARAGRAPHS = 600
 _LAB_LINES = 400
@@ -171,7 +169,6 @@ _TOKENS = {1: (1200, 2900), 2: (3100, 6900)}  # of all notes together (section 3
 _CHARS_A_TOKEN = 4
 # Of other patients' notes; with what a note has without filling, the mean is about 10,000.
 _OTHER_CHARS = (2_000, 18_000)
-_WRITE_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,32 +235,22 @@ def write_twin(
     questions: int,
     notes: int | None = None,
     scale: float = 1.0,
-    compresslevel: int = 6,
     sums: bool = True,
 ) -> Path:
     """Writes a twin of the two official files."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (
-        (folder / QUESTIONS_FILE).open("w", encoding="utf-8", newline="") as question_file,
-        (folder / NOTES_FILE).open("wb") as raw,
-        # Neither a name nor a time in the gzip header: the same bytes each time.
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as note_file,
-    ):
-        waiting, chars = [",".join(COLUMNS) + "\n"], 0
-        for patient in twin_patients(seed=seed, questions=questions, notes=notes, scale=scale):
-            if patient.question is not None:
-                question_file.write(json.dumps(_question_fields(patient.question)) + "\n")
-            for note in patient.notes:
-                waiting.append(_csv_row(note))
-                chars += len(waiting[-1])
-            if chars > _WRITE_CHARS:
-                note_file.write("".join(waiting).encode())
-                waiting, chars = [], 0
-        note_file.write("".join(waiting).encode())
+    with (folder / QUESTIONS_FILE).open("w", encoding="utf-8", newline="") as question_file:
+
+        def rows() -> Iterator[str]:
+            yield ",".join(COLUMNS) + "\n"
+            for patient in twin_patients(seed=seed, questions=questions, notes=notes, scale=scale):
+                if patient.question is not None:
+                    question_file.write(json.dumps(_question_fields(patient.question)) + "\n")
+                yield "".join(map(_csv_row, patient.notes))
+
+        write_gzip(folder / NOTES_FILE, rows(), compresslevel=6)
     if sums:
-        names = (QUESTIONS_FILE, NOTES_FILE)
-        lines = [f"{file_sha256(folder / name)} {name}\n" for name in names]
-        (folder / SUMS_FILE).write_text("".join(lines), encoding="utf-8")
+        write_sums(folder, QUESTIONS_FILE, NOTES_FILE)
     return folder
 
 

@@ -200,12 +200,13 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         if name in lines:
             raise record.wrong("Question", f"must be unique, it stands on line {lines[name]} already")
         lines[name] = record.line
+        addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")
         yield typed_row(
             question=values["Question"],
             answer=values["Free_form_answer"],
             must_have=values["Must_have"],
             nice_to_have=values["Nice_to_have"],
-            sources=_addresses(values.get("Sources") or ""),
+            sources=["".join(part.split()) for part in addresses if part.strip()],
             icd_10_diag=values.get("ICD_10_diag") or "",
         )
 
@@ -232,10 +233,6 @@ def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             entity_tag=values["entity_tag"] or [],
             id=name,
         )
-
-
-def _addresses(text: str) -> list[str]:
-    return ["".join(part.split()) for part in _NEXT_ADDRESS.split(text) if part.strip()]
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:

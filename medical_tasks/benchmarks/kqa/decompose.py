@@ -10,7 +10,6 @@ The instructions are ours, made from the guidelines' facts, with one worked exam
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
 from medical_tasks.runs import decomposing
+from medical_tasks.spec import texts_sha256
 
 MAX_CHARS: Final = 600
 """Longest statement; longer ones have not been taken apart."""
@@ -184,8 +184,7 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
 
 def template_sha256(importance: Importance) -> str:
     """Hash of every text of ours that goes into the question; part of the key under which a reply is kept."""
-    texts = (*_instructions(importance), _TEXTS["pair"], AGAIN)
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return texts_sha256(*_instructions(importance), _TEXTS["pair"], AGAIN)
 
 
 def _instructions(importance: Importance) -> tuple[str, ...]:

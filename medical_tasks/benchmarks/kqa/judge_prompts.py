@@ -7,11 +7,11 @@ prefixes read it once. Of a reply nothing is guessed.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,19 +19,19 @@ from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
-from medical_tasks.judges.base import LABELS, JudgePrompts, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
+    object_reader,
     one_of,
     quoted,
     read_closing_claim,
-    read_object,
     read_verdicts,
     schema_of,
     schema_of_verdicts,
 )
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import TaskSpec, texts_sha256
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -62,8 +62,8 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     if name == "official":
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
-    whole = "\0".join((*(f"{key}\0{text}" for key, text in texts.items()), AGAIN, OFFICIAL_AGAIN))
-    return JudgePrompts(name=name, sha256=hashlib.sha256(whole.encode()).hexdigest(), texts=texts)
+    sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
+    return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
 def again(kind: str) -> str:
@@ -73,7 +73,7 @@ def again(kind: str) -> str:
 
 def template(prompts: JudgePrompts, kind: str) -> str:
     """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
-    return hashlib.sha256(f"{prompts.texts[kind]}\0{again(kind)}".encode()).hexdigest()
+    return texts_sha256(prompts.texts[kind], again(kind))
 
 
 def _line(text: str) -> str:
@@ -106,22 +106,16 @@ _SCHEMAS: Final = {
     "abstention": schema_of(_ANSWERED),
 }
 _ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
-_ENTAILS: Final[Mapping[Label, Any]] = {label: label == "entailment" for label in _ALL_LABELS}
 _CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = 96
 
 
-def read_single(text: str) -> Label | Unreadable:
-    """Reads the verdict on one statement."""
-    value = read_object(text, _VERDICT)
-    return value if isinstance(value, Unreadable) else _WORDS[value["verdict"]]
+read_single = object_reader(_VERDICT, lambda value: _WORDS[value["verdict"]])
+"""Reads the verdict on one statement."""
 
-
-def read_answered(text: str) -> bool | Unreadable:
-    """Reads whether there is an answer at all."""
-    value = read_object(text, _ANSWERED)
-    return value if isinstance(value, Unreadable) else bool(value["answered"])
+read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
+"""Reads whether there is an answer at all."""
 
 
 def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
@@ -206,7 +200,7 @@ def official_question(
 
     The values are bools; theirs is decided on the first reply. Both share that reply.
     """
-    values = _ENTAILS if kind == "entails" else _CONTRADICTS
+    values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
     read = partial(read_closing_claim, of_statement=kind == "entails")
     texts = {"question": question, "llm_answer": answer, "answer": statement}  # every text as it is

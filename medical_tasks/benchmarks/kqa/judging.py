@@ -20,8 +20,8 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     single_question,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
-from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
+from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict, verdict_bool
+from medical_tasks.judges.case import FORM_REASONS, NO_PAIR
 
 _TWO_WAY = "judge: cannot tell not_entailment"
 """A session's words for a label that decides nothing about a question."""
@@ -115,14 +115,7 @@ def _reasons(outcomes: Sequence[Verdict | Unscored | None]) -> tuple[str, ...]:
 
 
 def _value(outcome: Verdict | Unscored | None) -> bool | None:
-    if not isinstance(outcome, Verdict):
-        return None
-    if not isinstance(outcome.value, bool):  # it may come from a file
-        raise UsageError(
-            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor false. Correct the recorded "
-            "verdicts."
-        )
-    return outcome.value
+    return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
 
 
 def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outcomes: _Outcomes) -> AnswerVerdict:
@@ -220,9 +213,6 @@ def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> St
 Labels = Mapping[str, Label | Unscored]
 """Label or failure by `<case id>/<statement name>`."""
 
-_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
-"""Reasons that a smaller question may cure."""
-
 _Wanted = dict[str, list[str]]
 """Case id to names of statements."""
 
@@ -280,7 +270,7 @@ def _take(
                     labels[f"{case_id}/{name}"] = found[key]
                 else:
                     left_out.setdefault(case_id, []).append(name)
-        elif outcome is not None and outcome.reason in _FORM_REASONS:
+        elif outcome is not None and outcome.reason in FORM_REASONS:
             singly.setdefault(case_id, []).extend(names)
         elif outcome is not None:
             labels |= {f"{case_id}/{name}": outcome for name in names}

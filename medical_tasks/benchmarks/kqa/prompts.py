@@ -27,9 +27,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
 from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
+from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
 PROMPT_SETS = ("own", "official")
 
@@ -50,9 +51,7 @@ def load_prompts(
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     given = dict(arguments or {})
-    if unknown := [key for key in given if key not in task.arguments]:
-        takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
-        raise UsageError(f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}")
+    check_settings(task, given)
     examples = task.options["shots"] != "0"
     retriever = open_retriever(task.name, given) if task.options["retrieval"] == "bm25" else None
 
@@ -101,7 +100,7 @@ def _digest(task: TaskSpec) -> str:
         texts += TEXTS.values()
     if task.options["shots"] != "0":
         texts += [exemplar[part] for exemplar in EXEMPLARS for part in ("question", "answer", "better")]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return texts_sha256(*texts)
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -124,9 +123,6 @@ DEMO = "demo"
 # Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of counts, weight of the length.
 _K1, _B = 1.5, 0.75
 _METHOD = "lucene"
-
-_TOP_K = (5, 1, 50)
-_CHUNK_WORDS = (150, 20, 2000)
 
 # Loading them is slow and none is used; jax would also take most of the memory of a GPU that the model needs.
 _UNWANTED = ("jax", "numba")
@@ -197,8 +193,8 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
     Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents` the environment variable
     `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
     """
-    top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
-    chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)
+    top_k = whole_setting(task, "top_k", arguments.get("top_k"), usual=5, most=50)
+    chunk_words = whole_setting(task, "chunk_words", arguments.get("chunk_words"), usual=150, lowest=20, most=2000)
     place = _place(task, arguments.get("documents"))
     documents = tuple(demo_documents() if place is None else read_documents(place))
     index = _index(documents, chunk_words)
@@ -222,16 +218,6 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
         "documents_sha256": _corpus_digest(documents),
     }
     return Retriever(task=task, index=index, top_k=top_k, settings=settings, demo=place is None)
-
-
-def _number(task: str, name: str, value: Any, default: int, lowest: int, highest: int) -> int:
-    if value is None:
-        return default
-    text = str(value).strip()
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-    if number is None or not lowest <= number <= highest:
-        raise UsageError(f"{task}: {name} must be a whole number from {lowest} to {highest}, got {value!r}.")
-    return number
 
 
 def _place(task: str, value: Any) -> Path | None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     Embeddings,
@@ -136,11 +135,7 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     assert heuristic_identity(HEURISTIC, {})["similarity"]["method"] == "bm25"
 
 
-def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
-    checkpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(evidence, "_opened", {})
-    monkeypatch.setattr(evidence, "_choosers", {})
+def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, tmp_path: Path) -> None:
     assert open_similarity(checkpoint) is open_similarity(checkpoint)
     assert open_similarity(checkpoint).identity["kind"] == "embedder"
     assert open_chooser(checkpoint, 3) is open_chooser(checkpoint, 3)

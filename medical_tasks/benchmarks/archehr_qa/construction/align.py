@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCodes, load_admission_codes, load_post_codes
 from medical_tasks.benchmarks.archehr_qa.construction.files import (
     WORDS,
     content_words,
@@ -26,7 +25,13 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
     read_table,
     searched,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
+from medical_tasks.benchmarks.archehr_qa.construction.posts import (
+    AdmissionCodes,
+    Post,
+    load_admission_codes,
+    load_post_codes,
+    load_posts,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, refuse, write_sheet

@@ -24,8 +24,8 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 )
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
-from medical_tasks.errors import UsageError
+from medical_tasks.data.construction import SheetRow, is_formula_error, shared_sheets, write_sheet
+from medical_tasks.errors import UsageError, listed
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -70,16 +70,11 @@ def export_sheets(
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
-    shares = share_out(list(cases), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
         "round": number,
         "cases_sha256": construction.text_sha256(before / rounds.CASES),
-        "reviewers": list(reviewers),
-        "overlap": overlap,
-        "seed": seed,
-        "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
-        "first": {identifier: names[0] for identifier, names in shares.items()},
+        **shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
     construction.make_folder(place)
     recipe = place / rounds.SHARES
@@ -205,10 +200,7 @@ class SheetCheck:
             if (row["kind"], row["number"]) not in rows and (row["text"] or row["kind"] == "question")
         ]
         if lost:
-            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-            self.problems.append(
-                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
-            )
+            self.problems.append(f"the sheet of {reviewer}: rows of case {case.id} are lost ({listed(lost, 5)})")
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
         self.problems += _changed(case, rows)

@@ -46,7 +46,7 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 
 def _expand(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import codes
+    from medical_tasks.benchmarks.archehr_qa.construction import posts
     from medical_tasks.runs.asking import read_options
 
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
@@ -65,7 +65,7 @@ def _expand(arguments: argparse.Namespace) -> int:
         if wrong:
             raise UsageError(f"construct archehr expand{said}")
     if notes:
-        made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+        made = posts.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         tell(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
             f"{made['codes']:,} codes have none.",
@@ -73,9 +73,9 @@ def _expand(arguments: argparse.Namespace) -> int:
         )
     asked = None
     if model:
-        options, tries = read_options(arguments, max_new_tokens=codes.MAX_NEW_TOKENS, tries=codes.TRIES)
-        asked = codes.codes_from_model(arguments.folder, options, tries=tries)
-    found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
+        options, tries = read_options(arguments, max_new_tokens=posts.MAX_NEW_TOKENS, tries=posts.TRIES)
+        asked = posts.codes_from_model(arguments.folder, options, tries=tries)
+    found = asked or (posts.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
         tell(

@@ -28,8 +28,7 @@ from medical_tasks.data.construction import (
     file_name,
     read_sheet,
     refuse,
-    share_out,
-    sheet_order,
+    shared_sheets,
     write_sheet,
     write_table,
 )
@@ -72,7 +71,7 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
             f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
         )
     chosen = {item.id: item for item in subset(complete, options.most)}
-    shares = share_out(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed)
+    shares = shared_sheets(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed)
     answers = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
@@ -85,8 +84,8 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "overlap": options.overlap,
         "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(items) - len(complete),
-        "sheets": {name: sheet_order(shares, name, seed=options.seed) for name in options.reviewers},
-        "first": {name: names[0] for name, names in shares.items()},
+        "sheets": shares["sheets"],
+        "first": shares["first"],
     }
     construction.make_folder(folder)
     if (folder / KEY).exists() and construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet") != made:
@@ -94,7 +93,9 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
     construction.write_lines(folder / ANSWERS, answers)
     construction.write_json(folder / KEY, made)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
+    notes = {name: tuple(item.fields["notes"]) for name, item in chosen.items()}
+    patients = [Patient(id=name, level=0, num_notes=len(own), tokens=0, notes=own) for name, own in notes.items()]
+    write_notes(sheets / NOTES_FOLDER, patients)
     of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
     for reviewer in options.reviewers:
         path = sheets / f"{reviewer}.csv"
@@ -160,11 +161,6 @@ def _collected(
 
 def _order(models: Sequence[str], key: str) -> list[str]:
     return random.Random(key).sample(list(models), len(models))  # noqa: S311  # an order, not a secret
-
-
-def _patient(item: Item) -> Patient:
-    notes = tuple(item.fields["notes"])
-    return Patient(id=item.id, level=0, num_notes=len(notes), tokens=0, notes=notes)
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:

@@ -5,7 +5,6 @@ A reply that is not strict JSON is requested again, a bounded number of times; d
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -22,13 +21,12 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data import construction
 from medical_tasks.errors import UsageError, check_least
-from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, ask_model
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
+from medical_tasks.runs.asking import AskingOptions, ask_model, asked_recipe, outcomes_of
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn, texts_sha256
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
@@ -63,25 +61,13 @@ def generate_drafts(
 
 
 def _written(folder: Path, patients: Sequence[Patient], answered: Any, seed: int) -> dict[str, Any]:
-    drafts: list[dict[str, Any]] = []
-    failed: dict[str, str] = {}
-    for patient in patients:
-        if patient.id not in answered.responses:
-            failed[patient.id] = redact_reason(f"no answer: {answered.unanswered[patient.id]}")
-            continue
-        outcome = json.loads(answered.responses[patient.id])
-        if "failed" in outcome:
-            failed[patient.id] = outcome["failed"]
-        else:
-            drafts.append(_draft(patient, outcome, seed))
+    outcomes, failed = outcomes_of(answered, [patient.id for patient in patients])
+    drafts = [_draft(patient, outcomes[patient.id], seed) for patient in patients if patient.id in outcomes]
     _check_sheets(folder, drafts)
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
-    recipe = {
-        name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
-    }
     made = {
         "schema_version": 1,
-        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": seed},
+        "recipe": {**asked_recipe(answered), "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": seed},
         "patients": len(patients),
         "drafted": len(drafts),
         "failed": dict(Counter(failed.values()).most_common()),
@@ -248,9 +234,7 @@ def load_prompts() -> PromptSet:
     def render(item: Item) -> tuple[Message, ...]:
         return question_messages(item.fields["notes"])
 
-    return PromptSet(
-        name="own", sha256=hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest(), render=render
-    )
+    return PromptSet(name="own", sha256=texts_sha256(*_TEXTS.values(), LETTERS), render=render)
 
 
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:

@@ -23,11 +23,10 @@ from medical_tasks.data.construction import (
     is_formula_error,
     read_sheet,
     refuse,
-    share_out,
-    sheet_order,
+    shared_sheets,
     write_sheet,
 )
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 
@@ -66,15 +65,10 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
 def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
     """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
     drafts = load_drafts(folder)
-    shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
         "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
-        "reviewers": list(reviewers),
-        "overlap": overlap,
-        "seed": seed,
-        "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
-        "first": {identifier: names[0] for identifier, names in shares.items()},
+        **shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
     place = folder / files.SHARES
     if place.exists() and construction.read_json(place, step="ehrnoteqa sheet") != made:
@@ -182,7 +176,7 @@ class _Check:
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            shown = listed(missing, 5)
             self.problems.append(f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})")
 
 

@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.construction.codes import (
+from medical_tasks.benchmarks.archehr_qa.construction.posts import (
     UntilReadable,
     codes_from_file,
-    load_post_codes,
-    load_prompts,
-    read_codes,
-)
-from medical_tasks.benchmarks.archehr_qa.construction.posts import (
     filter_posts,
     keyword_finder,
     keyword_lists,
+    load_post_codes,
     load_posts,
+    load_prompts,
+    read_codes,
     read_keywords,
 )
 from medical_tasks.cli.entry import main
