@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
     Item,
-    ItemScore,
     MetricSpec,
     MultiStep,
     Plot,
-    PromptSet,
     TaskSpec,
     hub_question,
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_source import DatasetSource
+    pass
 
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
@@ -133,40 +130,11 @@ class MedCalcBench(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
 
-    def sources(self) -> tuple[DatasetSource, ...]:
-        from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
-
-        return SOURCES
-
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        from medical_tasks.benchmarks.medcalc_bench.data import load_items
-
-        return load_items(task, rows)
-
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
             return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
         # Who is not told how has no reply to these.
         return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
-
-    def load_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None, **settings: Any
-    ) -> PromptSet:
-        from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
-
-        return load_prompts(task, name, upstream)
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
-
-        return gold_response(task, item)
-
-    def score_items(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **given: Any
-    ) -> list[ItemScore]:
-        from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
-
-        return score_items(task, items, responses)
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
