@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
@@ -31,14 +31,11 @@ _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
 
 
-class ChatJudge:
-    """A judge asked over HTTP; implements `judges.base.Backend`.
+class ChatJudge(Backend):
+    """A judge asked over HTTP.
 
     With `n_choices` the votes on a question share one request; with `structured` the server holds a reply to its form.
     """
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
 
     def __init__(
         self,
@@ -199,17 +196,15 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     )
 
 
-class LocalJudge:
-    """A model asked as a judge. Implements `judges.base.Backend`."""
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
+class LocalJudge(Backend):
+    """A model asked as a judge."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
         self.identity: Mapping[str, str] = model.identity
         self.endpoint = model.endpoint
-        self.samples = _samples(model.identity)
+        decoding = model.identity.get("decoding", "greedy")
+        self.samples = not decoding.startswith("greedy") or float(model.identity.get("temperature", "0")) > 0
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -252,11 +247,3 @@ class LocalJudge:
     def close(self) -> None:
         """Frees the model's memory."""
         self._model.close()
-
-
-def _samples(identity: Mapping[str, str]) -> bool:
-    """Whether a model's next answer to the same chat can be another one, from what its identity says of decoding."""
-    decoding = identity.get("decoding")
-    if decoding is not None:
-        return not decoding.startswith("greedy")
-    return float(identity.get("temperature", "0")) > 0

@@ -11,11 +11,11 @@ import importlib.util
 import queue
 import weakref
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
-from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
@@ -50,11 +50,8 @@ def open_inspect(name: str, options: Mapping[str, str]) -> InspectJudge:
     return InspectJudge(name, read_options(options, INSPECT_OPTIONS, model=name, what="judge"))
 
 
-class InspectJudge:
-    """A judge behind an inspect provider. Implements `judges.base.Backend`; works also where an event loop is running."""
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
+class InspectJudge(Backend):
+    """A judge behind an inspect provider; works also where an event loop is running."""
 
     def __init__(self, name: str, values: Mapping[str, Any], *, model_args: Mapping[str, Any] | None = None) -> None:
         if importlib.util.find_spec("inspect_ai") is None:
@@ -69,7 +66,6 @@ class InspectJudge:
             "model": self._model_name,
             **{key: str(self._values[key]) for key in _DECIDING if self._values.get(key) is not None},
         }
-        self.endpoint: str | None = None
         if provider not in IN_PROCESS:
             # The provider's own address where none is given: which one that is, it does not tell.
             self.endpoint = self._values.get("base_url") or f"inspect://{provider}"

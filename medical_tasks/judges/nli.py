@@ -257,13 +257,10 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     return NliJudge(name, identity, form, batch_size=values.get("batch_size"))
 
 
-class NliJudge(Opened[Form]):
+class NliJudge(Opened[Form], Backend):
     """A model of entailment in this process."""
 
-    reads: Literal["prompt", "pair"] = "pair"
-    endpoint: str | None = None
-    comparable = True
-    samples = False
+    reads = "pair"
 
     def __init__(self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None) -> None:
         super().__init__(form, name)
