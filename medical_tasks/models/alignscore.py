@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, hash_layout, model_files, quiet_libraries
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, hash_layout, model_files, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     LOCAL,
@@ -40,13 +40,6 @@ Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
 """Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
 
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-
-_STEPS = (
-    "Nothing is downloaded here. On a machine with internet: `hf download yzha/AlignScore AlignScore-base.ckpt --revision "
-    "305980e6d9de26a2a418f98805d42866ab281bcb --local-dir models` (2 GB), and `hf download FacebookAI/roberta-base config.json "
-    "tokenizer.json tokenizer_config.json vocab.json merges.txt --local-dir models/roberta-base`; then bring both here and give "
-    "their paths (AlignScore-large.ckpt goes with FacebookAI/roberta-large)."
-)
 
 
 def open_alignscore(
@@ -185,8 +178,8 @@ def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | 
     check_packages("AlignScore")
     file = Path(checkpoint).expanduser()
     if not file.is_file():
-        raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {_STEPS}")
-    found = find_folder(backbone, f", a backbone of AlignScore is expected. {_STEPS}")
+        raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {STEPS['alignscore']}")
+    found = find_folder(backbone, f", a backbone of AlignScore is expected. {STEPS['alignscore']}")
     return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=longest_text(found))
 
 

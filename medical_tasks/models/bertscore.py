@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     Measure,
     Row,
@@ -162,11 +162,7 @@ class BertScorer(Measure):
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
     check_packages("BERTScore")
-    checkpoint = find_folder(
-        folder,
-        ". Nothing is downloaded here. On a machine with internet: `hf download distilbert/distilbert-base-uncased --local-dir "
-        "models/distilbert-base-uncased` (or another encoder); then bring the folder here and give its path.",
-    )
+    checkpoint = find_folder(folder, f". {STEPS['bertscore']}")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")

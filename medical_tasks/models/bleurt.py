@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     LOCAL,
@@ -39,10 +39,6 @@ from medical_tasks.models.encoder import (
     require_finite,
 )
 
-_STEPS: Final = (
-    "Nothing is downloaded here. On a machine with internet: `hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20` "
-    "(2.3 GB, a PyTorch conversion of the authors' checkpoint); then bring the folder here and give its path."
-)
 _AUTHORS: Final = "bleurt_config.json"
 """What a checkpoint of the authors has in place of config.json."""
 
@@ -138,7 +134,8 @@ class _Authors(BleurtScorer):
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(str(folder))
         except ImportError as error:
-            raise MissingError(f"the package bleurt does not load: {first_line(error)}. {_package(folder)}") from error
+            step = STEPS["bleurt_authors"].format(folder=folder.name)
+            raise MissingError(f"the package bleurt does not load: {first_line(error)}. {step}") from error
         except (OSError, ValueError, KeyError, AssertionError) as error:
             raise UsageError(f"{folder.name} does not load: {first_line(error)}. Download it again.") from error
 
@@ -154,23 +151,17 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
-            raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {_package(place)}")
+            step = STEPS["bleurt_authors"].format(folder=place.name)
+            raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
         if max_length is not None:
             raise UsageError(
                 f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; leave it out."
             )
         return place.resolve()
     check_packages("BLEURT")
-    found = find_folder(folder, f", a checkpoint of BLEURT is expected. {_STEPS}")
+    found = find_folder(folder, f", a checkpoint of BLEURT is expected. {STEPS['bleurt']}")
     check_layout(found)
     return found
-
-
-def _package(folder: Path) -> str:
-    return (
-        f"It is run by the authors' package, which is not on PyPI: `pip install tensorflow tf-slim "
-        f"git+https://github.com/google-research/bleurt`. Or take a PyTorch conversion in place of {folder.name}. {_STEPS}"
-    )
 
 
 def _longest(checkpoint: Checkpoint, max_length: int | None) -> int:

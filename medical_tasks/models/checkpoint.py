@@ -15,10 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes, read_text, readable
+
+STEPS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("steps.json").read_text(encoding="utf-8"))
+"""What to do where something that models need is not on this machine, or not enough of it."""
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -136,11 +139,8 @@ def _download(repository: str, revision: str) -> Path:
                 break
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise MissingError(
-            f"{repository} (revision {revision}): no folder of that name here, and not to be had from the Hub: {reason}\n"
-            f"On a machine with internet: `hf download {repository}` (after `hf auth login` where it is gated); then copy the "
-            "folder here and give its path."
-        ) from error
+        step = STEPS["hub"].format(repository=repository, revision=revision, reason=reason)
+        raise MissingError(step) from error
     return Path(found)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import (
     REPOSITORY,
+    STEPS,
     Checkpoint,
     find_checkpoint,
     fingerprint,
@@ -163,12 +164,9 @@ def _cached(target: str, example: str) -> Path:
             pass  # told below, with what to do
     wanted = target if named and "/" in target else example
     pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
-    place = f"models/{wanted.rpartition('/')[2]}"
     also = ", and no such repository in the cache of the Hub" if named else ""
-    raise MissingError(
-        f"{target}: no such folder{also}. Nothing is downloaded here. On a machine with internet: `hf download {wanted}{pinned} "
-        f"--local-dir {place}`; then bring the folder {place} to this machine and give its path."
-    )
+    step = STEPS["embedder"].format(repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}")
+    raise MissingError(f"{target}: no such folder{also}. {step}")
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:

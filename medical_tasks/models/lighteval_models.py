@@ -20,7 +20,7 @@ from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.base import Model, processes
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
 from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
 
@@ -79,10 +79,7 @@ def start_processes() -> Any:
     started = processes()
     accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=_WAIT)])
     if started > 1 and accelerator.num_processes == 1:
-        raise UsageError(
-            f"{started} processes were started (WORLD_SIZE={started}), but accelerate sees one, so that each would answer "
-            "everything. On a machine without a GPU: ACCELERATE_USE_CPU=true torchrun --nproc_per_node=2 -m medical_tasks run ..."
-        )
+        raise UsageError(STEPS["processes"].format(started=started))
     return accelerator
 
 
@@ -113,10 +110,8 @@ def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mappi
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise UsageError(f"{name} does not load: {error}") from error
         except torch.OutOfMemoryError as error:
-            raise UsageError(
-                f"{name}: the model does not fit into the GPU's memory: {str(error).splitlines()[0]} With several GPUs give "
-                "one process and model_parallel=true, or use vllm/ with tensor_parallel_size; with one, dtype=4bit or 8bit."
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise UsageError(STEPS["memory_to_load"].format(name=name, reason=reason)) from error
 
 
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
@@ -246,33 +241,18 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 def check_vllm_ready(name: str) -> None:
     """Checks that vLLM can run here, before anything large is read."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
-        raise MissingError(
-            f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
-            "cannot share one with the newest transformers: in a checkout of this suite, `make env-vllm` makes it "
-            f"(.env-vllm), or in a fresh environment that has this suite\n  {install_command('vllm')}\n"
-            "A vLLM server in any environment will do as well: --model vllm-server/... or openai-api/..."
-        )
+        raise MissingError(STEPS["vllm"].format(name=name, install=install_command("vllm")))
     from lighteval.utils.imports import is_package_available
 
     if not is_package_available("vllm"):
         version = importlib.metadata.version("vllm")
-        raise MissingError(
-            f"{name}: lighteval cannot use vLLM {version}; it takes the versions that its extra `lighteval[vllm]` names. "
-            f"Install those: {install_command('vllm')}, or run that vLLM as a server: --model vllm-server/..."
-        )
+        raise MissingError(STEPS["vllm_version"].format(name=name, version=version, install=install_command("vllm")))
     if processes() > 1:
-        raise UsageError(
-            f"{name}: vLLM starts its own workers, and several processes were started (WORLD_SIZE="
-            f"{os.environ['WORLD_SIZE']}). Give the plain command, with tensor_parallel_size, pipeline_parallel_size or "
-            "data_parallel_size in --model-args."
-        )
+        raise UsageError(STEPS["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"]))
     import torch
 
     if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
-        raise MissingError(
-            f"{name}: this vLLM needs a GPU, and torch finds none on this machine. Its CPU build runs without one, and so does "
-            "the transformers backend: --model hf/..."
-        )
+        raise MissingError(STEPS["vllm_gpu"].format(name=name))
 
 
 def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str) -> dict[str, Any]:
@@ -306,11 +286,8 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise UsageError(f"{name} does not load: {error}") from error
         except RuntimeError as error:
-            raise UsageError(
-                f"{name}: vLLM did not start: {error}\nMost often memory is short: lower max_model_length (now "
-                f"{settings['max_model_length']}), raise gpu_memory_utilization or tensor_parallel_size; "
-                "VLLM_LOGGING_LEVEL=INFO shows what it does."
-            ) from error
+            longest = settings["max_model_length"]
+            raise UsageError(STEPS["vllm_start"].format(name=name, reason=error, longest=longest)) from error
     if inner.model is not None:  # None when Ray starts one engine for each part of the data
         generate: Callable[..., Any] = inner.model.generate
 

@@ -28,7 +28,7 @@ from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings, http_library
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
 
@@ -152,10 +152,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     executable = find_vllm(values.get("executable"))
     version = vllm_version(executable)
     if not (wants_cpu(values.get("device"), flags) or "cpu" in version or gpu_nodes()):
-        raise MissingError(
-            f"{name} needs a GPU, and this machine shows none (no /dev/nvidia0, /dev/kfd or /dev/dxg). Run it where a "
-            "GPU is, use hf/<path> or transformers-server/<path>, or a vLLM built for the CPU, with device=cpu."
-        )
+        raise MissingError(STEPS["vllm_server_gpu"].format(name=name))
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
@@ -264,10 +261,7 @@ def find_vllm(given: str | None = None) -> Path:
             return folder / _VLLM_FOLDER
     found = shutil.which("vllm")
     if found is None:
-        raise MissingError(
-            "vLLM is not here: make it an environment of its own (pip install vllm, or `make env-vllm` in a checkout) and "
-            f"export {VLLM_VARIABLE}=/path/to/bin/vllm; or name a running server: --model-args base_url=http://127.0.0.1:8000/v1"
-        )
+        raise MissingError(STEPS["vllm_server"].format(variable=VLLM_VARIABLE))
     return Path(found)
 
 
