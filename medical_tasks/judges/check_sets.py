@@ -236,22 +236,10 @@ def read_mednli(path: Path) -> list[LabelledPair]:
 
 def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
-    pairs = [pair for path, group in files.items() for pair in _read_file(path, fields, labels, group, form)]
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.id in seen:
-            named = repr(pair.id) if " " not in pair.id else f"of {len(pair.id)} characters"  # as for a label
-            where = ", ".join(map(str, files))
-            raise UsageError(f"{where}: the id {named} stands twice. Give each file once, as it was released.")
-        seen.add(pair.id)
-    return pairs
-
-
-def _read_file(
-    path: Path, fields: Sequence[str], labels: Mapping[str, Label], group: str, form: str
-) -> list[LabelledPair]:
-    pairs = []
-    for place, value in json_lines(path, read_content(path, form=form), form=form):
+    lines = ((path, line) for path in files for line in json_lines(path, read_content(path, form=form), form=form))
+    pairs: dict[str, LabelledPair] = {}
+    twice = ""
+    for path, (place, value) in lines:
         where = f"{path}, {place}"
         if not isinstance(value, dict):
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
@@ -267,8 +255,16 @@ def _read_file(
             short = len(label) <= _SHOWN and len(label.split()) <= 1
             got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
-        pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
-    return pairs
+        twice = twice or (uid if uid in pairs else "")
+        pairs[uid] = LabelledPair(
+            id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=files[path]
+        )
+    if twice:
+        named = repr(twice) if " " not in twice else f"of {len(twice)} characters"  # as for a label
+        raise UsageError(
+            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as it was released."
+        )
+    return list(pairs.values())
 
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")

@@ -17,6 +17,7 @@ from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.models.checkpoint import STEPS
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ class InspectJudge(Backend):
                 reason, row = ended, row + 1 if ended == reason else 1
                 hopeless = ended in _HOPELESS or ended.startswith("inspect ")
                 if hopeless and row >= GIVE_UP_AFTER and not self._any_reply:
-                    raise MissingError(
-                        f"the judge {self.name} answers nothing: {row} calls ended with {reason}. Check the model's name, the "
-                        "provider's key and address, and that it can be reached. Replies it gave before are kept: the same "
-                        "command goes on from there."
-                    )
+                    raise MissingError(STEPS["inspect"].format(name=self.name, row=row, reason=reason))
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
@@ -179,10 +176,9 @@ class InspectJudge(Backend):
             attempt_timeout=max(1, round(values["timeout"])),
             max_connections=values["concurrency"],
         )
+        settings = {"config": config, "base_url": values.get("base_url"), "memoize": False, **self._model_args}
         try:
-            return get_model(
-                self._model_name, config=config, base_url=values.get("base_url"), memoize=False, **self._model_args
-            )
+            return get_model(self._model_name, **settings)
         except (PrerequisiteError, ImportError) as error:
             raise MissingError(f"{self.name} cannot be opened by inspect: {error}") from error
         except ValueError as error:
@@ -208,23 +204,15 @@ def _message(message: Any) -> ChatMessage:
 
 
 def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
-    problem = ""
-    if not output.choices:
-        problem = "empty choices"  # inspect says nothing of it and gives an empty text
-    elif output.stop_reason == "content_filter":
-        problem = "refused by filter"
-    elif not output.completion.strip():
-        problem = "empty content"
-    if problem:
-        return NoReply(key=call.key, reason=problem, attempts=1)
-    usage = output.usage
-    return Reply(
-        key=call.key,
-        text=output.completion,
-        finish=output.stop_reason,
-        prompt_tokens=None if usage is None else usage.input_tokens,
-        output_tokens=None if usage is None else usage.output_tokens,
-    )
+    if not output.choices:  # inspect says nothing of it and gives an empty text
+        return NoReply(key=call.key, reason="empty choices", attempts=1)
+    if output.stop_reason == "content_filter":
+        return NoReply(key=call.key, reason="refused by filter", attempts=1)
+    if not output.completion.strip():
+        return NoReply(key=call.key, reason="empty content", attempts=1)
+    prompt, written = (output.usage.input_tokens, output.usage.output_tokens) if output.usage else (None, None)
+    said, finish = output.completion, output.stop_reason
+    return Reply(key=call.key, text=said, finish=finish, prompt_tokens=prompt, output_tokens=written)
 
 
 def _reason(error: BaseException) -> str:

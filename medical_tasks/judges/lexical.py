@@ -59,12 +59,10 @@ class LexicalJudge(Backend):
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
         for call in calls:
             pair = call.question.pair
-            label = None if pair is None else _decide(read(pair.premise), pair.hypothesis)
-            on_reply(
-                NoReply(key=call.key, reason="no pair")
-                if label is None
-                else Reply(key=call.key, label=label, attempts=0)
-            )
+            if pair is None:
+                on_reply(NoReply(key=call.key, reason="no pair"))
+                continue
+            on_reply(Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0))
 
 
 def decide(premise: str, hypothesis: str) -> Label:

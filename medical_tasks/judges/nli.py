@@ -19,7 +19,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     Batches,
     Opened,
@@ -73,12 +73,12 @@ class Form(ABC):
             return_special_tokens_mask=True,
         )
         masks = made.pop("special_tokens_mask")
-        return [self._unmarked({name: made[name][row] for name in made}, mask) for row, mask in enumerate(masks)]
-
-    def _unmarked(self, columns: Columns, mask: Sequence[int]) -> Columns:
-        """Drops special tokens that the tokenizer did not add itself."""
-        kept = [bool(own) or token not in self._marks for token, own in zip(columns["input_ids"], mask, strict=True)]
-        return {name: list(itertools.compress(values, kept)) for name, values in columns.items()}
+        rows: list[Columns] = []
+        for row, mask in enumerate(masks):
+            # Special tokens that the tokenizer did not add itself are dropped.
+            kept = [own or token not in self._marks for token, own in zip(made["input_ids"][row], mask, strict=True)]
+            rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
+        return rows
 
     def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Rows as the model reads them."""
@@ -154,10 +154,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
-        raise UsageError(
-            f"{model}: its tokenizer cannot tell the answers 1 and 0 apart (tokens {yes} and {no}), so it is no model in the "
-            "TRUE form. Name another, for example google/t5_xxl_true_nli_mixture."
-        )
+        raise UsageError(STEPS["nli_answers"].format(model=model, yes=yes, no=no))
     return yes[:shared], yes[shared], no[shared]
 
 
@@ -268,12 +265,8 @@ class NliJudge(Opened[Form], Backend):
         self.identity = identity
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
-        self._batches = Batches(
-            name,
-            form.model.device,
-            rows=1 if alone else batch_size,
-            full="one pair of {tokens} tokens: {reason} Give a smaller max_length, or dtype=bfloat16; what was decided is kept.",
-        )
+        most = 1 if alone else batch_size
+        self._batches = Batches(name, form.model.device, rows=most, full=STEPS["nli_memory"])
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
@@ -330,11 +323,7 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
     said = ", ".join(names) or "no architectures"
-    raise UsageError(
-        f"{model}: neither a T5 in the TRUE form (T5ForConditionalGeneration) nor a classifier of pairs "
-        f"(...ForSequenceClassification): its config.json says model_type {kind or 'nothing'!r} and {said}. Name a model of "
-        "natural language inference; chat models judge through openai-api/ or a local server."
-    )
+    raise UsageError(STEPS["nli_kind"].format(model=model, kind=kind or "nothing", said=said))
 
 
 def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
@@ -369,7 +358,13 @@ def read_label(name: str) -> Label | None:
 
 def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
     """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
-    names = _config_names(config)
+    named = config.get("id2label")
+    if isinstance(named, Mapping) and named:
+        order = sorted(named, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
+        names = [str(named[key]) for key in order]
+    else:
+        count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
+        names = [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
@@ -379,21 +374,7 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
     if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
-    raise UsageError(
-        f"{model}: {where} must be entailment, neutral and contradiction, or entailment and not_entailment; got "
-        f"{', '.join(names)}. Say what its outputs mean, in their order (its card tells): labels=contradiction,neutral,entailment "
-        "(in double quotes where arguments are separated by commas)."
-    )
-
-
-def _config_names(config: Mapping[str, object]) -> list[str]:
-    names = config.get("id2label")
-    if isinstance(names, Mapping) and names:
-        return [
-            str(names[key]) for key in sorted(names, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
-        ]
-    count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
-    return [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
+    raise UsageError(STEPS["nli_labels"].format(model=model, where=where, names=", ".join(names)))
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
@@ -424,12 +405,7 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
-        tokenizer = open_tokenizer(
-            name,
-            checkpoint.folder,
-            "\nA tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
-            "saved by transformers 5 does not load in 4.",
-        )
+        tokenizer = open_tokenizer(name, checkpoint.folder, STEPS["nli_tokenizer"])
         model = load_network(
             transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
             name,

@@ -96,20 +96,16 @@ class RecordedJudge:
             self.rows.append({"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256})
             return Unscored(id=question.id, reason=reason, sha256=sha256)
         value, text = record["value"], record["text"]
-        self._check_kind(question, value)
-        self.stats.decided += 1
-        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
-        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
-
-    def _check_kind(self, question: Question, value: Any) -> None:
-        """Refuses "yes" where true and false are wanted: it would count as something."""
         wanted = list(question.pair.values.values()) if question.pair else []
-        if wanted and type(value) not in {type(each) for each in wanted}:
+        if wanted and type(value) not in {type(each) for each in wanted}:  # a "yes" for true would count as something
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
                 f"of the kind of {said}. Correct the file."
             )
+        self.stats.decided += 1
+        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
+        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
 
 
 def _frozen(value: Any) -> Any:

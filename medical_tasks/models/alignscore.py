@@ -242,11 +242,8 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
         # Files of before torch 1.6 are no archives, and cannot be mapped.
         found = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint))
     except refused as error:
-        raise UsageError(
-            f"{checkpoint.name}: holds more than tensors, and reading that could run code: {first_line(error)} Where you trust its "
-            'source, write it anew with torch there: torch.save({"state_dict": c["state_dict"], "hyper_parameters": {"model": '
-            '"roberta-base"}}, "AlignScore.ckpt").'
-        ) from error
+        told = STEPS["alignscore_unsafe"].format(name=checkpoint.name, reason=first_line(error))
+        raise UsageError(told) from error
     except (*LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(f"{checkpoint.name}: not a file of torch ({first_line(error)}). Download it again.") from error
     state = found.get("state_dict") if isinstance(found, dict) else None

@@ -36,19 +36,6 @@ _LEADING_SPACE = frozenset({"roberta", "gpt2"})
 """Families whose first word the reference reads as one inside a text."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Baseline:
-    """What texts that have nothing to do with each other score on average; it becomes 0."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-DISTILBERT_LAYER_4: Final = Baseline(precision=0.6019937, recall=0.6019904, f1=0.6014007)
-"""Of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
-
-
 @dataclass(frozen=True, slots=True)
 class BertScore:
     """What a prediction and its reference share."""
@@ -57,8 +44,8 @@ class BertScore:
     recall: float
     f1: float
 
-    def rescaled(self, baseline: Baseline, *, floor: float | None = None) -> BertScore:
-        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own."""
+    def rescaled(self, baseline: BertScore, *, floor: float | None = None) -> BertScore:
+        """Stretches the scale so that the baseline (what unrelated texts score on average) is 0 and 1 stays 1."""
 
         def stretch(value: float, base: float) -> float:
             found = (value - base) / (1 - base)
@@ -66,6 +53,9 @@ class BertScore:
 
         return BertScore(*map(stretch, astuple(self), astuple(baseline)))
 
+
+DISTILBERT_LAYER_4: Final = BertScore(precision=0.6019937, recall=0.6019904, f1=0.6014007)
+"""Baseline of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
 
 _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 
@@ -79,7 +69,7 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
     return BertScorer(model, tokenizer, identity)
 
 
-def bertscore_identity(folder: str | Path, *, layer: int) -> dict[str, str]:
+def bertscore_identity(folder: str | Path, layer: int) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; loads no weights."""
     return _find(folder, layer)[1]
 

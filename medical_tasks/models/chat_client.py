@@ -25,6 +25,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
 from medical_tasks.models.chat_reply import (
     AttemptError,
+    NoAnswerError,
     Reply,
     pause_before,
     quoted_from,
@@ -32,6 +33,7 @@ from medical_tasks.models.chat_reply import (
     read_json,
     read_reply,
 )
+from medical_tasks.models.checkpoint import STEPS
 from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
@@ -163,16 +165,11 @@ class Spending(Protocol):
         ...
 
 
-class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer; `detail` never holds text of the question or the key.
-
-    `reason`: a short class such as `http 500`. `every_call`: any other call would fail in the same way (wrong key, wrong model).
-    """
+class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
+    """A call ended without an answer; `every_call`: any other would fail in the same way (wrong key, wrong model)."""
 
     def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+        super().__init__(reason, detail)
         self.attempts = attempts
         self.every_call = every_call
 
@@ -200,9 +197,12 @@ class ChatClient:
         for url in self.settings.addresses:
             policy.require_endpoint(url, self.settings.purpose)
         for url in self.settings.addresses:
+            address = read_address(url)
+            # An HTTP library takes no socket's name; `open_http` connects to the socket.
+            on_socket = address is not None and address.socket
             self._apis[url] = AsyncOpenAI(
                 api_key=self.settings.api_key,
-                base_url=http_base_url(url),
+                base_url=_SOCKET_HOST + urlsplit(url).path if on_socket else url,
                 max_retries=0,
                 timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
                 # What the environment says about an OpenAI account is no business of another endpoint.
@@ -227,7 +227,6 @@ class ChatClient:
         messages: Sequence[Message],
         *,
         max_tokens: int,
-        temperature: float | None = None,
         stop: Sequence[str] = (),
         n: int = 1,
         logprobs: int | None = None,
@@ -236,8 +235,6 @@ class ChatClient:
     ) -> Completion:
         """Asks once, and again while that can help and time is left."""
         body: dict[str, Any] = {self.settings.token_field: max_tokens}
-        if temperature is not None:
-            body["temperature"] = temperature
         if stop:
             body["stop"] = list(stop)
         if n != 1:
@@ -386,8 +383,7 @@ class ChatClient:
         except TimeoutError:
             raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
         except APITimeoutError as error:
-            kind = type(error.__cause__).__name__
-            if kind == "ConnectTimeout":
+            if type(error.__cause__).__name__ == "ConnectTimeout":
                 raise AttemptError("connection", "no connection within the time allowed", retry=True) from None
             raise AttemptError("timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True) from None
         except APIConnectionError as error:
@@ -450,14 +446,6 @@ def encodable_chat(messages: Sequence[Message]) -> list[Message]:
 _HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER = re.compile(r"//[^/@]*@")
 _SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
-
-
-def http_base_url(base_url: str) -> str:
-    """Returns the URL an HTTP library takes: that of a unix socket loses the socket, which `open_http` connects to."""
-    address = read_address(base_url)
-    if address is None or not address.socket:
-        return base_url
-    return _SOCKET_HOST + urlsplit(base_url).path
 
 
 def proxy_for(base_url: str) -> str | None:
@@ -531,7 +519,4 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):
         await stream.aclose()
-        raise RefusedError(
-            f"credentialed text was about to be sent to {peer[0] if peer else 'an unknown address'}: the local name of the "
-            "endpoint no longer leads to this machine. Nothing was sent. Name the server by its address, 127.0.0.1."
-        )
+        raise RefusedError(STEPS["other_address"].format(peer=peer[0] if peer else "an unknown address"))

@@ -52,15 +52,22 @@ class Reply:
     prompt_logprobs: Sequence[Any] | None = None
 
 
-class AttemptError(Exception):
-    """One attempt got no answer; `detail` never holds text of the question."""
+class NoAnswerError(Exception):
+    """Why there is no answer: `reason`, a short class such as `http 500`, and `detail`, which holds no text of the question."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class AttemptError(NoAnswerError):
+    """One attempt got no answer."""
 
     def __init__(
         self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False
     ) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+        super().__init__(reason, detail)
         self.retry = retry
         self.wait = wait
         self.every_call = every_call

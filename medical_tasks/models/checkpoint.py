@@ -112,10 +112,8 @@ def check_config(folder: Path) -> None:
         for name, value in part.items() if isinstance(part, Mapping) else ():
             kernel = name.strip("_").startswith(("attn_implementation", "experts_implementation")) and "/" in str(value)
             if kernel or (name == "keypoint_detector_config" and part.get("trust_remote_code")):
-                raise UsageError(
-                    f"{folder / 'config.json'}: {name} = {value!r} names code outside of this folder, which loading could run. "
-                    "Take the line out, or another model."
-                )
+                place = folder / "config.json"
+                raise UsageError(STEPS["code_outside"].format(path=place, name=name, value=value))
 
 
 def _download(repository: str, revision: str) -> Path:

@@ -17,6 +17,8 @@ from typing import Any, Final, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_reply import NoAnswerError
+from medical_tasks.models.checkpoint import STEPS
 from medical_tasks.spec import Message
 
 Way = Literal["top", "prompt"]
@@ -50,10 +52,7 @@ class ChoiceSettings:
         """Chooses the way for a question."""
         letters = all(map(is_letter, continuations))
         if self.way == "top" and not letters:
-            raise UsageError(
-                "logprobs=top tells the answer's first token, and this task asks about longer texts. Leave it out, or give "
-                "logprobs=prompt (vLLM servers)."
-            )
+            raise UsageError(STEPS["endpoint_texts"])
         return "top" if letters and self.way != "prompt" else "prompt"
 
 
@@ -140,9 +139,8 @@ class ChoiceAsker:
     async def _explain(self, client: ChatClient, way: Way, failed: CallFailed) -> str | None:
         """Says what is wrong with the server, None when it is not about probabilities."""
         if isinstance(failed.__cause__, OddScoresError):
-            if failed.reason == MISSING:
-                return f"{self._where} answers without log-probabilities: {failed.detail}. {_INSTEAD}"
-            return f"{self._where} gives no usable log-probabilities: {failed.detail}. {_INSTEAD}"
+            how = "answers without" if failed.reason == MISSING else "gives no usable"
+            return f"{self._where} {how} log-probabilities: {failed.detail}. {_INSTEAD}"
         if failed.reason not in _REJECTED or not await self._takes(client):
             return None
         if way == "top":
@@ -153,10 +151,7 @@ class ChoiceAsker:
                         f"{fewer}: give --model-args top_logprobs={fewer}. ({failed.detail})"
                     )
             return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
-        return (
-            f"{self._where} rejects requests for the probability of texts (prompt_logprobs, continue_final_message): vLLM alone "
-            f"takes them, with a chat template that writes answers as they are. {_INSTEAD} It said: {failed.detail}"
-        )
+        return STEPS["prompts_rejected"].format(where=self._where, instead=_INSTEAD, detail=failed.detail)
 
     async def _takes(self, client: ChatClient, *, logprobs: int | None = None) -> bool:
         try:
@@ -183,13 +178,8 @@ _NUMBER: Final = re.compile(r"token_id:\d+")
 _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
 
 
-class OddScoresError(Exception):
+class OddScoresError(NoAnswerError):
     """A reply does not say how probable the answers are."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
 
 
 def is_letter(continuation: str) -> bool:

@@ -136,6 +136,9 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 class _HfModel(LocalModel):
     def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
+        from lighteval.models.transformers import transformers_model
+
+        self.backend = transformers_model
         is_main = bool(accelerator.is_main_process)
         super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
         self._accelerator = accelerator
@@ -177,31 +180,27 @@ class _HfModel(LocalModel):
             size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
         return int(min(gather_object([size])))
 
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
         import torch
 
         # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
         torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1)
-        return self._ask(self.inner.greedy_until, docs, batch_size=self.inner.config.batch_size)
+        return super()._respond(chunk, docs)
 
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+    def _score(self, docs: list[Any]) -> Sequence[Any]:
         with mock.patch.object(self.inner.config, "batch_size", self._text_batch), tail_logits(self.inner):
-            return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
+            return super()._score(docs)
 
-    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any], *, batch_size: int) -> Sequence[Any]:
+    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
         import torch
-        from lighteval.models.transformers import transformers_model as backend
 
-        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
-            try:
-                responses: Sequence[Any] = ask(list(docs))
-            except torch.OutOfMemoryError as error:
-                raise UsageError(
-                    f"the GPU's memory does not suffice for batch_size={batch_size}: {str(error).splitlines()[0]} Give the "
-                    f"same command with batch_size={max(1, batch_size // 2)}; what was answered is kept."
-                ) from error
-        return responses
+        size = self.inner.config.batch_size
+        try:
+            return super()._ask(ask, docs)
+        except torch.OutOfMemoryError as error:
+            reason = str(error).splitlines()[0]
+            raise UsageError(STEPS["memory"].format(size=size, reason=reason, less=max(1, size // 2))) from error
 
 
 VLLM_CHUNK = 1024
@@ -303,6 +302,9 @@ class _VllmModel(LocalModel):
     _spare = 1
 
     def __init__(self, *loaded: Any, context: int, chunk_size: int | None) -> None:
+        from lighteval.models.vllm import vllm_model
+
+        self.backend = vllm_model
         super().__init__(*loaded, context=context, is_main=True)
         self._chunk = chunk_size
 
@@ -312,19 +314,6 @@ class _VllmModel(LocalModel):
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         return None if self._chunk is None else min(self._chunk, VLLM_TEXTS)
-
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
-        return self._ask(self.inner.greedy_until, docs)
-
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
-        return self._ask(self.inner.loglikelihood, docs)
-
-    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any]) -> Sequence[Any]:
-        from lighteval.models.vllm import vllm_model as backend
-
-        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
-            responses: Sequence[Any] = ask(list(docs))
-        return responses
 
 
 @contextlib.contextmanager

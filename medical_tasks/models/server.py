@@ -315,10 +315,7 @@ def read_flags(text: str) -> list[str]:
         raise UsageError(f"model argument flags cannot be split into words ({error}), got {text!r}.") from None
     taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
     if taken:
-        raise UsageError(
-            f"{', '.join(taken)} cannot be passed in flags: the server listens on this machine alone, under a name and "
-            "key of its own, and does not log questions."
-        )
+        raise UsageError(STEPS["flags"].format(taken=", ".join(taken)))
     return flags
 
 
@@ -472,8 +469,5 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
         return False
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
-        raise UsageError(
-            f"the server started for {model!r} rejects a plain chat with HTTP {response.status_code}: {told}. The model "
-            "needs a chat template, and its name must be the one the server was started with."
-        )
+        raise UsageError(STEPS["chat_rejected"].format(model=model, status=response.status_code, told=told))
     return bool(response.status_code == 200)

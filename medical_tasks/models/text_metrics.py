@@ -134,10 +134,7 @@ def align_identity(given: str) -> dict[str, Any]:
 def _align_files(given: str) -> dict[str, str]:
     parts = given.split(":")
     if len(parts) not in (2, 3) or not all(parts):
-        raise UsageError(
-            f"alignscore must be CKPT:FOLDER (the checkpoint's file and its backbone's folder, without colons in their names), or "
-            f"CKPT:FOLDER:SENTENCES (medical, punkt, or a folder of NLTK's punkt_tab); got {given!r}."
-        )
+        raise UsageError(STEPS["alignscore_argument"].format(given=given))
     return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
 
 
@@ -165,15 +162,6 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
 
 
-def _bleurts(folder: str, pairs: Pairs) -> list[float]:
-    return _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs))
-
-
-def _bertscore_identity(given: str) -> dict[str, Any]:
-    folder, layer = checkpoint_layer(given)
-    return dict(bertscore_identity(folder, layer=layer))
-
-
 def _turned(pairs: Pairs) -> list[tuple[str, str]]:
     return [(reference, prediction) for prediction, reference in pairs]
 
@@ -196,7 +184,7 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         "bertscore",
         "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
         lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
-        _bertscore_identity,
+        lambda given: bertscore_identity(*checkpoint_layer(given)),
         **_COSINE,
     ),
     "umls": ModelMetric(
@@ -208,7 +196,12 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     ),
     "alignscore": ModelMetric("alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity),
     "bleurt": ModelMetric(
-        "bleurt", "FOLDER, a BLEURT checkpoint", _bleurts, bleurt_identity, limits=None, unit="score"
+        "bleurt",
+        "FOLDER, a BLEURT checkpoint",
+        lambda folder, pairs: _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs)),
+        bleurt_identity,
+        limits=None,
+        unit="score",
     ),
     "radgraph": ModelMetric(
         "f1_radgraph",

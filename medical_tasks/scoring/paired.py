@@ -275,7 +275,9 @@ def equivalence(
         least = (math.sqrt(b_ * b_ - 8 * n * c_) - b_) / (4 * n)
         spread = n * (2 * least + shift * (1.0 - shift)) if binary else alone
         residuals = table.rows[:, 0] - shift * table.rows[:, 1]
-        if k < n and alone:  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
+        if (
+            k < n and alone
+        ):  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
             spread *= max(1.0, (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone)
         return (mean - shift) * n / math.sqrt(spread) if spread > 0.0 else math.copysign(math.inf, mean - shift)
 
