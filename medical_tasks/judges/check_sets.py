@@ -21,6 +21,7 @@ from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, 
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
 from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
+from medical_tasks.models.checkpoint import STEPS
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
@@ -200,10 +201,8 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
         folder = path.resolve().parent.name
         here = folder if folder in ROUNDS else ""
         if round_name is not None and here != round_name:
-            raise UsageError(
-                f"{path}: is {f'round {here}' if here else 'in a folder not named after a round'}, --round asks for "
-                f"{round_name}. Give the unpacked folder anli_v1.0 as --source, or leave out --round."
-            )
+            place = f"round {here}" if here else "in a folder not named after a round"
+            raise UsageError(STEPS["anli_round"].format(path=path, place=place, wanted=round_name))
         return {path: here}
     wanted = ROUNDS if round_name is None else (round_name,)
     found = {source / name / f"{split}.jsonl": name for name in wanted}

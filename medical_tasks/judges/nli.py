@@ -19,18 +19,8 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
+from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import (
-    Batches,
-    Opened,
-    Row,
-    check_packages,
-    engine,
-    load_network,
-    longest_text,
-    open_tokenizer,
-    pad,
-)
 from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
 
 Columns = dict[str, list[int]]
@@ -52,7 +42,7 @@ class Form(ABC):
         """Tokenises pairs, whatever their length."""
 
     @abstractmethod
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """Reads some rows at once; returns rows x labels."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -80,9 +70,9 @@ class Form(ABC):
             rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
         return rows
 
-    def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
+    def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Any]:
         """Rows as the model reads them."""
-        return pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
+        return encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
 
 
 SMALLEST_ROOM = 32
@@ -131,7 +121,7 @@ class ClassifierForm(Form):
         """As the tokenizer joins two texts."""
         return self.tokenize(list(premises), list(hypotheses))
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """One pass; softmax over the outputs."""
         import torch
 
@@ -174,7 +164,7 @@ class TrueForm(Form):
         """Tokenises pairs in the form that TRUE was trained on."""
         return self.tokenize(_in_form(premises, hypotheses))
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """One pass of the encoder and one step of the decoder; softmax over the two answers."""
         import torch
 
@@ -197,7 +187,7 @@ class OfficialTrueForm(TrueForm):
         made = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
         return [{"input_ids": ids} for ids in made]
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """Writes greedily; 1 or 0 is all that is said of a probability."""
         import torch
         from transformers import GenerationConfig
@@ -229,7 +219,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
-    check_packages(name, "torch", "transformers", "accelerate")
+    encoder.check_packages(name, "torch", "transformers", "accelerate")
     # The revision finds the model, and the model decides which options there are.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
     family = find_family(checkpoint.read("config.json"), model=name)
@@ -247,14 +237,14 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
         "windows": WINDOWS,
         "dtype": dtype,
         "device": form.model.device.type,
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
     if checkpoint.revision:
         identity["revision"] = checkpoint.revision
     return NliJudge(name, identity, form, batch_size=values.get("batch_size"))
 
 
-class NliJudge(Opened[Form], Backend):
+class NliJudge(encoder.Opened[Form], Backend):
     """A model of entailment in this process."""
 
     reads = "pair"
@@ -266,7 +256,7 @@ class NliJudge(Opened[Form], Backend):
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
         most = 1 if alone else batch_size
-        self._batches = Batches(name, form.model.device, rows=most, full=STEPS["nli_memory"])
+        self._batches = encoder.Batches(name, form.model.device, rows=most, full=STEPS["nli_memory"])
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
@@ -405,8 +395,8 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
-        tokenizer = open_tokenizer(name, checkpoint.folder, STEPS["nli_tokenizer"])
-        model = load_network(
+        tokenizer = encoder.open_tokenizer(name, checkpoint.folder, STEPS["nli_tokenizer"])
+        model = encoder.load_network(
             transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
             name,
             checkpoint.folder,
@@ -416,7 +406,8 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         )
     wanted = values.get("max_length")
     if family == "classifier":
-        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest_text(checkpoint, wanted)), dtype
+        longest = encoder.longest_text(checkpoint, wanted)
+        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest), dtype
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
     return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype

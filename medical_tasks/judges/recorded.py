@@ -18,6 +18,7 @@ from medical_tasks.io.json_records import json_lines
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
+from medical_tasks.models.checkpoint import STEPS
 
 NOT_RECORDED = "judge: not in the recorded verdicts"
 NO_VERDICT = "judge: recorded without a verdict"
@@ -32,10 +33,8 @@ class RecordedJudge:
         try:
             raw = read_bytes(path)
         except OSError as error:
-            raise MissingError(
-                f"{path}: cannot read the recorded verdicts ({system_reason(error)}). Name the verdicts.jsonl of a run, or a "
-                'file with a line {"id": ..., "value": ...} for each question.'
-            ) from error
+            reason = system_reason(error)
+            raise MissingError(STEPS["recorded_file"].format(path=path, reason=reason)) from error
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True

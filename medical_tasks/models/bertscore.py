@@ -13,20 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
+from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import STEPS, Checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import (
-    Measure,
-    Row,
-    check_packages,
-    engine,
-    find_folder,
-    load_model,
-    load_tokenizer,
-    longest_text,
-    pad,
-    readable,
-    require_finite,
-)
 from medical_tasks.scoring.text_pairs import References, as_segments
 
 _BLOCK = 128
@@ -64,8 +52,8 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
     """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded."""
     checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
-        tokenizer = load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
-        model = load_model(checkpoint.label, checkpoint.folder, layers=layer)
+        tokenizer = encoder.load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
+        model = encoder.load_model(checkpoint.label, checkpoint.folder, layers=layer)
     return BertScorer(model, tokenizer, identity)
 
 
@@ -74,7 +62,7 @@ def bertscore_identity(folder: str | Path, layer: int) -> dict[str, str]:
     return _find(folder, layer)[1]
 
 
-class BertScorer(Measure):
+class BertScorer(encoder.Measure):
     """A checkpoint in this process, made by `open_bertscore`."""
 
     def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str]) -> None:
@@ -98,14 +86,14 @@ class BertScorer(Measure):
         scores = ([astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments)
         return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
-    def _rows(self, texts: Sequence[str]) -> dict[str, Row]:
+    def _rows(self, texts: Sequence[str]) -> dict[str, encoder.Row]:
         """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
         _ = self._loaded
         self.truncated = 0
         if not texts:
             return {}
         made = self._tokenizer(
-            [f"{self._lead}{readable(text)}" if text else "" for text in texts],
+            [f"{self._lead}{encoder.readable(text)}" if text else "" for text in texts],
             truncation=True,
             max_length=self.max_length,
             split_special_tokens=True,
@@ -116,22 +104,22 @@ class BertScorer(Measure):
         )
         masks = made.pop("special_tokens_mask")
         self.truncated = sum(bool(encoding.overflowing) for encoding in made.encodings)
-        rows: dict[str, Row] = {}
+        rows: dict[str, encoder.Row] = {}
         for number, text in enumerate(texts):
             row = {name: made[name][number] for name in made}
             rows[text] = {**row, "counts": [int(not special) for special in masks[number]]}
         return rows
 
-    def _states(self, rows: Sequence[Row]) -> list[tuple[Any, Any]]:
+    def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Any, Any]]:
         """For each row the states of its tokens, of length 1, and which of them count; on the CPU."""
         import torch
 
-        columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
+        columns = encoder.pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
             states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
-        require_finite(states.numpy(), self._named)
+        encoder.require_finite(states.numpy(), self._named)
         return [
             (states[place, : len(row["input_ids"])].clone(), counts[place, : len(row["input_ids"])])
             for place, row in enumerate(rows)
@@ -151,8 +139,8 @@ class BertScorer(Measure):
 
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
-    check_packages("BERTScore")
-    checkpoint = find_folder(folder, f". {STEPS['bertscore']}")
+    encoder.check_packages("BERTScore")
+    checkpoint = encoder.find_folder(folder, f". {STEPS['bertscore']}")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
@@ -162,8 +150,8 @@ def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
         "weights": fingerprint(checkpoint.folder),
         "layer": str(layer),
         "idf": "false",
-        "max_length": str(longest_text(checkpoint)),
+        "max_length": str(encoder.longest_text(checkpoint)),
         "dtype": "float32",
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
     return checkpoint, identity

@@ -23,16 +23,8 @@ from urllib.parse import urlsplit
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import (
-    AttemptError,
-    NoAnswerError,
-    Reply,
-    pause_before,
-    quoted_from,
-    read_error,
-    read_json,
-    read_reply,
-)
+from medical_tasks.models import chat_reply
+from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import STEPS
 from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
@@ -109,16 +101,10 @@ def check_base_url(url: str) -> None:
         raise UsageError(f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1") from None
     # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
     if secret or parts.query or parts.fragment:
-        raise UsageError(
-            f"the base URL for host {host!r} carries a user, password, query or fragment. Give the plain address, and "
-            "the key through the endpoint's environment variable."
-        )
+        raise UsageError(STEPS["url_secret"].format(host=host))
     if parts.scheme == UNIX_SCHEME:
         if read_address(url) is None:
-            raise UsageError(
-                f"a unix socket is named by its absolute path with %2F for each /, as in http+unix://%2Frun%2Fvllm.sock/v1, "
-                f"got {url!r}."
-            )
+            raise UsageError(STEPS["url_socket"].format(url=url))
     elif parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url):
         raise UsageError(
             f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
@@ -254,14 +240,14 @@ class ChatClient:
             return response.text
 
         def read(text: str) -> Reply:
-            return read_reply(text, sent=texts, secret=self.settings.api_key)
+            return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
 
         reply, attempts = await self._insist(send, read, texts, spending)
         return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
-        found, _ = await self._insist(_sender(path, body), read_json, texts)
+        found, _ = await self._insist(_sender(path, body), chat_reply.read_json, texts)
         return found
 
     async def _insist(
@@ -297,7 +283,9 @@ class ChatClient:
                 finally:
                     if spending is not None:
                         spending.settle(used)
-                wait = pause_before(attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random)
+                wait = chat_reply.pause_before(
+                    attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random
+                )
                 pause = max(failure.wait or 0.0, wait)
                 if not failure.retry:
                     ending = ""
@@ -329,7 +317,7 @@ class ChatClient:
         """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
         try:
             listed = await self._attempt(
-                replica, _sender("/models"), read_json, (), min(_CONNECT_S, self.settings.timeout)
+                replica, _sender("/models"), chat_reply.read_json, (), min(_CONNECT_S, self.settings.timeout)
             )
         except AttemptError as error:
             if error.reason in (*_LOST, "timeout"):
@@ -392,7 +380,7 @@ class ChatClient:
                 raise cause from None  # the guard said no as the request was about to leave
             raise AttemptError("connection", _broken(cause or error, texts), retry=True) from None
         except APIStatusError as error:
-            raise read_error(
+            raise chat_reply.read_error(
                 error.status_code, error.response.headers, error.response.text, sent=texts, secret=self.settings.api_key
             ) from None
         finally:
@@ -411,7 +399,11 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
-    return kind if not words or (theirs and (policy.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
+    return (
+        kind
+        if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent)))
+        else f"{kind}: {words}"
+    )
 
 
 def _total(reply: object) -> int | None:

@@ -128,14 +128,10 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         if message.get("tool_calls"):
             raise AttemptError("tool call", "the model called a tool, though none was offered", retry=False)
         raise AttemptError("empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True)
-    return Choice(text=text, finish=finish, logprobs=_read_logprobs(choice.get("logprobs")))
-
-
-def _read_logprobs(value: object) -> tuple[Mapping[str, Any], ...] | None:
+    value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return None
-    return tuple(entries)
+    known = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    return Choice(text=text, finish=finish, logprobs=tuple(entries) if known and entries is not None else None)
 
 
 def read_error(

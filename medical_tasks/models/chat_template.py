@@ -76,7 +76,10 @@ class ChatLayout:
                 raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
-            self.gap = self._template_gap(probe)
+            answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
+            gap = answered.partition(_MARK)[0].removeprefix(probe)
+            # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
+            self.gap = gap if gap.isspace() else ""
             self.name = "chat template, system text in the first user message" if self._folds else "chat template"
             self.stop: tuple[str, ...] = ()
             self.add_special_tokens = adds_bos and not writes_bos
@@ -148,12 +151,6 @@ class ChatLayout:
             return self._apply(messages, ready=ready)
         except TemplateError:
             return ""
-
-    def _template_gap(self, probe: str) -> str:
-        answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
-        gap = answered.partition(_MARK)[0].removeprefix(probe)
-        # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
-        return gap if gap.isspace() else ""
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:

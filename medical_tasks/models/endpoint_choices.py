@@ -212,7 +212,8 @@ def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Seque
         token, value = _alternative(first)
         if not any(token == other and abs(value - known) <= _TOLERANCE for other, known in alternatives):
             alternatives.append((token, value))
-    found = [_added([value for token, value in alternatives if _means(token, letter)]) for letter in letters]
+    known = [(token.strip(_AROUND), value) for token, value in alternatives]
+    found = [_added([value for token, value in known if token == letter.strip()]) for letter in letters]
     if any(value is not None and value > _TOLERANCE for value in found):
         raise OddScoresError(MALFORMED, "the probabilities of one letter's spellings add up to more than 1")
     logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
@@ -225,10 +226,6 @@ def _alternative(entry: Any) -> tuple[str, float]:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(MALFORMED, "an alternative for the answer's first token has no text")
     return entry["token"], _logprob(entry.get("logprob"))
-
-
-def _means(token: str, letter: str) -> bool:
-    return token.strip(_AROUND) == letter.strip()
 
 
 def _added(logprobs: Sequence[float]) -> float | None:
@@ -268,22 +265,14 @@ def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation
     """Adds up the log-probabilities behind a context; an error where the rest does not read as the continuation."""
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
-        raise OddScoresError(
-            APART,
-            "the tokens of the prompt change when an answer stands behind it: the tokenizer joins the end of the one with the "
-            "beginning of the other, or the chat template writes an answered question otherwise than an open one",
-        )
+        raise OddScoresError(APART, STEPS["apart_prompt"])
     rest = whole[size:]
     said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
     texts = [text for entry in said if isinstance(text := entry.get("decoded_token"), str)]
     if len(texts) < len(said):
         raise OddScoresError(MALFORMED, "a token of the answer has no text (decoded_token)")
     if not rest or not _reads_as("".join(texts), continuation):
-        raise OddScoresError(
-            APART,
-            f"the {len(rest)} tokens behind the prompt do not read as the answer that was given: the chat template changes "
-            "answers, or writes something before or after them",
-        )
+        raise OddScoresError(APART, STEPS["apart_answer"].format(count=len(rest)))
     return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(rest)
 
 

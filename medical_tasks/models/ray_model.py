@@ -129,10 +129,7 @@ def _shape(name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str,
     cpus = values.get("cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines))))
     room = sum(min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf) for each in machines)
     if room < workers:
-        raise UsageError(
-            f"{name}: workers={workers} with cpus_per_worker={cpus} and gpus_per_worker={gpus:g}: the cluster has room for "
-            f"{room:g} of them. Give fewer workers, or less for each."
-        )
+        raise UsageError(STEPS["ray_room"].format(name=name, workers=workers, cpus=cpus, gpus=gpus, room=room))
     return workers, cpus, gpus
 
 

@@ -127,19 +127,17 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
-        return _running_vllm(name, target, values) if "base_url" in values else _vllm(name, target, values, log_dir)
+        if "base_url" not in values:
+            return _vllm(name, target, values, log_dir)
+        if starting := sorted(set(values) - set(TESTED_OPTIONS)):
+            raise UsageError(
+                f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it."
+            )
+        return EndpointModel(name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values))
     if target and kind == TRANSFORMERS:
         values = read_options(options, {**_TRANSFORMERS_OPTIONS, **_TESTED}, model=name)
         return _transformers(name, target, values, log_dir)
     raise UsageError(f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}.")
-
-
-def _running_vllm(name: str, target: str, values: Mapping[str, Any]) -> EndpointModel:
-    starting = sorted(set(values) - set(TESTED_OPTIONS))
-    if starting:
-        raise UsageError(f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it.")
-    settings = chat_settings(VLLM, target, values)
-    return EndpointModel(name, settings, backend=VLLM, **asked_of(values))
 
 
 def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -183,6 +181,8 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
     flags = read_flags(values.get("flags", ""))
     executable = find_transformers()
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
@@ -193,6 +193,7 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
+    Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)  # `transformers serve` fails where it does not exist
     return ServedModel(
         name,
         lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
@@ -200,7 +201,7 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
             *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
             *("--host", HOST, "--port", str(port), *flags),
         ],
-        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
+        environment={"HF_HUB_CACHE": HF_HUB_CACHE, **_path_of(executable)},
         start_timeout=values.get("start_timeout", 600.0),
         log=log_dir / f"{TRANSFORMERS}.log",
         measures=False,
@@ -286,15 +287,6 @@ def find_transformers() -> Path:
             + install_command("lighteval", "fastapi", "uvicorn")
         )
     return Path(found)
-
-
-def hub_cache() -> Path:
-    """Returns the Hub cache's folder, made if need be: `transformers serve` fails where it does not exist."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    folder = Path(HF_HUB_CACHE)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
