@@ -93,9 +93,22 @@ class ChatJudge(Backend):
                 return
             answered = 0 if outcome is None else len(outcome.choices)
             alone.extend(group[answered:])
-            if outcome is not None:
-                for number, call in enumerate(group[:answered]):
-                    on_reply(_reply(call, outcome, number))
+            if outcome is None:
+                return
+            prompt, output = outcome.prompt_tokens, outcome.output_tokens
+            for number, call in enumerate(group[:answered]):
+                choice = outcome.choices[number]
+                on_reply(
+                    Reply(
+                        key=call.key,
+                        text=choice.text,
+                        finish=choice.finish,
+                        # what the request took is booked on its first reply
+                        prompt_tokens=0 if number and prompt is not None else prompt,
+                        output_tokens=0 if number and output is not None else output,
+                        attempts=0 if number else outcome.attempts,
+                    )
+                )
 
         run_calls(settings, groups, ask, deliver)
         return alone
@@ -130,19 +143,6 @@ class ChatJudge(Backend):
     def close(self) -> None:
         """Stops the server, when one was started for this judge."""
         self._place.close()
-
-
-def _reply(call: Call, completion: Completion, number: int) -> Reply:
-    """The reply from one choice; what the request took is booked on its first."""
-    prompt, output = completion.prompt_tokens, completion.output_tokens
-    return Reply(
-        key=call.key,
-        text=completion.choices[number].text,
-        finish=completion.choices[number].finish,
-        prompt_tokens=0 if number and prompt is not None else prompt,
-        output_tokens=0 if number and output is not None else output,
-        attempts=0 if number else completion.attempts,
-    )
 
 
 @dataclass
@@ -234,14 +234,11 @@ class LocalJudge(Backend):
             read, written = result.prompt_tokens, result.output_tokens
             used = None if written is None else (prompt if read is None else read) + written
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            told = Reply(
-                key=result.key, text=result.text, finish=result.finish, prompt_tokens=read, output_tokens=written
-            )
-            on_reply(told)
+            text, finish = result.text, result.finish
+            on_reply(Reply(key=result.key, text=text, finish=finish, prompt_tokens=read, output_tokens=written))
 
-        asked = [
-            Request(key=key, messages=c.messages, max_new_tokens=c.question.max_tokens) for key, c in calls.items()
-        ]
+        limits = {key: call.question.max_tokens for key, call in calls.items()}
+        asked = [Request(key=key, messages=calls[key].messages, max_new_tokens=most) for key, most in limits.items()]
         self._model.generate(asked, on_result)
 
     def close(self) -> None:

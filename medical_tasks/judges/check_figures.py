@@ -134,7 +134,15 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
         "confusion": {"rows": list(view.classes), "columns": [*view.classes, "unscored"], "counts": table.tolist()},
     }
     if _rated(pairs):
-        compared["with_people"] = _with_people(pairs, _merged(labels, view), view)
+        ratings, mine = _ratings(pairs, view), _merged(labels, view)
+        each = [_share(mine, theirs) for theirs in zip(*ratings, strict=True)]
+        against = [_share(mine, references) for references in agreement.leave_one_out(ratings).references]
+        compared["with_people"] = {
+            "mean_agreement": _json(math.fsum(each) / len(each)),
+            "agreement": [_json(value) for value in each],
+            "leave_one_out_mean": _json(math.fsum(against) / len(against)),
+            "leave_one_out": [_json(value) for value in against],
+        }
     return compared
 
 
@@ -170,19 +178,6 @@ def _hits(
         clusters=[clusters[number] for number in chosen],
     )
     return [_json(estimate.ci_low), _json(estimate.ci_high)]
-
-
-def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], view: View) -> dict[str, Any]:
-    ratings = _ratings(pairs, view)
-    left_out = agreement.leave_one_out(ratings)
-    each = [_share(given, labels) for labels in zip(*ratings, strict=True)]
-    against = [_share(given, references) for references in left_out.references]
-    return {
-        "mean_agreement": _json(math.fsum(each) / len(each)),
-        "agreement": [_json(value) for value in each],
-        "leave_one_out_mean": _json(math.fsum(against) / len(against)),
-        "leave_one_out": [_json(value) for value in against],
-    }
 
 
 def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:

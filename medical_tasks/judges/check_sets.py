@@ -21,7 +21,7 @@ from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, 
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
 from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
@@ -176,10 +176,6 @@ _LABELS: Final[dict[int, tuple[Label, ...]]] = {
     2: ("entailment", "not_entailment"),
     3: ("entailment", "neutral", "contradiction"),
 }
-_ANLI_STEPS = "Get anli_v1.0.zip from https://github.com/facebookresearch/anli, unpack it and give --source anli_v1.0."
-_MEDNLI_STEPS = (
-    "Get it from https://physionet.org/content/mednli/ (credentialed access) and give --source its folder or file."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,13 +198,13 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
         here = folder if folder in ROUNDS else ""
         if round_name is not None and here != round_name:
             place = f"round {here}" if here else "in a folder not named after a round"
-            raise UsageError(STEPS["anli_round"].format(path=path, place=place, wanted=round_name))
+            raise UsageError(MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name))
         return {path: here}
     wanted = ROUNDS if round_name is None else (round_name,)
     found = {source / name / f"{split}.jsonl": name for name in wanted}
     missing = [str(path) for path in found if not path.is_file()]
     if missing:
-        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {_ANLI_STEPS}")
+        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}")
     return found
 
 
@@ -217,7 +213,7 @@ def find_mednli(source: Path, *, split: str = "test") -> Path:
     source = source.expanduser()
     path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
     if not path.is_file():
-        raise MissingError(f"MedNLI: no such file: {path}. {_MEDNLI_STEPS}")
+        raise MissingError(f"MedNLI: no such file: {path}. {MESSAGES['mednli']}")
     return path
 
 

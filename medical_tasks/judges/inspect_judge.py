@@ -17,12 +17,12 @@ from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
-    from inspect_ai.model import ChatMessage, Model, ModelOutput
+    from inspect_ai.model import Model, ModelOutput
 
 PREFIX = "inspect/"
 IN_PROCESS = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
@@ -93,7 +93,7 @@ class InspectJudge(Backend):
                 reason, row = ended, row + 1 if ended == reason else 1
                 hopeless = ended in _HOPELESS or ended.startswith("inspect ")
                 if hopeless and row >= GIVE_UP_AFTER and not self._any_reply:
-                    raise MissingError(STEPS["inspect"].format(name=self.name, row=row, reason=reason))
+                    raise MissingError(MESSAGES["inspect"].format(name=self.name, row=row, reason=reason))
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
@@ -141,14 +141,17 @@ class InspectJudge(Backend):
         return self._portal
 
     async def _reply(self, model: Model, call: Call, budget: RunBudget) -> Reply | NoReply:
-        from inspect_ai.model import GenerateConfig
+        from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 
         prompt, longest = estimate_chat(call.messages), call.question.max_tokens
         if not budget.admit(prompt_tokens=prompt, output_tokens=longest):
             return NoReply(key=call.key, reason="budget spent")
         seed = self._values.get("seed")
         config = GenerateConfig(max_tokens=longest, seed=None if seed is None else seed + call.vote)
-        chat = [_message(each) for each in call.messages]
+        kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        # Model text can hold lone surrogates, which no provider can be sent.
+        texts = [each["content"].encode("utf-8", "replace").decode("utf-8") for each in call.messages]
+        chat = [kinds[each["role"]](content=text) for each, text in zip(call.messages, texts, strict=True)]
         used: int | None = None
         try:
             async with asyncio.timeout(self._values["total_time"]):
@@ -191,16 +194,6 @@ class InspectJudge(Backend):
                 self._portal.call(self._model.api.aclose)
             self._stop()
         self._model = self._portal = None
-
-
-def _message(message: Any) -> ChatMessage:
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
-
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    # Model text can hold lone surrogates, which no provider can be sent.
-    content = message["content"].encode("utf-8", "replace").decode("utf-8")
-    made: ChatMessage = kinds[message["role"]](content=content)
-    return made
 
 
 def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:

@@ -20,7 +20,7 @@ from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pa
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
 
 Columns = dict[str, list[int]]
@@ -144,7 +144,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
-        raise UsageError(STEPS["nli_answers"].format(model=model, yes=yes, no=no))
+        raise UsageError(MESSAGES["nli_answers"].format(model=model, yes=yes, no=no))
     return yes[:shared], yes[shared], no[shared]
 
 
@@ -256,7 +256,7 @@ class NliJudge(encoder.Opened[Form], Backend):
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
         most = 1 if alone else batch_size
-        self._batches = encoder.Batches(name, form.model.device, rows=most, full=STEPS["nli_memory"])
+        self._batches = encoder.Batches(name, form.model.device, rows=most, full=MESSAGES["nli_memory"])
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
@@ -313,7 +313,7 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
     said = ", ".join(names) or "no architectures"
-    raise UsageError(STEPS["nli_kind"].format(model=model, kind=kind or "nothing", said=said))
+    raise UsageError(MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said))
 
 
 def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
     if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
-    raise UsageError(STEPS["nli_labels"].format(model=model, where=where, names=", ".join(names)))
+    raise UsageError(MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names)))
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
@@ -395,7 +395,7 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
-        tokenizer = encoder.open_tokenizer(name, checkpoint.folder, STEPS["nli_tokenizer"])
+        tokenizer = encoder.open_tokenizer(name, checkpoint.folder, MESSAGES["nli_tokenizer"])
         model = encoder.load_network(
             transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
             name,

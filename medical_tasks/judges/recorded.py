@@ -18,7 +18,7 @@ from medical_tasks.io.json_records import json_lines
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 
 NOT_RECORDED = "judge: not in the recorded verdicts"
 NO_VERDICT = "judge: recorded without a verdict"
@@ -34,7 +34,7 @@ class RecordedJudge:
             raw = read_bytes(path)
         except OSError as error:
             reason = system_reason(error)
-            raise MissingError(STEPS["recorded_file"].format(path=path, reason=reason)) from error
+            raise MissingError(MESSAGES["recorded_file"].format(path=path, reason=reason)) from error
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, hash_layout, model_files, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, hash_layout, model_files, quiet_libraries
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
 
@@ -163,8 +163,10 @@ def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | 
     encoder.check_packages("AlignScore")
     file = Path(checkpoint).expanduser()
     if not file.is_file():
-        raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {STEPS['alignscore']}")
-    found = encoder.find_folder(backbone, f", a backbone of AlignScore is expected. {STEPS['alignscore']}")
+        raise MissingError(
+            f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {MESSAGES['alignscore']}"
+        )
+    found = encoder.find_folder(backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}")
     return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=encoder.longest_text(found))
 
 
@@ -227,7 +229,7 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
         # Files of before torch 1.6 are no archives, and cannot be mapped.
         found = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint))
     except refused as error:
-        told = STEPS["alignscore_unsafe"].format(name=checkpoint.name, reason=encoder.first_line(error))
+        told = MESSAGES["alignscore_unsafe"].format(name=checkpoint.name, reason=encoder.first_line(error))
         raise UsageError(told) from error
     except (*encoder.LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(

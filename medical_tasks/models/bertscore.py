@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.scoring.text_pairs import References, as_segments
 
 _BLOCK = 128
@@ -140,7 +140,7 @@ class BertScorer(encoder.Measure):
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
     encoder.check_packages("BERTScore")
-    checkpoint = encoder.find_folder(folder, f". {STEPS['bertscore']}")
+    checkpoint = encoder.find_folder(folder, f". {MESSAGES['bertscore']}")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")

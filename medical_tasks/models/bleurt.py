@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
 
 _AUTHORS: Final = "bleurt_config.json"
 """What a checkpoint of the authors has in place of config.json."""
@@ -117,7 +117,7 @@ class _Authors(BleurtScorer):
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(str(folder))
         except ImportError as error:
-            step = STEPS["bleurt_authors"].format(folder=folder.name)
+            step = MESSAGES["bleurt_authors"].format(folder=folder.name)
             raise MissingError(f"the package bleurt does not load: {encoder.first_line(error)}. {step}") from error
         except (OSError, ValueError, KeyError, AssertionError) as error:
             raise UsageError(f"{folder.name} does not load: {encoder.first_line(error)}. Download it again.") from error
@@ -134,7 +134,7 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
-            step = STEPS["bleurt_authors"].format(folder=place.name)
+            step = MESSAGES["bleurt_authors"].format(folder=place.name)
             raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
         if max_length is not None:
             raise UsageError(
@@ -142,7 +142,7 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
             )
         return place.resolve()
     encoder.check_packages("BLEURT")
-    found = encoder.find_folder(folder, f", a checkpoint of BLEURT is expected. {STEPS['bleurt']}")
+    found = encoder.find_folder(folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}")
     check_layout(found)
     return found
 

@@ -25,7 +25,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
@@ -101,10 +101,10 @@ def check_base_url(url: str) -> None:
         raise UsageError(f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1") from None
     # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
     if secret or parts.query or parts.fragment:
-        raise UsageError(STEPS["url_secret"].format(host=host))
+        raise UsageError(MESSAGES["url_secret"].format(host=host))
     if parts.scheme == UNIX_SCHEME:
         if read_address(url) is None:
-            raise UsageError(STEPS["url_socket"].format(url=url))
+            raise UsageError(MESSAGES["url_socket"].format(url=url))
     elif parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url):
         raise UsageError(
             f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
@@ -511,4 +511,4 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):
         await stream.aclose()
-        raise RefusedError(STEPS["other_address"].format(peer=peer[0] if peer else "an unknown address"))
+        raise RefusedError(MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address"))

@@ -65,11 +65,19 @@ class ChatLayout:
         adds_bos = bos is not None and own[:1] == [tokenizer.bos_token_id]
         adds_end = tokenizer.eos_token_id is not None and own[-1:] == [tokenizer.eos_token_id]
         self._templated = tokenizer.chat_template is not None
-        self._template = _own_template(tokenizer, model) if self._templated else ""
+        self._template = ""
         writes_bos = False
         if self._templated:
             from jinja2 import TemplateError
 
+            try:
+                found: str = tokenizer.get_chat_template()
+            except ValueError as error:
+                raise UsageError(
+                    f"{model}: its tokenizer has several chat templates and none is the default: {error}"
+                ) from error
+            # Each call for today's date gets `TEMPLATE_DAY`.
+            self._template = _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found)
             try:
                 probe = self._apply([_USER])
             except (TemplateError, ValueError) as error:
@@ -161,14 +169,3 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
         else:
             joined.append(message)
     return joined
-
-
-def _own_template(tokenizer: Any, model: str) -> str:
-    """The tokenizer's template, with `TEMPLATE_DAY` for each call for today's date."""
-    try:
-        template: str = tokenizer.get_chat_template()
-    except ValueError as error:
-        raise UsageError(
-            f"{model}: its tokenizer has several chat templates and none is the default: {error}"
-        ) from error
-    return _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), template)

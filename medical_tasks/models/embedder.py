@@ -18,8 +18,8 @@ import numpy.typing as npt
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import (
+    MESSAGES,
     REPOSITORY,
-    STEPS,
     Checkpoint,
     find_checkpoint,
     fingerprint,
@@ -152,7 +152,7 @@ def _cached(target: str, example: str) -> Path:
     wanted = target if named and "/" in target else example
     pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
     also = ", and no such repository in the cache of the Hub" if named else ""
-    step = STEPS["embedder"].format(repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}")
+    step = MESSAGES["embedder"].format(repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}")
     raise MissingError(f"{target}: no such folder{also}. {step}")
 
 

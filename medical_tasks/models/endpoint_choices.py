@@ -18,7 +18,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.chat_reply import NoAnswerError
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import Message
 
 Way = Literal["top", "prompt"]
@@ -52,7 +52,7 @@ class ChoiceSettings:
         """Chooses the way for a question."""
         letters = all(map(is_letter, continuations))
         if self.way == "top" and not letters:
-            raise UsageError(STEPS["endpoint_texts"])
+            raise UsageError(MESSAGES["endpoint_texts"])
         return "top" if letters and self.way != "prompt" else "prompt"
 
 
@@ -151,7 +151,7 @@ class ChoiceAsker:
                         f"{fewer}: give --model-args top_logprobs={fewer}. ({failed.detail})"
                     )
             return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
-        return STEPS["prompts_rejected"].format(where=self._where, instead=_INSTEAD, detail=failed.detail)
+        return MESSAGES["prompts_rejected"].format(where=self._where, instead=_INSTEAD, detail=failed.detail)
 
     async def _takes(self, client: ChatClient, *, logprobs: int | None = None) -> bool:
         try:
@@ -265,14 +265,14 @@ def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation
     """Adds up the log-probabilities behind a context; an error where the rest does not read as the continuation."""
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
-        raise OddScoresError(APART, STEPS["apart_prompt"])
+        raise OddScoresError(APART, MESSAGES["apart_prompt"])
     rest = whole[size:]
     said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
     texts = [text for entry in said if isinstance(text := entry.get("decoded_token"), str)]
     if len(texts) < len(said):
         raise OddScoresError(MALFORMED, "a token of the answer has no text (decoded_token)")
     if not rest or not _reads_as("".join(texts), continuation):
-        raise OddScoresError(APART, STEPS["apart_answer"].format(count=len(rest)))
+        raise OddScoresError(APART, MESSAGES["apart_answer"].format(count=len(rest)))
     return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(rest)
 
 

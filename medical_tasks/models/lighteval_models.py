@@ -20,7 +20,13 @@ from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.base import Model, processes
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    find_checkpoint,
+    quiet_libraries,
+    without_cache_and_bars,
+)
 from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
 
@@ -79,7 +85,7 @@ def start_processes() -> Any:
     started = processes()
     accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=_WAIT)])
     if started > 1 and accelerator.num_processes == 1:
-        raise UsageError(STEPS["processes"].format(started=started))
+        raise UsageError(MESSAGES["processes"].format(started=started))
     return accelerator
 
 
@@ -111,7 +117,7 @@ def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mappi
             raise UsageError(f"{name} does not load: {error}") from error
         except torch.OutOfMemoryError as error:
             reason = str(error).splitlines()[0]
-            raise UsageError(STEPS["memory_to_load"].format(name=name, reason=reason)) from error
+            raise UsageError(MESSAGES["memory_to_load"].format(name=name, reason=reason)) from error
 
 
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
@@ -200,7 +206,7 @@ class _HfModel(LocalModel):
             return super()._ask(ask, docs)
         except torch.OutOfMemoryError as error:
             reason = str(error).splitlines()[0]
-            raise UsageError(STEPS["memory"].format(size=size, reason=reason, less=max(1, size // 2))) from error
+            raise UsageError(MESSAGES["memory"].format(size=size, reason=reason, less=max(1, size // 2))) from error
 
 
 VLLM_CHUNK = 1024
@@ -240,18 +246,18 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 def check_vllm_ready(name: str) -> None:
     """Checks that vLLM can run here, before anything large is read."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
-        raise MissingError(STEPS["vllm"].format(name=name, install=install_command("vllm")))
+        raise MissingError(MESSAGES["vllm"].format(name=name, install=install_command("vllm")))
     from lighteval.utils.imports import is_package_available
 
     if not is_package_available("vllm"):
         version = importlib.metadata.version("vllm")
-        raise MissingError(STEPS["vllm_version"].format(name=name, version=version, install=install_command("vllm")))
+        raise MissingError(MESSAGES["vllm_version"].format(name=name, version=version, install=install_command("vllm")))
     if processes() > 1:
-        raise UsageError(STEPS["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"]))
+        raise UsageError(MESSAGES["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"]))
     import torch
 
     if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
-        raise MissingError(STEPS["vllm_gpu"].format(name=name))
+        raise MissingError(MESSAGES["vllm_gpu"].format(name=name))
 
 
 def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str) -> dict[str, Any]:
@@ -286,7 +292,7 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
             raise UsageError(f"{name} does not load: {error}") from error
         except RuntimeError as error:
             longest = settings["max_model_length"]
-            raise UsageError(STEPS["vllm_start"].format(name=name, reason=error, longest=longest)) from error
+            raise UsageError(MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)) from error
     if inner.model is not None:  # None when Ray starts one engine for each part of the data
         generate: Callable[..., Any] = inner.model.generate
 

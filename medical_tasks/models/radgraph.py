@@ -24,7 +24,7 @@ from unittest import mock
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.models.checkpoint import STEPS, check_config, hash_layout
+from medical_tasks.models.checkpoint import MESSAGES, check_config, hash_layout
 from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
@@ -184,10 +184,10 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
     given = Path(folder).expanduser()
     place = given.resolve()
     if not place.is_dir():
-        raise MissingError(f"{given}: no such folder, one of a RadGraph model is expected. {STEPS['radgraph']}")
+        raise MissingError(f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}")
     for name in ("config.json", "weights.th", "vocabulary"):
         if not (place / name).exists():
-            raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {STEPS['radgraph']}")
+            raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}")
     try:
         config = json.loads(read_text(place / "config.json"))
         encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
@@ -201,7 +201,7 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         )
     kind = _find_kind(given, place)
     if not (place / _ENCODER / "config.json").is_file():
-        step = STEPS["radgraph_encoder"].format(encoder=encoder, place=f"{given.name}/{_ENCODER}")
+        step = MESSAGES["radgraph_encoder"].format(encoder=encoder, place=f"{given.name}/{_ENCODER}")
         raise MissingError(f"{given}: no {_ENCODER}/config.json in it. {step}")
     check_config(place / _ENCODER)
     return RadGraphFolder(place=place, kind=kind, config=config)
@@ -227,10 +227,8 @@ def _find_kind(given: Path, place: Path) -> str:
     if len(kinds) > 1 and place.name in kinds:
         return place.name
     if len(kinds) != 1:
-        raise UsageError(
-            f"{given}: its vocabulary has labels of {' and '.join(kinds) or 'no model that the package knows'}; expected those of "
-            f"one of {', '.join(KINDS)}. Unpack the archive again, into a folder of that name."
-        )
+        there = " and ".join(kinds) or "no model that the package knows"
+        raise UsageError(MESSAGES["radgraph_kind"].format(given=given, there=there, known=", ".join(KINDS)))
     return kinds[0]
 
 

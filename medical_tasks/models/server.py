@@ -28,7 +28,7 @@ from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings, http_library
-from medical_tasks.models.checkpoint import STEPS, Checkpoint, find_checkpoint, fingerprint
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
 
@@ -150,7 +150,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     executable = find_vllm(values.get("executable"))
     version = vllm_version(executable)
     if not (wants_cpu(values.get("device"), flags) or "cpu" in version or gpu_nodes()):
-        raise MissingError(STEPS["vllm_server_gpu"].format(name=name))
+        raise MissingError(MESSAGES["vllm_server_gpu"].format(name=name))
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
@@ -262,7 +262,7 @@ def find_vllm(given: str | None = None) -> Path:
             return folder / _VLLM_FOLDER
     found = shutil.which("vllm")
     if found is None:
-        raise MissingError(STEPS["vllm_server"].format(variable=VLLM_VARIABLE))
+        raise MissingError(MESSAGES["vllm_server"].format(variable=VLLM_VARIABLE))
     return Path(found)
 
 
@@ -282,10 +282,8 @@ def find_transformers() -> Path:
     beside = Path(sys.executable).parent / "transformers"
     found = str(beside) if _is_program(beside) else shutil.which("transformers")
     if found is None:
-        raise MissingError(
-            "transformers-server/ needs the transformers package and a web server: "
-            + install_command("lighteval", "fastapi", "uvicorn")
-        )
+        install = install_command("lighteval", "fastapi", "uvicorn")
+        raise MissingError(f"transformers-server/ needs the transformers package and a web server: {install}")
     return Path(found)
 
 
@@ -307,7 +305,7 @@ def read_flags(text: str) -> list[str]:
         raise UsageError(f"model argument flags cannot be split into words ({error}), got {text!r}.") from None
     taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
     if taken:
-        raise UsageError(STEPS["flags"].format(taken=", ".join(taken)))
+        raise UsageError(MESSAGES["flags"].format(taken=", ".join(taken)))
     return flags
 
 
@@ -461,5 +459,5 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
         return False
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
-        raise UsageError(STEPS["chat_rejected"].format(model=model, status=response.status_code, told=told))
+        raise UsageError(MESSAGES["chat_rejected"].format(model=model, status=response.status_code, told=told))
     return bool(response.status_code == 200)

@@ -18,7 +18,7 @@ from medical_tasks.errors import MissingError, UsageError, did_you_mean
 from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
 from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
 from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
-from medical_tasks.models.checkpoint import STEPS
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
 from medical_tasks.models.encoder import find_folder
 from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
@@ -86,7 +86,7 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
             raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
-    checkpoint = find_folder(folder, f". {STEPS['bertscore_layer']}")
+    checkpoint = find_folder(folder, f". {MESSAGES['bertscore_layer']}")
     kind = str(checkpoint.setting("model_type") or "unknown")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
@@ -134,7 +134,7 @@ def align_identity(given: str) -> dict[str, Any]:
 def _align_files(given: str) -> dict[str, str]:
     parts = given.split(":")
     if len(parts) not in (2, 3) or not all(parts):
-        raise UsageError(STEPS["alignscore_argument"].format(given=given))
+        raise UsageError(MESSAGES["alignscore_argument"].format(given=given))
     return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
 
 
