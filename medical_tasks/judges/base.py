@@ -156,24 +156,27 @@ OnReply = Callable[[Reply | NoReply], None]
 
 
 class Backend(Protocol):
-    """A kind of judge."""
+    """A kind of judge; by default one in this process that is asked with prompts, says the same each time, and holds nothing."""
 
     name: str
     # everything that makes its replies what they are; part of every key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None  # base URL the text is sent to, None when it runs in this process
-    comparable: bool
-    samples: bool  # whether another vote can bring another reply; votes above one are refused where it is False
-    reads: Literal["prompt", "pair"]  # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
+    endpoint: str | None = None  # base URL the text is sent to, None when it runs in this process
+    comparable: bool = True
+    samples: bool = False  # whether another vote can bring another reply; votes above one are refused where it is False
+    # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
+    reads: Literal["prompt", "pair"] = "prompt"
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
         MissingError or UsageError when no call can be answered (key refused, unknown model); what was answered is delivered.
         """
+        ...
 
     def close(self) -> None:
         """Frees what it holds."""
+        return
 
 
 @dataclass(frozen=True, kw_only=True)

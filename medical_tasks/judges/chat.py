@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
@@ -31,14 +31,11 @@ _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
 
 
-class ChatJudge:
-    """A judge asked over HTTP; implements `judges.base.Backend`.
+class ChatJudge(Backend):
+    """A judge asked over HTTP.
 
     With `n_choices` the votes on a question share one request; with `structured` the server holds a reply to its form.
     """
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
 
     def __init__(
         self,
@@ -96,9 +93,22 @@ class ChatJudge:
                 return
             answered = 0 if outcome is None else len(outcome.choices)
             alone.extend(group[answered:])
-            if outcome is not None:
-                for number, call in enumerate(group[:answered]):
-                    on_reply(_reply(call, outcome, number))
+            if outcome is None:
+                return
+            prompt, output = outcome.prompt_tokens, outcome.output_tokens
+            for number, call in enumerate(group[:answered]):
+                choice = outcome.choices[number]
+                on_reply(
+                    Reply(
+                        key=call.key,
+                        text=choice.text,
+                        finish=choice.finish,
+                        # what the request took is booked on its first reply
+                        prompt_tokens=0 if number and prompt is not None else prompt,
+                        output_tokens=0 if number and output is not None else output,
+                        attempts=0 if number else outcome.attempts,
+                    )
+                )
 
         run_calls(settings, groups, ask, deliver)
         return alone
@@ -133,19 +143,6 @@ class ChatJudge:
     def close(self) -> None:
         """Stops the server, when one was started for this judge."""
         self._place.close()
-
-
-def _reply(call: Call, completion: Completion, number: int) -> Reply:
-    """The reply from one choice; what the request took is booked on its first."""
-    prompt, output = completion.prompt_tokens, completion.output_tokens
-    return Reply(
-        key=call.key,
-        text=completion.choices[number].text,
-        finish=completion.choices[number].finish,
-        prompt_tokens=0 if number and prompt is not None else prompt,
-        output_tokens=0 if number and output is not None else output,
-        attempts=0 if number else completion.attempts,
-    )
 
 
 @dataclass
@@ -199,17 +196,15 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     )
 
 
-class LocalJudge:
-    """A model asked as a judge. Implements `judges.base.Backend`."""
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
+class LocalJudge(Backend):
+    """A model asked as a judge."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
         self.identity: Mapping[str, str] = model.identity
         self.endpoint = model.endpoint
-        self.samples = _samples(model.identity)
+        decoding = model.identity.get("decoding", "greedy")
+        self.samples = not decoding.startswith("greedy") or float(model.identity.get("temperature", "0")) > 0
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -239,24 +234,13 @@ class LocalJudge:
             read, written = result.prompt_tokens, result.output_tokens
             used = None if written is None else (prompt if read is None else read) + written
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            told = Reply(
-                key=result.key, text=result.text, finish=result.finish, prompt_tokens=read, output_tokens=written
-            )
-            on_reply(told)
+            text, finish = result.text, result.finish
+            on_reply(Reply(key=result.key, text=text, finish=finish, prompt_tokens=read, output_tokens=written))
 
-        asked = [
-            Request(key=key, messages=c.messages, max_new_tokens=c.question.max_tokens) for key, c in calls.items()
-        ]
+        limits = {key: call.question.max_tokens for key, call in calls.items()}
+        asked = [Request(key=key, messages=calls[key].messages, max_new_tokens=most) for key, most in limits.items()]
         self._model.generate(asked, on_result)
 
     def close(self) -> None:
         """Frees the model's memory."""
         self._model.close()
-
-
-def _samples(identity: Mapping[str, str]) -> bool:
-    """Whether a model's next answer to the same chat can be another one, from what its identity says of decoding."""
-    decoding = identity.get("decoding")
-    if decoding is not None:
-        return not decoding.startswith("greedy")
-    return float(identity.get("temperature", "0")) > 0

@@ -134,7 +134,15 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
         "confusion": {"rows": list(view.classes), "columns": [*view.classes, "unscored"], "counts": table.tolist()},
     }
     if _rated(pairs):
-        compared["with_people"] = _with_people(pairs, _merged(labels, view), view)
+        ratings, mine = _ratings(pairs, view), _merged(labels, view)
+        each = [_share(mine, theirs) for theirs in zip(*ratings, strict=True)]
+        against = [_share(mine, references) for references in agreement.leave_one_out(ratings).references]
+        compared["with_people"] = {
+            "mean_agreement": _json(math.fsum(each) / len(each)),
+            "agreement": [_json(value) for value in each],
+            "leave_one_out_mean": _json(math.fsum(against) / len(against)),
+            "leave_one_out": [_json(value) for value in against],
+        }
     return compared
 
 
@@ -170,19 +178,6 @@ def _hits(
         clusters=[clusters[number] for number in chosen],
     )
     return [_json(estimate.ci_low), _json(estimate.ci_high)]
-
-
-def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], view: View) -> dict[str, Any]:
-    ratings = _ratings(pairs, view)
-    left_out = agreement.leave_one_out(ratings)
-    each = [_share(given, labels) for labels in zip(*ratings, strict=True)]
-    against = [_share(given, references) for references in left_out.references]
-    return {
-        "mean_agreement": _json(math.fsum(each) / len(each)),
-        "agreement": [_json(value) for value in each],
-        "leave_one_out_mean": _json(math.fsum(against) / len(against)),
-        "leave_one_out": [_json(value) for value in against],
-    }
 
 
 def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:
@@ -257,38 +252,43 @@ def render_check(check: Mapping[str, Any]) -> str:
     title = f"{judge['name']} on {check['set']}: {check['pairs']:,} pairs in {check['clusters']:,} clusters"
     if not judge["comparable"]:
         title += ". It compares words and understands nothing; scores made with it are not comparable"
-    lines = [f"{title}.", "", *_summary(figures, known), *_warnings(figures, known)]
+    parts = [[f"{title}."], _summary(figures, known), _warnings(figures, known)]
     if "raters" in figures:
-        lines += ["", *_rater_lines(figures["raters"])]
+        parts.append(_rater_lines(figures["raters"]))
     if "groups" in figures:
-        lines += ["", *_group_lines(figures["groups"], known)]
+        parts.append(_group_lines(figures["groups"], known))
     if "averages" in figures:
-        lines += ["", *_average_lines(figures["averages"])]
-    for way in known:
-        lines += ["", *_classes(figures[way], _WAYS[way])]
+        parts.append(_average_lines(figures["averages"]))
+    parts += [_classes(figures[way], _WAYS[way]) for way in known]
     if figures.get("three_way", {}) is None:
-        lines += [
-            "",
-            "This judge tells entailed from not entailed and no more, so there are no figures for three classes.",
-        ]
+        parts.append(
+            ["This judge tells entailed from not entailed and no more, so there are no figures for three classes."]
+        )
     if figures["people"] is not None:
-        lines += ["", *_left_out(figures, known)]
-    if check.get("single_vs_batched") is not None:
-        lines += ["", _both_ways(check["single_vs_batched"])]
-    return "\n".join([*lines, "", *_coverage(check, known[0])])
+        parts.append(_left_out(figures, known[0]))
+    if (same := check.get("single_vs_batched")) is not None:
+        value, interval, kappa, kappa_interval, pairs = _both(same)
+        parts.append(
+            [
+                "Asked for all statements of an answer at once, and singly: the same label on "
+                f"{value} ({interval}) of {pairs} pairs, "
+                f"kappa {kappa} ({kappa_interval})."
+            ]
+        )
+    parts.append(_coverage(check, known[0]))
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
     rows: list[tuple[str, ...]] = []
     for way in known:
-        part, people = figures[way], figures["people"]
-        rows.append(("judge, accuracy", _WAYS[way], "", *figure(part["accuracy"])))
-        rows.append(("judge, kappa", _WAYS[way], "", *figure(part["kappa"])))
+        part, people, said = figures[way], figures["people"], _WAYS[way]
+        rows += [(f"judge, {key}", said, "", *figure(part[key])) for key in ("accuracy", "kappa")]
         if people is not None:
             mean = decimals(part["with_people"]["mean_agreement"])
-            rows.append(("judge with each person, agreement", _WAYS[way], "", mean, "", ""))
-            rows.append(("people, pairwise agreement", _WAYS[way], "", *figure(people[way]["pairwise_agreement"])))
-            rows.append(("people, Fleiss' kappa", _WAYS[way], "", *figure(people[way]["fleiss_kappa"])))
+            rows.append(("judge with each person, agreement", said, "", mean, "", ""))
+            rows.append(("people, pairwise agreement", said, "", *figure(people[way]["pairwise_agreement"])))
+            rows.append(("people, Fleiss' kappa", said, "", *figure(people[way]["fleiss_kappa"])))
     return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
 
 
@@ -308,7 +308,7 @@ def _warnings(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
             f"warning: {said} ({_WAYS[way]}): kappa is {value:z.3f} and {shown}. Report no scores of this judge; "
             "choose another, or check it on more pairs."
         )
-    return ["", *lines] if lines else []
+    return lines
 
 
 def _rater_lines(figures: Mapping[str, Any]) -> list[str]:
@@ -359,30 +359,18 @@ def _classes(part: Mapping[str, Any], way: str) -> list[str]:
     return align(header, rows)
 
 
-def _left_out(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
-    way = known[0]
+def _left_out(figures: Mapping[str, Any], way: str) -> list[str]:
     people, judge = figures["people"][way]["leave_one_out"], figures[way]["with_people"]
+    columns = zip(people["accuracy"], judge["leave_one_out"], people["pairs"], people["no_majority"], strict=True)
     rows = [
         (f"without person {number}", "", "", decimals(own), decimals(other), str(pairs), str(ties))
-        for number, (own, other, pairs, ties) in enumerate(
-            zip(people["accuracy"], judge["leave_one_out"], people["pairs"], people["no_majority"], strict=True),
-            start=1,
-        )
+        for number, (own, other, pairs, ties) in enumerate(columns, start=1)
     ]
     rows.append(("mean", "", "", decimals(people["mean"]), decimals(judge["leave_one_out_mean"]), "", ""))
     header = (
         f"against the majority of the others ({_WAYS[way]})", "", "", "person", "judge", "pairs", "left out: others differ",
     )  # fmt: skip
     return align(header, rows)
-
-
-def _both_ways(part: Mapping[str, Any]) -> str:
-    value, interval, pairs = figure(part["agreement"])
-    kappa, kappa_interval, _ = figure(part["kappa"])
-    return (
-        f"Asked for all statements of an answer at once, and singly: the same label on {value} ({interval}) of {pairs} pairs, "
-        f"kappa {kappa} ({kappa_interval})."
-    )
 
 
 def _coverage(check: Mapping[str, Any], way: str) -> list[str]:

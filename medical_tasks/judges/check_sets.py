@@ -21,6 +21,7 @@ from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, 
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
 from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
 Mode = Literal["single", "batched"]
@@ -175,10 +176,6 @@ _LABELS: Final[dict[int, tuple[Label, ...]]] = {
     2: ("entailment", "not_entailment"),
     3: ("entailment", "neutral", "contradiction"),
 }
-_ANLI_STEPS = "Get anli_v1.0.zip from https://github.com/facebookresearch/anli, unpack it and give --source anli_v1.0."
-_MEDNLI_STEPS = (
-    "Get it from https://physionet.org/content/mednli/ (credentialed access) and give --source its folder or file."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,16 +197,14 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
         folder = path.resolve().parent.name
         here = folder if folder in ROUNDS else ""
         if round_name is not None and here != round_name:
-            raise UsageError(
-                f"{path}: is {f'round {here}' if here else 'in a folder not named after a round'}, --round asks for "
-                f"{round_name}. Give the unpacked folder anli_v1.0 as --source, or leave out --round."
-            )
+            place = f"round {here}" if here else "in a folder not named after a round"
+            raise UsageError(MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name))
         return {path: here}
     wanted = ROUNDS if round_name is None else (round_name,)
     found = {source / name / f"{split}.jsonl": name for name in wanted}
     missing = [str(path) for path in found if not path.is_file()]
     if missing:
-        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {_ANLI_STEPS}")
+        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}")
     return found
 
 
@@ -218,7 +213,7 @@ def find_mednli(source: Path, *, split: str = "test") -> Path:
     source = source.expanduser()
     path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
     if not path.is_file():
-        raise MissingError(f"MedNLI: no such file: {path}. {_MEDNLI_STEPS}")
+        raise MissingError(f"MedNLI: no such file: {path}. {MESSAGES['mednli']}")
     return path
 
 
@@ -236,22 +231,10 @@ def read_mednli(path: Path) -> list[LabelledPair]:
 
 def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
-    pairs = [pair for path, group in files.items() for pair in _read_file(path, fields, labels, group, form)]
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.id in seen:
-            named = repr(pair.id) if " " not in pair.id else f"of {len(pair.id)} characters"  # as for a label
-            where = ", ".join(map(str, files))
-            raise UsageError(f"{where}: the id {named} stands twice. Give each file once, as it was released.")
-        seen.add(pair.id)
-    return pairs
-
-
-def _read_file(
-    path: Path, fields: Sequence[str], labels: Mapping[str, Label], group: str, form: str
-) -> list[LabelledPair]:
-    pairs = []
-    for place, value in json_lines(path, read_content(path, form=form), form=form):
+    lines = ((path, line) for path in files for line in json_lines(path, read_content(path, form=form), form=form))
+    pairs: dict[str, LabelledPair] = {}
+    twice = ""
+    for path, (place, value) in lines:
         where = f"{path}, {place}"
         if not isinstance(value, dict):
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
@@ -267,8 +250,16 @@ def _read_file(
             short = len(label) <= _SHOWN and len(label.split()) <= 1
             got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
-        pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
-    return pairs
+        twice = twice or (uid if uid in pairs else "")
+        pairs[uid] = LabelledPair(
+            id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=files[path]
+        )
+    if twice:
+        named = repr(twice) if " " not in twice else f"of {len(twice)} characters"  # as for a label
+        raise UsageError(
+            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as it was released."
+        )
+    return list(pairs.values())
 
 
 STYLES: Final = ("json_cot", "json", "cot", "plain")

@@ -16,6 +16,7 @@ from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, folder_lock, read_text
 from medical_tasks.io.store import content_key
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
 FORMAT: Final = 1
@@ -52,10 +53,8 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             path.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(folder_lock(path.parent))
         except OSError as error:
-            raise UsageError(
-                f"{path.parent}: cannot be used for the record of checks ({system_reason(error)}). Set MEDICAL_TASKS_DATA to a "
-                "folder that can be written."
-            ) from error
+            reason = system_reason(error)
+            raise UsageError(MESSAGES["checks_folder"].format(folder=path.parent, reason=reason)) from error
         checks = _read(path)
         there = checks.setdefault(key, {}).get(check["set"])
         if there is not None and there["scored"] > check["scored"]:

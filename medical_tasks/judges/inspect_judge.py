@@ -11,17 +11,18 @@ import importlib.util
 import queue
 import weakref
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
-from medical_tasks.judges.base import Call, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
-    from inspect_ai.model import ChatMessage, Model, ModelOutput
+    from inspect_ai.model import Model, ModelOutput
 
 PREFIX = "inspect/"
 IN_PROCESS = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
@@ -50,11 +51,8 @@ def open_inspect(name: str, options: Mapping[str, str]) -> InspectJudge:
     return InspectJudge(name, read_options(options, INSPECT_OPTIONS, model=name, what="judge"))
 
 
-class InspectJudge:
-    """A judge behind an inspect provider. Implements `judges.base.Backend`; works also where an event loop is running."""
-
-    comparable = True
-    reads: Literal["prompt", "pair"] = "prompt"
+class InspectJudge(Backend):
+    """A judge behind an inspect provider; works also where an event loop is running."""
 
     def __init__(self, name: str, values: Mapping[str, Any], *, model_args: Mapping[str, Any] | None = None) -> None:
         if importlib.util.find_spec("inspect_ai") is None:
@@ -69,7 +67,6 @@ class InspectJudge:
             "model": self._model_name,
             **{key: str(self._values[key]) for key in _DECIDING if self._values.get(key) is not None},
         }
-        self.endpoint: str | None = None
         if provider not in IN_PROCESS:
             # The provider's own address where none is given: which one that is, it does not tell.
             self.endpoint = self._values.get("base_url") or f"inspect://{provider}"
@@ -96,11 +93,7 @@ class InspectJudge:
                 reason, row = ended, row + 1 if ended == reason else 1
                 hopeless = ended in _HOPELESS or ended.startswith("inspect ")
                 if hopeless and row >= GIVE_UP_AFTER and not self._any_reply:
-                    raise MissingError(
-                        f"the judge {self.name} answers nothing: {row} calls ended with {reason}. Check the model's name, the "
-                        "provider's key and address, and that it can be reached. Replies it gave before are kept: the same "
-                        "command goes on from there."
-                    )
+                    raise MissingError(MESSAGES["inspect"].format(name=self.name, row=row, reason=reason))
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
@@ -148,14 +141,17 @@ class InspectJudge:
         return self._portal
 
     async def _reply(self, model: Model, call: Call, budget: RunBudget) -> Reply | NoReply:
-        from inspect_ai.model import GenerateConfig
+        from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 
         prompt, longest = estimate_chat(call.messages), call.question.max_tokens
         if not budget.admit(prompt_tokens=prompt, output_tokens=longest):
             return NoReply(key=call.key, reason="budget spent")
         seed = self._values.get("seed")
         config = GenerateConfig(max_tokens=longest, seed=None if seed is None else seed + call.vote)
-        chat = [_message(each) for each in call.messages]
+        kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        # Model text can hold lone surrogates, which no provider can be sent.
+        texts = [each["content"].encode("utf-8", "replace").decode("utf-8") for each in call.messages]
+        chat = [kinds[each["role"]](content=text) for each, text in zip(call.messages, texts, strict=True)]
         used: int | None = None
         try:
             async with asyncio.timeout(self._values["total_time"]):
@@ -183,10 +179,9 @@ class InspectJudge:
             attempt_timeout=max(1, round(values["timeout"])),
             max_connections=values["concurrency"],
         )
+        settings = {"config": config, "base_url": values.get("base_url"), "memoize": False, **self._model_args}
         try:
-            return get_model(
-                self._model_name, config=config, base_url=values.get("base_url"), memoize=False, **self._model_args
-            )
+            return get_model(self._model_name, **settings)
         except (PrerequisiteError, ImportError) as error:
             raise MissingError(f"{self.name} cannot be opened by inspect: {error}") from error
         except ValueError as error:
@@ -201,34 +196,16 @@ class InspectJudge:
         self._model = self._portal = None
 
 
-def _message(message: Any) -> ChatMessage:
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
-
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    # Model text can hold lone surrogates, which no provider can be sent.
-    content = message["content"].encode("utf-8", "replace").decode("utf-8")
-    made: ChatMessage = kinds[message["role"]](content=content)
-    return made
-
-
 def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
-    problem = ""
-    if not output.choices:
-        problem = "empty choices"  # inspect says nothing of it and gives an empty text
-    elif output.stop_reason == "content_filter":
-        problem = "refused by filter"
-    elif not output.completion.strip():
-        problem = "empty content"
-    if problem:
-        return NoReply(key=call.key, reason=problem, attempts=1)
-    usage = output.usage
-    return Reply(
-        key=call.key,
-        text=output.completion,
-        finish=output.stop_reason,
-        prompt_tokens=None if usage is None else usage.input_tokens,
-        output_tokens=None if usage is None else usage.output_tokens,
-    )
+    if not output.choices:  # inspect says nothing of it and gives an empty text
+        return NoReply(key=call.key, reason="empty choices", attempts=1)
+    if output.stop_reason == "content_filter":
+        return NoReply(key=call.key, reason="refused by filter", attempts=1)
+    if not output.completion.strip():
+        return NoReply(key=call.key, reason="empty content", attempts=1)
+    prompt, written = (output.usage.input_tokens, output.usage.output_tokens) if output.usage else (None, None)
+    said, finish = output.completion, output.stop_reason
+    return Reply(key=call.key, text=said, finish=finish, prompt_tokens=prompt, output_tokens=written)
 
 
 def _reason(error: BaseException) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
 
-from medical_tasks.judges.base import Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import sentence_spans
 
@@ -38,14 +37,12 @@ _CLOSERS = "\"'”’)]}»*_"
 _BULLETS = frozenset("-*•–—·+#>")
 
 
-class LexicalJudge:
+class LexicalJudge(Backend):
     """Decides by words alone; see `decide`."""
 
     name = "lexical"
-    reads: Literal["prompt", "pair"] = "pair"
-    endpoint: str | None = None
+    reads = "pair"
     comparable = False
-    samples = False
 
     def __init__(self) -> None:
         self.identity: Mapping[str, str] = {
@@ -62,15 +59,10 @@ class LexicalJudge:
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
         for call in calls:
             pair = call.question.pair
-            label = None if pair is None else _decide(read(pair.premise), pair.hypothesis)
-            on_reply(
-                NoReply(key=call.key, reason="no pair")
-                if label is None
-                else Reply(key=call.key, label=label, attempts=0)
-            )
-
-    def close(self) -> None:
-        """Holds nothing."""
+            if pair is None:
+                on_reply(NoReply(key=call.key, reason="no pair"))
+                continue
+            on_reply(Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0))
 
 
 def decide(premise: str, hypothesis: str) -> Label:

@@ -19,18 +19,8 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import (
-    Batches,
-    Opened,
-    Row,
-    check_packages,
-    engine,
-    load_network,
-    longest_text,
-    open_tokenizer,
-    pad,
-)
+from medical_tasks.models import encoder
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
 
 Columns = dict[str, list[int]]
@@ -52,7 +42,7 @@ class Form(ABC):
         """Tokenises pairs, whatever their length."""
 
     @abstractmethod
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """Reads some rows at once; returns rows x labels."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -73,16 +63,16 @@ class Form(ABC):
             return_special_tokens_mask=True,
         )
         masks = made.pop("special_tokens_mask")
-        return [self._unmarked({name: made[name][row] for name in made}, mask) for row, mask in enumerate(masks)]
+        rows: list[Columns] = []
+        for row, mask in enumerate(masks):
+            # Special tokens that the tokenizer did not add itself are dropped.
+            kept = [own or token not in self._marks for token, own in zip(made["input_ids"][row], mask, strict=True)]
+            rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
+        return rows
 
-    def _unmarked(self, columns: Columns, mask: Sequence[int]) -> Columns:
-        """Drops special tokens that the tokenizer did not add itself."""
-        kept = [bool(own) or token not in self._marks for token, own in zip(columns["input_ids"], mask, strict=True)]
-        return {name: list(itertools.compress(values, kept)) for name, values in columns.items()}
-
-    def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
+    def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Any]:
         """Rows as the model reads them."""
-        return pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
+        return encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
 
 
 SMALLEST_ROOM = 32
@@ -131,7 +121,7 @@ class ClassifierForm(Form):
         """As the tokenizer joins two texts."""
         return self.tokenize(list(premises), list(hypotheses))
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """One pass; softmax over the outputs."""
         import torch
 
@@ -154,10 +144,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
-        raise UsageError(
-            f"{model}: its tokenizer cannot tell the answers 1 and 0 apart (tokens {yes} and {no}), so it is no model in the "
-            "TRUE form. Name another, for example google/t5_xxl_true_nli_mixture."
-        )
+        raise UsageError(MESSAGES["nli_answers"].format(model=model, yes=yes, no=no))
     return yes[:shared], yes[shared], no[shared]
 
 
@@ -177,7 +164,7 @@ class TrueForm(Form):
         """Tokenises pairs in the form that TRUE was trained on."""
         return self.tokenize(_in_form(premises, hypotheses))
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """One pass of the encoder and one step of the decoder; softmax over the two answers."""
         import torch
 
@@ -200,7 +187,7 @@ class OfficialTrueForm(TrueForm):
         made = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
         return [{"input_ids": ids} for ids in made]
 
-    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+    def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
         """Writes greedily; 1 or 0 is all that is said of a probability."""
         import torch
         from transformers import GenerationConfig
@@ -232,7 +219,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
-    check_packages(name, "torch", "transformers", "accelerate")
+    encoder.check_packages(name, "torch", "transformers", "accelerate")
     # The revision finds the model, and the model decides which options there are.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
     family = find_family(checkpoint.read("config.json"), model=name)
@@ -250,20 +237,17 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
         "windows": WINDOWS,
         "dtype": dtype,
         "device": form.model.device.type,
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
     if checkpoint.revision:
         identity["revision"] = checkpoint.revision
     return NliJudge(name, identity, form, batch_size=values.get("batch_size"))
 
 
-class NliJudge(Opened[Form]):
+class NliJudge(encoder.Opened[Form], Backend):
     """A model of entailment in this process."""
 
-    reads: Literal["prompt", "pair"] = "pair"
-    endpoint: str | None = None
-    comparable = True
-    samples = False
+    reads = "pair"
 
     def __init__(self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None) -> None:
         super().__init__(form, name)
@@ -271,12 +255,8 @@ class NliJudge(Opened[Form]):
         self.identity = identity
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
-        self._batches = Batches(
-            name,
-            form.model.device,
-            rows=1 if alone else batch_size,
-            full="one pair of {tokens} tokens: {reason} Give a smaller max_length, or dtype=bfloat16; what was decided is kept.",
-        )
+        most = 1 if alone else batch_size
+        self._batches = encoder.Batches(name, form.model.device, rows=most, full=MESSAGES["nli_memory"])
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
@@ -333,11 +313,7 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
     said = ", ".join(names) or "no architectures"
-    raise UsageError(
-        f"{model}: neither a T5 in the TRUE form (T5ForConditionalGeneration) nor a classifier of pairs "
-        f"(...ForSequenceClassification): its config.json says model_type {kind or 'nothing'!r} and {said}. Name a model of "
-        "natural language inference; chat models judge through openai-api/ or a local server."
-    )
+    raise UsageError(MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said))
 
 
 def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
@@ -372,7 +348,13 @@ def read_label(name: str) -> Label | None:
 
 def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
     """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
-    names = _config_names(config)
+    named = config.get("id2label")
+    if isinstance(named, Mapping) and named:
+        order = sorted(named, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
+        names = [str(named[key]) for key in order]
+    else:
+        count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
+        names = [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
@@ -382,21 +364,7 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
     if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
-    raise UsageError(
-        f"{model}: {where} must be entailment, neutral and contradiction, or entailment and not_entailment; got "
-        f"{', '.join(names)}. Say what its outputs mean, in their order (its card tells): labels=contradiction,neutral,entailment "
-        "(in double quotes where arguments are separated by commas)."
-    )
-
-
-def _config_names(config: Mapping[str, object]) -> list[str]:
-    names = config.get("id2label")
-    if isinstance(names, Mapping) and names:
-        return [
-            str(names[key]) for key in sorted(names, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
-        ]
-    count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
-    return [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
+    raise UsageError(MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names)))
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
@@ -427,13 +395,8 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
-        tokenizer = open_tokenizer(
-            name,
-            checkpoint.folder,
-            "\nA tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
-            "saved by transformers 5 does not load in 4.",
-        )
-        model = load_network(
+        tokenizer = encoder.open_tokenizer(name, checkpoint.folder, MESSAGES["nli_tokenizer"])
+        model = encoder.load_network(
             transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
             name,
             checkpoint.folder,
@@ -443,7 +406,8 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
         )
     wanted = values.get("max_length")
     if family == "classifier":
-        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest_text(checkpoint, wanted)), dtype
+        longest = encoder.longest_text(checkpoint, wanted)
+        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest), dtype
     if values.get("official"):
         return OfficialTrueForm(model, tokenizer, name=name), dtype
     return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype

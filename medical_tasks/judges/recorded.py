@@ -18,6 +18,7 @@ from medical_tasks.io.json_records import json_lines
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
+from medical_tasks.models.checkpoint import MESSAGES
 
 NOT_RECORDED = "judge: not in the recorded verdicts"
 NO_VERDICT = "judge: recorded without a verdict"
@@ -32,10 +33,8 @@ class RecordedJudge:
         try:
             raw = read_bytes(path)
         except OSError as error:
-            raise MissingError(
-                f"{path}: cannot read the recorded verdicts ({system_reason(error)}). Name the verdicts.jsonl of a run, or a "
-                'file with a line {"id": ..., "value": ...} for each question.'
-            ) from error
+            reason = system_reason(error)
+            raise MissingError(MESSAGES["recorded_file"].format(path=path, reason=reason)) from error
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True
@@ -96,20 +95,16 @@ class RecordedJudge:
             self.rows.append({"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256})
             return Unscored(id=question.id, reason=reason, sha256=sha256)
         value, text = record["value"], record["text"]
-        self._check_kind(question, value)
-        self.stats.decided += 1
-        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
-        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
-
-    def _check_kind(self, question: Question, value: Any) -> None:
-        """Refuses "yes" where true and false are wanted: it would count as something."""
         wanted = list(question.pair.values.values()) if question.pair else []
-        if wanted and type(value) not in {type(each) for each in wanted}:
+        if wanted and type(value) not in {type(each) for each in wanted}:  # a "yes" for true would count as something
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
                 f"of the kind of {said}. Correct the file."
             )
+        self.stats.decided += 1
+        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
+        return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
 
 
 def _frozen(value: Any) -> Any:

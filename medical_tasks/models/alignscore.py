@@ -16,23 +16,8 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, hash_layout, model_files, quiet_libraries
-from medical_tasks.models.encoder import (
-    LOAD_ERRORS,
-    LOCAL,
-    Measure,
-    Row,
-    check_packages,
-    engine,
-    fill_network,
-    find_folder,
-    first_line,
-    linear_layer,
-    load_tokenizer,
-    longest_text,
-    pad,
-    readable,
-)
+from medical_tasks.models import encoder
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, hash_layout, model_files, quiet_libraries
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
 
@@ -40,13 +25,6 @@ Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
 """Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
 
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-
-_STEPS = (
-    "Nothing is downloaded here. On a machine with internet: `hf download yzha/AlignScore AlignScore-base.ckpt --revision "
-    "305980e6d9de26a2a418f98805d42866ab281bcb --local-dir models` (2 GB), and `hf download FacebookAI/roberta-base config.json "
-    "tokenizer.json tokenizer_config.json vocab.json merges.txt --local-dir models/roberta-base`; then bring both here and give "
-    "their paths (AlignScore-large.ckpt goes with FacebookAI/roberta-large)."
-)
 
 
 def open_alignscore(
@@ -87,11 +65,11 @@ class _Files:
             "chunk_words": str(CHUNK_WORDS),
             "max_length": str(self.longest),
             "dtype": "float32",
-            "engine": engine(),
+            "engine": encoder.engine(),
         }
 
 
-class AlignScore(Measure):
+class AlignScore(encoder.Measure):
     """A checkpoint in this process, made by `open_alignscore`."""
 
     def __init__(self, files: _Files) -> None:
@@ -100,12 +78,12 @@ class AlignScore(Measure):
         folder = files.backbone.folder
         state, trained_on = _read_checkpoint(files.checkpoint)
         with quiet_libraries(logging.ERROR):
-            self.tokenizer = load_tokenizer(folder.name, folder, fast=True)
+            self.tokenizer = encoder.load_tokenizer(folder.name, folder, fast=True)
             backbone = _load_network(files.checkpoint, folder, state, trained_on)
         parts = {"backbone": backbone}
         for mode, (layer, outputs) in HEADS.items():
             width = int(backbone.config.hidden_size)
-            parts[mode] = linear_layer(state, layer, inputs=width, outputs=outputs)
+            parts[mode] = encoder.linear_layer(state, layer, inputs=width, outputs=outputs)
             if parts[mode] is None:
                 raise UsageError(
                     f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
@@ -119,35 +97,35 @@ class AlignScore(Measure):
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
         _check(contexts, claims)
-        asked = [
-            self._parts(context, claim, mode) if claim.strip() else ([], [])
-            for context, claim in zip(contexts, claims, strict=True)
-        ]
+        rules = self._files.rules
+        asked: list[tuple[list[str], list[str]]] = []
+        for context, claim in zip(contexts, claims, strict=True):
+            if not claim.strip():
+                asked.append(([], []))
+            elif mode.endswith("_sp"):
+                chunks = chunk_context(context, split_sentences(context, rules=rules))
+                asked.append((chunks, split_sentences(claim, rules=rules)))
+            else:
+                asked.append(([context], [claim]))
         pairs = list(dict.fromkeys((chunk, part) for chunks, parts in asked for part in parts for chunk in chunks))
         head = mode.removesuffix("_sp")
         scores = dict(zip(pairs, self._read(self._rows(pairs), lambda rows: self._outputs(rows, head)), strict=True))
         return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
 
-    def _parts(self, context: str, claim: str, mode: Mode) -> tuple[list[str], list[str]]:
-        if not mode.endswith("_sp"):
-            return [context], [claim]
-        sentences = split_sentences(context, rules=self._files.rules)
-        return chunk_context(context, sentences), split_sentences(claim, rules=self._files.rules)
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[encoder.Row]:
         """Tokenises pairs, and cuts those that are too long; what looks like a special token is text."""
         _ = self._loaded
         self.truncated = 0
         if not pairs:
             return []
         made = self.tokenizer(
-            *([readable(text) for text in texts] for texts in zip(*pairs, strict=True)),
+            *([encoder.readable(text) for text in texts] for texts in zip(*pairs, strict=True)),
             truncation=False,
             split_special_tokens=True,
             verbose=False,
             return_attention_mask=False,
         )
-        rows: list[Row] = []
+        rows: list[encoder.Row] = []
         for number in range(len(pairs)):
             row = {name: made[name][number] for name in made}
             if len(row["input_ids"]) > self._files.longest:
@@ -157,12 +135,12 @@ class AlignScore(Measure):
             rows.append(row)
         return rows
 
-    def _outputs(self, rows: Sequence[Row], head: str) -> list[float]:
+    def _outputs(self, rows: Sequence[encoder.Row], head: str) -> list[float]:
         """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
         import torch
 
         network = self._loaded
-        columns = pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
+        columns = encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)
         with torch.inference_mode():
             outputs = network[head](network["backbone"](**columns).pooler_output)
             scores = outputs[:, 0] if head == "reg" else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
@@ -182,12 +160,14 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
 
 
 def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
-    check_packages("AlignScore")
+    encoder.check_packages("AlignScore")
     file = Path(checkpoint).expanduser()
     if not file.is_file():
-        raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {_STEPS}")
-    found = find_folder(backbone, f", a backbone of AlignScore is expected. {_STEPS}")
-    return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=longest_text(found))
+        raise MissingError(
+            f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {MESSAGES['alignscore']}"
+        )
+    found = encoder.find_folder(backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}")
+    return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=encoder.longest_text(found))
 
 
 def _rules(sentences: str | Path | Punkt) -> Rules:
@@ -249,13 +229,12 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
         # Files of before torch 1.6 are no archives, and cannot be mapped.
         found = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint))
     except refused as error:
+        told = MESSAGES["alignscore_unsafe"].format(name=checkpoint.name, reason=encoder.first_line(error))
+        raise UsageError(told) from error
+    except (*encoder.LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(
-            f"{checkpoint.name}: holds more than tensors, and reading that could run code: {first_line(error)} Where you trust its "
-            'source, write it anew with torch there: torch.save({"state_dict": c["state_dict"], "hyper_parameters": {"model": '
-            '"roberta-base"}}, "AlignScore.ckpt").'
+            f"{checkpoint.name}: not a file of torch ({encoder.first_line(error)}). Download it again."
         ) from error
-    except (*LOAD_ERRORS, AttributeError, EOFError) as error:
-        raise UsageError(f"{checkpoint.name}: not a file of torch ({first_line(error)}). Download it again.") from error
     state = found.get("state_dict") if isinstance(found, dict) else None
     if not isinstance(state, dict) or not any(str(key).startswith(_BACKBONE) for key in state):
         raise UsageError(
@@ -269,20 +248,18 @@ def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], tr
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""
+    unfit = f"{checkpoint.name} does not fit the backbone {backbone.name}"
     try:
-        config = transformers.AutoConfig.from_pretrained(str(backbone), **LOCAL)
+        config = transformers.AutoConfig.from_pretrained(str(backbone), **encoder.LOCAL)
         weights = {
             key.removeprefix(_BACKBONE): value.float() for key, value in state.items() if key.startswith(_BACKBONE)
         }
         weights.pop(_NOT_LOADED, None)
-        model, missing, strange = fill_network(config, weights)
-    except LOAD_ERRORS as error:
-        raise UsageError(
-            f"{checkpoint.name} does not fit the backbone {backbone.name}: {first_line(error)}{said} Give that model's folder."
-        ) from error
+        model, missing, strange = encoder.fill_network(config, weights)
+    except encoder.LOAD_ERRORS as error:
+        raise UsageError(f"{unfit}: {encoder.first_line(error)}{said} Give that model's folder.") from error
     if missing or strange or not any(key.startswith("pooler.") for key in weights):
-        raise UsageError(
-            f"{checkpoint.name} does not fit the backbone {backbone.name}: {len(missing)} weights are missing and {len(strange)} "
-            f"have no place ({', '.join([*missing, *strange][:3]) or 'no pooler'}).{said} Give that model's folder."
-        )
+        lost = f"{len(missing)} weights are missing and {len(strange)} have no place"
+        some = ", ".join([*missing, *strange][:3]) or "no pooler"
+        raise UsageError(f"{unfit}: {lost} ({some}).{said} Give that model's folder.")
     return model

@@ -13,20 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import (
-    Measure,
-    Row,
-    check_packages,
-    engine,
-    find_folder,
-    load_model,
-    load_tokenizer,
-    longest_text,
-    pad,
-    readable,
-    require_finite,
-)
+from medical_tasks.models import encoder
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.scoring.text_pairs import References, as_segments
 
 _BLOCK = 128
@@ -34,19 +22,6 @@ _BLOCK = 128
 
 _LEADING_SPACE = frozenset({"roberta", "gpt2"})
 """Families whose first word the reference reads as one inside a text."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Baseline:
-    """What texts that have nothing to do with each other score on average; it becomes 0."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-DISTILBERT_LAYER_4: Final = Baseline(precision=0.6019937, recall=0.6019904, f1=0.6014007)
-"""Of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +32,8 @@ class BertScore:
     recall: float
     f1: float
 
-    def rescaled(self, baseline: Baseline, *, floor: float | None = None) -> BertScore:
-        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own."""
+    def rescaled(self, baseline: BertScore, *, floor: float | None = None) -> BertScore:
+        """Stretches the scale so that the baseline (what unrelated texts score on average) is 0 and 1 stays 1."""
 
         def stretch(value: float, base: float) -> float:
             found = (value - base) / (1 - base)
@@ -67,6 +42,9 @@ class BertScore:
         return BertScore(*map(stretch, astuple(self), astuple(baseline)))
 
 
+DISTILBERT_LAYER_4: Final = BertScore(precision=0.6019937, recall=0.6019904, f1=0.6014007)
+"""Baseline of distilbert-base-uncased, layer 4, English: bert_score 0.3.13, rescale_baseline/en/distilbert-base-uncased.tsv."""
+
 _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 
 
@@ -74,17 +52,17 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
     """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded."""
     checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
-        tokenizer = load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
-        model = load_model(checkpoint.label, checkpoint.folder, layers=layer)
+        tokenizer = encoder.load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
+        model = encoder.load_model(checkpoint.label, checkpoint.folder, layers=layer)
     return BertScorer(model, tokenizer, identity)
 
 
-def bertscore_identity(folder: str | Path, *, layer: int) -> dict[str, str]:
+def bertscore_identity(folder: str | Path, layer: int) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; loads no weights."""
     return _find(folder, layer)[1]
 
 
-class BertScorer(Measure):
+class BertScorer(encoder.Measure):
     """A checkpoint in this process, made by `open_bertscore`."""
 
     def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str]) -> None:
@@ -108,14 +86,14 @@ class BertScorer(Measure):
         scores = ([astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments)
         return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
-    def _rows(self, texts: Sequence[str]) -> dict[str, Row]:
+    def _rows(self, texts: Sequence[str]) -> dict[str, encoder.Row]:
         """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
         _ = self._loaded
         self.truncated = 0
         if not texts:
             return {}
         made = self._tokenizer(
-            [f"{self._lead}{readable(text)}" if text else "" for text in texts],
+            [f"{self._lead}{encoder.readable(text)}" if text else "" for text in texts],
             truncation=True,
             max_length=self.max_length,
             split_special_tokens=True,
@@ -126,22 +104,22 @@ class BertScorer(Measure):
         )
         masks = made.pop("special_tokens_mask")
         self.truncated = sum(bool(encoding.overflowing) for encoding in made.encodings)
-        rows: dict[str, Row] = {}
+        rows: dict[str, encoder.Row] = {}
         for number, text in enumerate(texts):
             row = {name: made[name][number] for name in made}
             rows[text] = {**row, "counts": [int(not special) for special in masks[number]]}
         return rows
 
-    def _states(self, rows: Sequence[Row]) -> list[tuple[Any, Any]]:
+    def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Any, Any]]:
         """For each row the states of its tokens, of length 1, and which of them count; on the CPU."""
         import torch
 
-        columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
+        columns = encoder.pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
             states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
-        require_finite(states.numpy(), self._named)
+        encoder.require_finite(states.numpy(), self._named)
         return [
             (states[place, : len(row["input_ids"])].clone(), counts[place, : len(row["input_ids"])])
             for place, row in enumerate(rows)
@@ -161,12 +139,8 @@ class BertScorer(Measure):
 
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
-    check_packages("BERTScore")
-    checkpoint = find_folder(
-        folder,
-        ". Nothing is downloaded here. On a machine with internet: `hf download distilbert/distilbert-base-uncased --local-dir "
-        "models/distilbert-base-uncased` (or another encoder); then bring the folder here and give its path.",
-    )
+    encoder.check_packages("BERTScore")
+    checkpoint = encoder.find_folder(folder, f". {MESSAGES['bertscore']}")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
@@ -176,8 +150,8 @@ def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
         "weights": fingerprint(checkpoint.folder),
         "layer": str(layer),
         "idf": "false",
-        "max_length": str(longest_text(checkpoint)),
+        "max_length": str(encoder.longest_text(checkpoint)),
         "dtype": "float32",
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
     return checkpoint, identity

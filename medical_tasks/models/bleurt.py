@@ -19,30 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
-from medical_tasks.models.encoder import (
-    LOAD_ERRORS,
-    LOCAL,
-    Measure,
-    Row,
-    check_packages,
-    engine,
-    fill_network,
-    find_folder,
-    first_line,
-    linear_layer,
-    loading,
-    longest_text,
-    pad,
-    read_tensors,
-    readable,
-    require_finite,
-)
+from medical_tasks.models import encoder
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
 
-_STEPS: Final = (
-    "Nothing is downloaded here. On a machine with internet: `hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20` "
-    "(2.3 GB, a PyTorch conversion of the authors' checkpoint); then bring the folder here and give its path."
-)
 _AUTHORS: Final = "bleurt_config.json"
 """What a checkpoint of the authors has in place of config.json."""
 
@@ -61,7 +40,7 @@ class BleurtScorer(ABC):
                 raise ValueError("pairs must be of two texts each, reference and candidate")
         distinct = list(dict.fromkeys((reference, candidate) for reference, candidate in pairs))
         found = self._score(distinct)
-        require_finite(found, self.identity["model"])
+        encoder.require_finite(found, self.identity["model"])
         scores = dict(zip(distinct, found, strict=True))
         return [scores[reference, candidate] for reference, candidate in pairs]
 
@@ -87,7 +66,7 @@ def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dic
     return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
 
 
-class Conversion(Measure, BleurtScorer):
+class Conversion(encoder.Measure, BleurtScorer):
     """A conversion to PyTorch in this process."""
 
     def __init__(self, checkpoint: Checkpoint, *, longest: int) -> None:
@@ -97,14 +76,14 @@ class Conversion(Measure, BleurtScorer):
         with quiet_libraries(logging.ERROR):
             self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
             state = _read_weights(checkpoint)
-            encoder = _encoder(checkpoint, layout, state)
-        width = int(encoder.config.hidden_size)
-        head = linear_layer(state, "classifier", inputs=width, outputs=1)
+            network = _encoder(checkpoint, layout, state)
+        width = int(network.config.hidden_size)
+        head = encoder.linear_layer(state, "classifier", inputs=width, outputs=1)
         if head is None:
             raise UsageError(
                 f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
             )
-        super().__init__(torch.nn.ModuleDict({"encoder": encoder, "head": head}), _identity(checkpoint, longest))
+        super().__init__(torch.nn.ModuleDict({"encoder": network, "head": head}), _identity(checkpoint, longest))
         self._longest = longest
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -118,12 +97,12 @@ class Conversion(Measure, BleurtScorer):
             rows.append(make_row(one, two, self._longest, first=self.tokens.first, between=self.tokens.between))
         return self._read(rows, self.outputs)
 
-    def outputs(self, rows: Sequence[Row]) -> list[float]:
+    def outputs(self, rows: Sequence[encoder.Row]) -> list[float]:
         """Reads some pairs together."""
         import torch
 
         network = self._loaded
-        columns = pad(rows, padding=self.tokens.padding, device=self.device)
+        columns = encoder.pad(rows, padding=self.tokens.padding, device=self.device)
         with torch.inference_mode():
             found: list[float] = network["head"](network["encoder"](**columns).pooler_output)[:, 0].tolist()
         return found
@@ -138,12 +117,13 @@ class _Authors(BleurtScorer):
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(str(folder))
         except ImportError as error:
-            raise MissingError(f"the package bleurt does not load: {first_line(error)}. {_package(folder)}") from error
+            step = MESSAGES["bleurt_authors"].format(folder=folder.name)
+            raise MissingError(f"the package bleurt does not load: {encoder.first_line(error)}. {step}") from error
         except (OSError, ValueError, KeyError, AssertionError) as error:
-            raise UsageError(f"{folder.name} does not load: {first_line(error)}. Download it again.") from error
+            raise UsageError(f"{folder.name} does not load: {encoder.first_line(error)}. Download it again.") from error
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        references, candidates = ([readable(pair[side]) for pair in pairs] for side in (0, 1))
+        references, candidates = ([encoder.readable(pair[side]) for pair in pairs] for side in (0, 1))
         return [*map(float, self._scorer.score(references=references, candidates=candidates))] if pairs else []
 
     def close(self) -> None:
@@ -154,27 +134,21 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
     place = Path(folder).expanduser()
     if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
-            raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {_package(place)}")
+            step = MESSAGES["bleurt_authors"].format(folder=place.name)
+            raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
         if max_length is not None:
             raise UsageError(
                 f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; leave it out."
             )
         return place.resolve()
-    check_packages("BLEURT")
-    found = find_folder(folder, f", a checkpoint of BLEURT is expected. {_STEPS}")
+    encoder.check_packages("BLEURT")
+    found = encoder.find_folder(folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}")
     check_layout(found)
     return found
 
 
-def _package(folder: Path) -> str:
-    return (
-        f"It is run by the authors' package, which is not on PyPI: `pip install tensorflow tf-slim "
-        f"git+https://github.com/google-research/bleurt`. Or take a PyTorch conversion in place of {folder.name}. {_STEPS}"
-    )
-
-
 def _longest(checkpoint: Checkpoint, max_length: int | None) -> int:
-    longest = longest_text(checkpoint, max_length)
+    longest = encoder.longest_text(checkpoint, max_length)
     if longest < SPECIAL_TOKENS + 2:
         raise UsageError(f"max_length={longest}: a pair needs {SPECIAL_TOKENS + 2} tokens at least.")
     return longest
@@ -187,7 +161,7 @@ def _identity(checkpoint: Checkpoint, longest: int) -> dict[str, str]:
         "fingerprint": fingerprint(checkpoint.folder),
         "max_length": str(longest),
         "dtype": "float32",
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
 
 
@@ -210,7 +184,9 @@ def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
     return min(reference, room - kept), kept
 
 
-def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int) -> Row:
+def make_row(
+    reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int
+) -> encoder.Row:
     """Makes `[CLS] reference [SEP] candidate [SEP]` of a pair."""
     one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
     return {
@@ -250,15 +226,17 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
         raise MissingError(f"{name} needs sentencepiece: {install_command('local-judges')}") from error
     try:
         pieces: Any = SentencePieceProcessor(model_file=str(path))
-    except LOAD_ERRORS as error:
-        raise UsageError(f"{name}: {path.name} does not load ({first_line(error)}). Download it again.") from error
+    except encoder.LOAD_ERRORS as error:
+        raise UsageError(
+            f"{name}: {path.name} does not load ({encoder.first_line(error)}). Download it again."
+        ) from error
     ids = {token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")}
     lost = [token for token, number in ids.items() if number == pieces.unk_id()]
     if lost:
         raise UsageError(f"{name}: {path.name} knows no {', '.join(lost)}, so that it is not BLEURT's tokenizer.")
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
-        return [list(pieces.encode(readable(text), out_type=int)) for text in texts]
+        return [list(pieces.encode(encoder.readable(text), out_type=int)) for text in texts]
 
     return Tokens(cut, first=ids["[CLS]"], between=ids["[SEP]"], padding=ids["[PAD]"])
 
@@ -266,13 +244,13 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
 def _word_pieces(name: str, folder: Path) -> Tokens:
     import transformers
 
-    with loading(f"{name}: its tokenizer"):
+    with encoder.loading(f"{name}: its tokenizer"):
         # Not AutoTokenizer: conversions name classes of a package that is not needed here.
         tokenizer = transformers.BertTokenizerFast.from_pretrained(str(folder), local_files_only=True)
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
         made = tokenizer(
-            [readable(text) for text in texts],
+            [encoder.readable(text) for text in texts],
             add_special_tokens=False,
             split_special_tokens=True,
             return_attention_mask=False,
@@ -327,10 +305,10 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
     state: dict[str, Any] = {}
     try:
         for file in files:
-            state.update(read_tensors(file))
+            state.update(encoder.read_tensors(file))
     except (ValueError, TypeError) as error:
         raise UsageError(
-            f"{checkpoint.label}: its weights do not load ({first_line(error)}). Download it again."
+            f"{checkpoint.label}: its weights do not load ({encoder.first_line(error)}). Download it again."
         ) from error
     return state
 
@@ -342,13 +320,12 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> A
         for key, value in state.items()
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
-    with loading(checkpoint.label):
-        model, missing, strange = fill_network(_config(checkpoint, layout), weights)
+    with encoder.loading(checkpoint.label):
+        model, missing, strange = encoder.fill_network(_config(checkpoint, layout), weights)
     if missing or strange:
-        raise UsageError(
-            f"{checkpoint.label}: {len(missing)} of its weights are missing and {len(strange)} have no place "
-            f"({', '.join([*missing, *strange][:3])}). Download it again, with all of its files."
-        )
+        lost = f"{len(missing)} of its weights are missing and {len(strange)} have no place"
+        some = ", ".join([*missing, *strange][:3])
+        raise UsageError(f"{checkpoint.label}: {lost} ({some}). Download it again, with all of its files.")
     return model
 
 
@@ -356,7 +333,7 @@ def _config(checkpoint: Checkpoint, layout: str) -> Any:
     import transformers
 
     if layout != "bleurt":
-        return transformers.AutoConfig.from_pretrained(str(checkpoint.folder), **LOCAL)
+        return transformers.AutoConfig.from_pretrained(str(checkpoint.folder), **encoder.LOCAL)
     said = checkpoint.read("config.json")
     settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
     narrow = said.get("embedding_size")

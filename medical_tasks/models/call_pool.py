@@ -12,7 +12,7 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,6 +23,27 @@ GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
 
 _KEPT = "Finished answers are kept: the same command goes on from there."
+
+_KEY_REFUSED = "the endpoint {} refused the key"
+_VALID_KEY = "Put a valid key into {key}: export {key}=... "
+_EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
+    "http 401": (MissingError, _KEY_REFUSED, _VALID_KEY),
+    "http 403": (MissingError, _KEY_REFUSED, _VALID_KEY),
+    "quota exhausted": (MissingError, "the account at {} has no quota left", ""),
+    "connection": (MissingError, "nothing answers at {}", "Start the server, or correct the base URL. "),
+    "http 404": (
+        UsageError,
+        "the endpoint {} does not know this model or address",
+        "Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, as /v1. ",
+    ),
+    "http 3": (
+        UsageError,
+        "the endpoint {} redirects every request",
+        "Give the address that answers itself as the base URL, or ask who runs the server. ",
+    ),
+    "": (UsageError, "the endpoint {} rejects every request", "Check the model's name and its arguments. "),
+}
+"""Reason that ends a run, to the kind of error, what is the matter and the next step; "" for any other."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -195,26 +216,9 @@ class _Gate:
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
         key, base = self.settings.key_name, self.settings.base_url.rstrip("/")
-        kind: type[MedicalTasksError] = UsageError
-        what, step = "the endpoint {} rejects every request", "Check the model's name and its arguments. "
-        if failed.reason in ("http 401", "http 403"):
-            kind, what = MissingError, "the endpoint {} refused the key"
-            step = (
-                f"Put a valid key into {key}: export {key}=... "
-                if key
-                else "Name the key's variable: api_key_env=NAME. "
-            )
-        elif failed.reason == "quota exhausted":
-            kind, what, step = MissingError, "the account at {} has no quota left", ""
-        elif failed.reason == "connection":
-            kind, what, step = MissingError, "nothing answers at {}", "Start the server, or correct the base URL. "
-        elif failed.reason == "http 404":
-            what = "the endpoint {} does not know this model or address"
-            step = (
-                f"Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, "
-                "as /v1. "
-            )
-        elif failed.reason.startswith("http 3"):
-            what = "the endpoint {} redirects every request"
-            step = "Give the address that answers itself as the base URL, or ask who runs the server. "
-        return kind(f"{what.format(self.settings.where)}: {failed.detail}. {step}{_KEPT}")
+        reason = "http 3" if failed.reason.startswith("http 3") else failed.reason
+        kind, what, step = _EXPLAINED.get(reason, _EXPLAINED[""])
+        if what == _KEY_REFUSED and not key:
+            step = "Name the key's variable: api_key_env=NAME. "
+        where = what.format(self.settings.where)
+        return kind(f"{where}: {failed.detail}. {step.format(key=key, base=base)}{_KEPT}")

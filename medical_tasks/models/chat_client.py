@@ -23,15 +23,9 @@ from urllib.parse import urlsplit
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import (
-    AttemptError,
-    Reply,
-    pause_before,
-    quoted_from,
-    read_error,
-    read_json,
-    read_reply,
-)
+from medical_tasks.models import chat_reply
+from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
 from medical_tasks.spec import Message
 
@@ -107,16 +101,10 @@ def check_base_url(url: str) -> None:
         raise UsageError(f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1") from None
     # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
     if secret or parts.query or parts.fragment:
-        raise UsageError(
-            f"the base URL for host {host!r} carries a user, password, query or fragment. Give the plain address, and "
-            "the key through the endpoint's environment variable."
-        )
+        raise UsageError(MESSAGES["url_secret"].format(host=host))
     if parts.scheme == UNIX_SCHEME:
         if read_address(url) is None:
-            raise UsageError(
-                f"a unix socket is named by its absolute path with %2F for each /, as in http+unix://%2Frun%2Fvllm.sock/v1, "
-                f"got {url!r}."
-            )
+            raise UsageError(MESSAGES["url_socket"].format(url=url))
     elif parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url):
         raise UsageError(
             f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
@@ -163,16 +151,11 @@ class Spending(Protocol):
         ...
 
 
-class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer; `detail` never holds text of the question or the key.
-
-    `reason`: a short class such as `http 500`. `every_call`: any other call would fail in the same way (wrong key, wrong model).
-    """
+class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
+    """A call ended without an answer; `every_call`: any other would fail in the same way (wrong key, wrong model)."""
 
     def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+        super().__init__(reason, detail)
         self.attempts = attempts
         self.every_call = every_call
 
@@ -200,9 +183,12 @@ class ChatClient:
         for url in self.settings.addresses:
             policy.require_endpoint(url, self.settings.purpose)
         for url in self.settings.addresses:
+            address = read_address(url)
+            # An HTTP library takes no socket's name; `open_http` connects to the socket.
+            on_socket = address is not None and address.socket
             self._apis[url] = AsyncOpenAI(
                 api_key=self.settings.api_key,
-                base_url=http_base_url(url),
+                base_url=_SOCKET_HOST + urlsplit(url).path if on_socket else url,
                 max_retries=0,
                 timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
                 # What the environment says about an OpenAI account is no business of another endpoint.
@@ -227,7 +213,6 @@ class ChatClient:
         messages: Sequence[Message],
         *,
         max_tokens: int,
-        temperature: float | None = None,
         stop: Sequence[str] = (),
         n: int = 1,
         logprobs: int | None = None,
@@ -236,8 +221,6 @@ class ChatClient:
     ) -> Completion:
         """Asks once, and again while that can help and time is left."""
         body: dict[str, Any] = {self.settings.token_field: max_tokens}
-        if temperature is not None:
-            body["temperature"] = temperature
         if stop:
             body["stop"] = list(stop)
         if n != 1:
@@ -257,14 +240,14 @@ class ChatClient:
             return response.text
 
         def read(text: str) -> Reply:
-            return read_reply(text, sent=texts, secret=self.settings.api_key)
+            return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
 
         reply, attempts = await self._insist(send, read, texts, spending)
         return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
-        found, _ = await self._insist(_sender(path, body), read_json, texts)
+        found, _ = await self._insist(_sender(path, body), chat_reply.read_json, texts)
         return found
 
     async def _insist(
@@ -300,7 +283,9 @@ class ChatClient:
                 finally:
                     if spending is not None:
                         spending.settle(used)
-                wait = pause_before(attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random)
+                wait = chat_reply.pause_before(
+                    attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random
+                )
                 pause = max(failure.wait or 0.0, wait)
                 if not failure.retry:
                     ending = ""
@@ -332,7 +317,7 @@ class ChatClient:
         """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
         try:
             listed = await self._attempt(
-                replica, _sender("/models"), read_json, (), min(_CONNECT_S, self.settings.timeout)
+                replica, _sender("/models"), chat_reply.read_json, (), min(_CONNECT_S, self.settings.timeout)
             )
         except AttemptError as error:
             if error.reason in (*_LOST, "timeout"):
@@ -386,8 +371,7 @@ class ChatClient:
         except TimeoutError:
             raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
         except APITimeoutError as error:
-            kind = type(error.__cause__).__name__
-            if kind == "ConnectTimeout":
+            if type(error.__cause__).__name__ == "ConnectTimeout":
                 raise AttemptError("connection", "no connection within the time allowed", retry=True) from None
             raise AttemptError("timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True) from None
         except APIConnectionError as error:
@@ -396,7 +380,7 @@ class ChatClient:
                 raise cause from None  # the guard said no as the request was about to leave
             raise AttemptError("connection", _broken(cause or error, texts), retry=True) from None
         except APIStatusError as error:
-            raise read_error(
+            raise chat_reply.read_error(
                 error.status_code, error.response.headers, error.response.text, sent=texts, secret=self.settings.api_key
             ) from None
         finally:
@@ -415,7 +399,11 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
-    return kind if not words or (theirs and (policy.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
+    return (
+        kind
+        if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent)))
+        else f"{kind}: {words}"
+    )
 
 
 def _total(reply: object) -> int | None:
@@ -450,14 +438,6 @@ def encodable_chat(messages: Sequence[Message]) -> list[Message]:
 _HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER = re.compile(r"//[^/@]*@")
 _SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
-
-
-def http_base_url(base_url: str) -> str:
-    """Returns the URL an HTTP library takes: that of a unix socket loses the socket, which `open_http` connects to."""
-    address = read_address(base_url)
-    if address is None or not address.socket:
-        return base_url
-    return _SOCKET_HOST + urlsplit(base_url).path
 
 
 def proxy_for(base_url: str) -> str | None:
@@ -531,7 +511,4 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):
         await stream.aclose()
-        raise RefusedError(
-            f"credentialed text was about to be sent to {peer[0] if peer else 'an unknown address'}: the local name of the "
-            "endpoint no longer leads to this machine. Nothing was sent. Name the server by its address, 127.0.0.1."
-        )
+        raise RefusedError(MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address"))

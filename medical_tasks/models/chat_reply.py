@@ -52,15 +52,22 @@ class Reply:
     prompt_logprobs: Sequence[Any] | None = None
 
 
-class AttemptError(Exception):
-    """One attempt got no answer; `detail` never holds text of the question."""
+class NoAnswerError(Exception):
+    """Why there is no answer: `reason`, a short class such as `http 500`, and `detail`, which holds no text of the question."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class AttemptError(NoAnswerError):
+    """One attempt got no answer."""
 
     def __init__(
         self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False
     ) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+        super().__init__(reason, detail)
         self.retry = retry
         self.wait = wait
         self.every_call = every_call
@@ -121,14 +128,10 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         if message.get("tool_calls"):
             raise AttemptError("tool call", "the model called a tool, though none was offered", retry=False)
         raise AttemptError("empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True)
-    return Choice(text=text, finish=finish, logprobs=_read_logprobs(choice.get("logprobs")))
-
-
-def _read_logprobs(value: object) -> tuple[Mapping[str, Any], ...] | None:
+    value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return None
-    return tuple(entries)
+    known = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    return Choice(text=text, finish=finish, logprobs=tuple(entries) if known and entries is not None else None)
 
 
 def read_error(

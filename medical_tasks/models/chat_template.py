@@ -65,18 +65,29 @@ class ChatLayout:
         adds_bos = bos is not None and own[:1] == [tokenizer.bos_token_id]
         adds_end = tokenizer.eos_token_id is not None and own[-1:] == [tokenizer.eos_token_id]
         self._templated = tokenizer.chat_template is not None
-        self._template = _own_template(tokenizer, model) if self._templated else ""
+        self._template = ""
         writes_bos = False
         if self._templated:
             from jinja2 import TemplateError
 
+            try:
+                found: str = tokenizer.get_chat_template()
+            except ValueError as error:
+                raise UsageError(
+                    f"{model}: its tokenizer has several chat templates and none is the default: {error}"
+                ) from error
+            # Each call for today's date gets `TEMPLATE_DAY`.
+            self._template = _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found)
             try:
                 probe = self._apply([_USER])
             except (TemplateError, ValueError) as error:
                 raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
-            self.gap = self._template_gap(probe)
+            answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
+            gap = answered.partition(_MARK)[0].removeprefix(probe)
+            # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
+            self.gap = gap if gap.isspace() else ""
             self.name = "chat template, system text in the first user message" if self._folds else "chat template"
             self.stop: tuple[str, ...] = ()
             self.add_special_tokens = adds_bos and not writes_bos
@@ -149,12 +160,6 @@ class ChatLayout:
         except TemplateError:
             return ""
 
-    def _template_gap(self, probe: str) -> str:
-        answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
-        gap = answered.partition(_MARK)[0].removeprefix(probe)
-        # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
-        return gap if gap.isspace() else ""
-
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
     joined: list[Message] = []
@@ -164,14 +169,3 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
         else:
             joined.append(message)
     return joined
-
-
-def _own_template(tokenizer: Any, model: str) -> str:
-    """The tokenizer's template, with `TEMPLATE_DAY` for each call for today's date."""
-    try:
-        template: str = tokenizer.get_chat_template()
-    except ValueError as error:
-        raise UsageError(
-            f"{model}: its tokenizer has several chat templates and none is the default: {error}"
-        ) from error
-    return _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), template)

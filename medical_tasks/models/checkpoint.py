@@ -15,10 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes, read_text, readable
+
+MESSAGES: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+"""Longer messages about models and judges: what is the matter, and what to do about it."""
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -109,10 +112,8 @@ def check_config(folder: Path) -> None:
         for name, value in part.items() if isinstance(part, Mapping) else ():
             kernel = name.strip("_").startswith(("attn_implementation", "experts_implementation")) and "/" in str(value)
             if kernel or (name == "keypoint_detector_config" and part.get("trust_remote_code")):
-                raise UsageError(
-                    f"{folder / 'config.json'}: {name} = {value!r} names code outside of this folder, which loading could run. "
-                    "Take the line out, or another model."
-                )
+                place = folder / "config.json"
+                raise UsageError(MESSAGES["code_outside"].format(path=place, name=name, value=value))
 
 
 def _download(repository: str, revision: str) -> Path:
@@ -136,11 +137,8 @@ def _download(repository: str, revision: str) -> Path:
                 break
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise MissingError(
-            f"{repository} (revision {revision}): no folder of that name here, and not to be had from the Hub: {reason}\n"
-            f"On a machine with internet: `hf download {repository}` (after `hf auth login` where it is gated); then copy the "
-            "folder here and give its path."
-        ) from error
+        step = MESSAGES["hub"].format(repository=repository, revision=revision, reason=reason)
+        raise MissingError(step) from error
     return Path(found)
 
 
@@ -177,10 +175,7 @@ def fingerprint(folder: Path) -> str:
     """Hashes a model folder; times, owners, links and the folder's own name do not count."""
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
-        raise MissingError(
-            f"{folder}: no weights (*.safetensors or pytorch_model*.bin). "
-            "Give the folder that save_pretrained or `hf download` wrote, with all of its files."
-        )
+        raise MissingError(MESSAGES["weights"].format(folder=folder))
     whole = hashlib.sha256()
     for path in files:
         part = hashlib.sha256()

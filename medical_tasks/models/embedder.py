@@ -16,27 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import (
+    MESSAGES,
     REPOSITORY,
     Checkpoint,
     find_checkpoint,
     fingerprint,
     quiet_libraries,
     read_json,
-)
-from medical_tasks.models.encoder import (
-    LOAD_ERRORS,
-    Measure,
-    Row,
-    check_packages,
-    engine,
-    first_line,
-    load_model,
-    load_tokenizer,
-    longest_text,
-    pad,
-    read_tensors,
-    readable,
 )
 
 Vectors = npt.NDArray[np.float32]
@@ -61,7 +49,7 @@ def embedder_identity(target: str | Path) -> dict[str, str]:
     return _identity(*_find(target, MINILM))
 
 
-class Embedder(Measure):
+class Embedder(encoder.Measure):
     """A checkpoint in this process, made by `open_embedder`; `truncated` counts over all calls, equal texts once."""
 
     def __init__(self, checkpoint: Checkpoint, layout: Layout, max_length: int) -> None:
@@ -69,8 +57,8 @@ class Embedder(Measure):
 
         identity, name = _identity(checkpoint, layout, max_length), checkpoint.label
         with quiet_libraries(logging.ERROR):
-            self._tokenizer = load_tokenizer(name, layout.transformer)
-            transformer = load_model(name, layout.transformer)
+            self._tokenizer = encoder.load_tokenizer(name, layout.transformer)
+            transformer = encoder.load_model(name, layout.transformer)
         self.width = int(transformer.config.hidden_size)
         """Numbers a vector has."""
         layers: list[Any] = []
@@ -104,11 +92,11 @@ class Embedder(Measure):
         wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
         return found[wanted]
 
-    def _rows(self, texts: Sequence[str]) -> dict[int, Row]:
+    def _rows(self, texts: Sequence[str]) -> dict[int, encoder.Row]:
         """Tokenises texts, cut where they are too long; those without a token are not there."""
         if not texts:
             return {}
-        known = [readable(text) for text in texts]
+        known = [encoder.readable(text) for text in texts]
         how: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
         made = self._tokenizer(known, truncation=True, max_length=self.max_length, **how)
         full = [number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length]
@@ -120,14 +108,14 @@ class Embedder(Measure):
             number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
         }
 
-    def _vectors(self, rows: Sequence[Row]) -> list[Any]:
+    def _vectors(self, rows: Sequence[encoder.Row]) -> list[Any]:
         import torch
 
         transformer, *layers = self._loaded
         padding = self._tokenizer.pad_token_id
         if padding is None:
             padding = getattr(transformer.config, "pad_token_id", None)
-        columns = pad(rows, padding=padding, device=self.device)
+        columns = encoder.pad(rows, padding=padding, device=self.device)
         with torch.inference_mode():
             states = transformer(**columns).last_hidden_state.float()
             pooled = _pool(states, columns["attention_mask"], self._pooling)
@@ -139,7 +127,7 @@ class Embedder(Measure):
 
 def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
     said = str(target)
-    check_packages(said)
+    encoder.check_packages(said)
     folder = Path(target).expanduser()
     label, commit = folder.resolve().name, ""
     if not folder.is_dir():
@@ -148,7 +136,7 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
     layout = read_layout(folder)
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
     checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
-    return checkpoint, layout, longest_text(checkpoint, asked=layout.max_length)
+    return checkpoint, layout, encoder.longest_text(checkpoint, asked=layout.max_length)
 
 
 def _cached(target: str, example: str) -> Path:
@@ -163,12 +151,9 @@ def _cached(target: str, example: str) -> Path:
             pass  # told below, with what to do
     wanted = target if named and "/" in target else example
     pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
-    place = f"models/{wanted.rpartition('/')[2]}"
     also = ", and no such repository in the cache of the Hub" if named else ""
-    raise MissingError(
-        f"{target}: no such folder{also}. Nothing is downloaded here. On a machine with internet: `hf download {wanted}{pinned} "
-        f"--local-dir {place}`; then bring the folder {place} to this machine and give its path."
-    )
+    step = MESSAGES["embedder"].format(repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}")
+    raise MissingError(f"{target}: no such folder{also}. {step}")
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
@@ -183,7 +168,7 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "lower_case": str(layout.lower_case).lower(),
         "normalised": "true",
         "dtype": "float32",
-        "engine": engine(),
+        "engine": encoder.engine(),
     }
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
 
@@ -341,9 +326,9 @@ def _make_dense(name: str, layer: Dense) -> Any:
     linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
     safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
     try:
-        found = read_tensors(safe if safe.is_file() else other)
+        found = encoder.read_tensors(safe if safe.is_file() else other)
         linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
-    except (*LOAD_ERRORS, AttributeError) as error:
-        said = f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)}"
+    except (*encoder.LOAD_ERRORS, AttributeError) as error:
+        said = f"{name}: its dense layer {layer.folder.name} does not load: {encoder.first_line(error)}"
         raise UsageError(f"{said} {_AGAIN}") from error
     return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError, install_command
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint
 
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
@@ -135,17 +135,12 @@ def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: 
         try:
             model, report = auto.from_pretrained(str(folder), output_loading_info=True, **how, **LOCAL)
         except torch.OutOfMemoryError as error:
-            raise UsageError(
-                f"{name}: the model does not fit into the device's memory: {first_line(error)} Give dtype=bfloat16, or show "
-                "this process more devices."
-            ) from error
+            raise UsageError(MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))) from error
     # BERT's own pooling of the first token is often missing, and read by nothing that loads a model here.
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing:
-        raise UsageError(
-            f"{name}: its files lack {len(missing)} of its weights ({', '.join(missing[:3])}), which would be random. "
-            f"Download it again{again}."
-        )
+        some = ", ".join(missing[:3])
+        raise UsageError(MESSAGES["weights_lacking"].format(name=name, count=len(missing), some=some, again=again))
     return model.eval()
 
 

@@ -29,7 +29,7 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.chat_template import ChatLayout
-from medical_tasks.models.checkpoint import Checkpoint, check_config, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_addresses, read_options
@@ -240,10 +240,7 @@ class FolderTokens:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "tokenizer_config.json").is_file():
-            raise MissingError(
-                f"tokenizer={folder}: no tokenizer_config.json there. Give the folder of the served model's tokenizer, as "
-                "save_pretrained or `hf download` writes it."
-            )
+            raise MissingError(MESSAGES["tokenizer_folder"].format(folder=folder))
         self._folder = folder
 
     def context(self) -> int | None:
@@ -258,16 +255,10 @@ class FolderTokens:
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
         check_config(self._folder)
-        tokenizer = open_tokenizer(
-            f"tokenizer={self._folder}",
-            self._folder,
-            "\nAnother folder is named with --model-args tokenizer=FOLDER.",
-        )
+        hint = "\nAnother folder is named with --model-args tokenizer=FOLDER."
+        tokenizer = open_tokenizer(f"tokenizer={self._folder}", self._folder, hint)
         if tokenizer.chat_template is None:
-            raise UsageError(
-                f"tokenizer={self._folder} has no chat template, so that it cannot tell how long a chat is. Give the folder of "
-                "the model that is served."
-            )
+            raise UsageError(MESSAGES["tokenizer_template"].format(folder=self._folder))
         layout = ChatLayout(tokenizer, model=self._folder.name)
 
         def count(text: _Text) -> int:

@@ -17,6 +17,8 @@ from typing import Any, Final, Literal
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_reply import NoAnswerError
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import Message
 
 Way = Literal["top", "prompt"]
@@ -50,10 +52,7 @@ class ChoiceSettings:
         """Chooses the way for a question."""
         letters = all(map(is_letter, continuations))
         if self.way == "top" and not letters:
-            raise UsageError(
-                "logprobs=top tells the answer's first token, and this task asks about longer texts. Leave it out, or give "
-                "logprobs=prompt (vLLM servers)."
-            )
+            raise UsageError(MESSAGES["endpoint_texts"])
         return "top" if letters and self.way != "prompt" else "prompt"
 
 
@@ -140,9 +139,8 @@ class ChoiceAsker:
     async def _explain(self, client: ChatClient, way: Way, failed: CallFailed) -> str | None:
         """Says what is wrong with the server, None when it is not about probabilities."""
         if isinstance(failed.__cause__, OddScoresError):
-            if failed.reason == MISSING:
-                return f"{self._where} answers without log-probabilities: {failed.detail}. {_INSTEAD}"
-            return f"{self._where} gives no usable log-probabilities: {failed.detail}. {_INSTEAD}"
+            how = "answers without" if failed.reason == MISSING else "gives no usable"
+            return f"{self._where} {how} log-probabilities: {failed.detail}. {_INSTEAD}"
         if failed.reason not in _REJECTED or not await self._takes(client):
             return None
         if way == "top":
@@ -153,10 +151,7 @@ class ChoiceAsker:
                         f"{fewer}: give --model-args top_logprobs={fewer}. ({failed.detail})"
                     )
             return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
-        return (
-            f"{self._where} rejects requests for the probability of texts (prompt_logprobs, continue_final_message): vLLM alone "
-            f"takes them, with a chat template that writes answers as they are. {_INSTEAD} It said: {failed.detail}"
-        )
+        return MESSAGES["prompts_rejected"].format(where=self._where, instead=_INSTEAD, detail=failed.detail)
 
     async def _takes(self, client: ChatClient, *, logprobs: int | None = None) -> bool:
         try:
@@ -183,13 +178,8 @@ _NUMBER: Final = re.compile(r"token_id:\d+")
 _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
 
 
-class OddScoresError(Exception):
+class OddScoresError(NoAnswerError):
     """A reply does not say how probable the answers are."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
 
 
 def is_letter(continuation: str) -> bool:
@@ -222,7 +212,8 @@ def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Seque
         token, value = _alternative(first)
         if not any(token == other and abs(value - known) <= _TOLERANCE for other, known in alternatives):
             alternatives.append((token, value))
-    found = [_added([value for token, value in alternatives if _means(token, letter)]) for letter in letters]
+    known = [(token.strip(_AROUND), value) for token, value in alternatives]
+    found = [_added([value for token, value in known if token == letter.strip()]) for letter in letters]
     if any(value is not None and value > _TOLERANCE for value in found):
         raise OddScoresError(MALFORMED, "the probabilities of one letter's spellings add up to more than 1")
     logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
@@ -235,10 +226,6 @@ def _alternative(entry: Any) -> tuple[str, float]:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(MALFORMED, "an alternative for the answer's first token has no text")
     return entry["token"], _logprob(entry.get("logprob"))
-
-
-def _means(token: str, letter: str) -> bool:
-    return token.strip(_AROUND) == letter.strip()
 
 
 def _added(logprobs: Sequence[float]) -> float | None:
@@ -278,22 +265,14 @@ def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation
     """Adds up the log-probabilities behind a context; an error where the rest does not read as the continuation."""
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
-        raise OddScoresError(
-            APART,
-            "the tokens of the prompt change when an answer stands behind it: the tokenizer joins the end of the one with the "
-            "beginning of the other, or the chat template writes an answered question otherwise than an open one",
-        )
+        raise OddScoresError(APART, MESSAGES["apart_prompt"])
     rest = whole[size:]
     said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
     texts = [text for entry in said if isinstance(text := entry.get("decoded_token"), str)]
     if len(texts) < len(said):
         raise OddScoresError(MALFORMED, "a token of the answer has no text (decoded_token)")
     if not rest or not _reads_as("".join(texts), continuation):
-        raise OddScoresError(
-            APART,
-            f"the {len(rest)} tokens behind the prompt do not read as the answer that was given: the chat template changes "
-            "answers, or writes something before or after them",
-        )
+        raise OddScoresError(APART, MESSAGES["apart_answer"].format(count=len(rest)))
     return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(rest)
 
 

@@ -20,7 +20,13 @@ from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.base import Model, processes
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    find_checkpoint,
+    quiet_libraries,
+    without_cache_and_bars,
+)
 from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
 
@@ -79,10 +85,7 @@ def start_processes() -> Any:
     started = processes()
     accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=_WAIT)])
     if started > 1 and accelerator.num_processes == 1:
-        raise UsageError(
-            f"{started} processes were started (WORLD_SIZE={started}), but accelerate sees one, so that each would answer "
-            "everything. On a machine without a GPU: ACCELERATE_USE_CPU=true torchrun --nproc_per_node=2 -m medical_tasks run ..."
-        )
+        raise UsageError(MESSAGES["processes"].format(started=started))
     return accelerator
 
 
@@ -113,10 +116,8 @@ def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mappi
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise UsageError(f"{name} does not load: {error}") from error
         except torch.OutOfMemoryError as error:
-            raise UsageError(
-                f"{name}: the model does not fit into the GPU's memory: {str(error).splitlines()[0]} With several GPUs give "
-                "one process and model_parallel=true, or use vllm/ with tensor_parallel_size; with one, dtype=4bit or 8bit."
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise UsageError(MESSAGES["memory_to_load"].format(name=name, reason=reason)) from error
 
 
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
@@ -141,6 +142,9 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 class _HfModel(LocalModel):
     def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
+        from lighteval.models.transformers import transformers_model
+
+        self.backend = transformers_model
         is_main = bool(accelerator.is_main_process)
         super().__init__(setup, identity, inner, context=inner.max_length, is_main=is_main)
         self._accelerator = accelerator
@@ -182,31 +186,27 @@ class _HfModel(LocalModel):
             size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
         return int(min(gather_object([size])))
 
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
         import torch
 
         # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
         torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1)
-        return self._ask(self.inner.greedy_until, docs, batch_size=self.inner.config.batch_size)
+        return super()._respond(chunk, docs)
 
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+    def _score(self, docs: list[Any]) -> Sequence[Any]:
         with mock.patch.object(self.inner.config, "batch_size", self._text_batch), tail_logits(self.inner):
-            return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
+            return super()._score(docs)
 
-    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any], *, batch_size: int) -> Sequence[Any]:
+    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
         import torch
-        from lighteval.models.transformers import transformers_model as backend
 
-        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
-            try:
-                responses: Sequence[Any] = ask(list(docs))
-            except torch.OutOfMemoryError as error:
-                raise UsageError(
-                    f"the GPU's memory does not suffice for batch_size={batch_size}: {str(error).splitlines()[0]} Give the "
-                    f"same command with batch_size={max(1, batch_size // 2)}; what was answered is kept."
-                ) from error
-        return responses
+        size = self.inner.config.batch_size
+        try:
+            return super()._ask(ask, docs)
+        except torch.OutOfMemoryError as error:
+            reason = str(error).splitlines()[0]
+            raise UsageError(MESSAGES["memory"].format(size=size, reason=reason, less=max(1, size // 2))) from error
 
 
 VLLM_CHUNK = 1024
@@ -246,33 +246,18 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 def check_vllm_ready(name: str) -> None:
     """Checks that vLLM can run here, before anything large is read."""
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
-        raise MissingError(
-            f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
-            "cannot share one with the newest transformers: in a checkout of this suite, `make env-vllm` makes it "
-            f"(.env-vllm), or in a fresh environment that has this suite\n  {install_command('vllm')}\n"
-            "A vLLM server in any environment will do as well: --model vllm-server/... or openai-api/..."
-        )
+        raise MissingError(MESSAGES["vllm"].format(name=name, install=install_command("vllm")))
     from lighteval.utils.imports import is_package_available
 
     if not is_package_available("vllm"):
         version = importlib.metadata.version("vllm")
-        raise MissingError(
-            f"{name}: lighteval cannot use vLLM {version}; it takes the versions that its extra `lighteval[vllm]` names. "
-            f"Install those: {install_command('vllm')}, or run that vLLM as a server: --model vllm-server/..."
-        )
+        raise MissingError(MESSAGES["vllm_version"].format(name=name, version=version, install=install_command("vllm")))
     if processes() > 1:
-        raise UsageError(
-            f"{name}: vLLM starts its own workers, and several processes were started (WORLD_SIZE="
-            f"{os.environ['WORLD_SIZE']}). Give the plain command, with tensor_parallel_size, pipeline_parallel_size or "
-            "data_parallel_size in --model-args."
-        )
+        raise UsageError(MESSAGES["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"]))
     import torch
 
     if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
-        raise MissingError(
-            f"{name}: this vLLM needs a GPU, and torch finds none on this machine. Its CPU build runs without one, and so does "
-            "the transformers backend: --model hf/..."
-        )
+        raise MissingError(MESSAGES["vllm_gpu"].format(name=name))
 
 
 def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str) -> dict[str, Any]:
@@ -306,11 +291,8 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise UsageError(f"{name} does not load: {error}") from error
         except RuntimeError as error:
-            raise UsageError(
-                f"{name}: vLLM did not start: {error}\nMost often memory is short: lower max_model_length (now "
-                f"{settings['max_model_length']}), raise gpu_memory_utilization or tensor_parallel_size; "
-                "VLLM_LOGGING_LEVEL=INFO shows what it does."
-            ) from error
+            longest = settings["max_model_length"]
+            raise UsageError(MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)) from error
     if inner.model is not None:  # None when Ray starts one engine for each part of the data
         generate: Callable[..., Any] = inner.model.generate
 
@@ -326,6 +308,9 @@ class _VllmModel(LocalModel):
     _spare = 1
 
     def __init__(self, *loaded: Any, context: int, chunk_size: int | None) -> None:
+        from lighteval.models.vllm import vllm_model
+
+        self.backend = vllm_model
         super().__init__(*loaded, context=context, is_main=True)
         self._chunk = chunk_size
 
@@ -335,19 +320,6 @@ class _VllmModel(LocalModel):
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         return None if self._chunk is None else min(self._chunk, VLLM_TEXTS)
-
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
-        return self._ask(self.inner.greedy_until, docs)
-
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
-        return self._ask(self.inner.loglikelihood, docs)
-
-    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any]) -> Sequence[Any]:
-        from lighteval.models.vllm import vllm_model as backend
-
-        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
-            responses: Sequence[Any] = ask(list(docs))
-        return responses
 
 
 @contextlib.contextmanager

@@ -12,13 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, TypeVar
 from unittest import mock
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries, without_cache_and_bars
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 
@@ -268,7 +269,9 @@ class MeasuredModel(Model):
 
 
 class LocalModel(MeasuredModel, ABC):
-    """A model in this process, behind lighteval."""
+    """A model in this process, behind lighteval; `backend`: the module of lighteval's that it is of."""
+
+    backend: ModuleType
 
     def __init__(
         self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
@@ -315,16 +318,19 @@ class LocalModel(MeasuredModel, ABC):
         """Most prompts a chunk; None when all are best answered at once."""
 
     @abstractmethod
-    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
-        """Asks lighteval; returns its responses in order."""
-
-    @abstractmethod
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
 
-    @abstractmethod
-    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
-        """Asks lighteval for log-likelihoods; returns its responses in order."""
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.greedy_until, docs)
+
+    def _score(self, docs: list[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.loglikelihood, docs)
+
+    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
+        """Asks lighteval; returns its responses in order."""
+        with quiet_libraries(self.setup.log_level), without_cache_and_bars(self.backend):
+            return ask(docs)
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

@@ -24,7 +24,7 @@ from unittest import mock
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.models.checkpoint import check_config, hash_layout
+from medical_tasks.models.checkpoint import MESSAGES, check_config, hash_layout
 from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
@@ -146,11 +146,6 @@ def _build_inputs(self: Any, tokens: Sequence[int]) -> list[int]:
 KINDS: Final = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
 """Published models. Each cuts texts into words in its own way."""
 
-_FOLDER_STEPS = (
-    "Nothing is downloaded here. On a machine with internet: `hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz --local-dir "
-    "models` (416 MB), `mkdir models/radgraph-xl`, `tar xzf models/radgraph-xl.tar.gz -C models/radgraph-xl`; then bring the "
-    "folder here and give its path."
-)
 _ENCODER = "encoder"
 _NOT_READ = (".safetensors", ".bin", ".h5", ".msgpack", ".lock")
 _ENTRIES = (("dataset_reader", "token_indexers"), ("model", "embedder", "token_embedders"))
@@ -189,10 +184,10 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
     given = Path(folder).expanduser()
     place = given.resolve()
     if not place.is_dir():
-        raise MissingError(f"{given}: no such folder, one of a RadGraph model is expected. {_FOLDER_STEPS}")
+        raise MissingError(f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}")
     for name in ("config.json", "weights.th", "vocabulary"):
         if not (place / name).exists():
-            raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {_FOLDER_STEPS}")
+            raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}")
     try:
         config = json.loads(read_text(place / "config.json"))
         encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
@@ -206,11 +201,8 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         )
     kind = _find_kind(given, place)
     if not (place / _ENCODER / "config.json").is_file():
-        raise MissingError(
-            f"{given}: no {_ENCODER}/config.json in it. The package would fetch configuration and tokenizer of {encoder} from the "
-            f"Hub. On a machine with internet: `hf download {encoder} --exclude '*.bin' '*.safetensors' '*.h5' '*.msgpack' "
-            f"--local-dir {given.name}/{_ENCODER}`; then bring it here."
-        )
+        step = MESSAGES["radgraph_encoder"].format(encoder=encoder, place=f"{given.name}/{_ENCODER}")
+        raise MissingError(f"{given}: no {_ENCODER}/config.json in it. {step}")
     check_config(place / _ENCODER)
     return RadGraphFolder(place=place, kind=kind, config=config)
 
@@ -235,10 +227,8 @@ def _find_kind(given: Path, place: Path) -> str:
     if len(kinds) > 1 and place.name in kinds:
         return place.name
     if len(kinds) != 1:
-        raise UsageError(
-            f"{given}: its vocabulary has labels of {' and '.join(kinds) or 'no model that the package knows'}; expected those of "
-            f"one of {', '.join(KINDS)}. Unpack the archive again, into a folder of that name."
-        )
+        there = " and ".join(kinds) or "no model that the package knows"
+        raise UsageError(MESSAGES["radgraph_kind"].format(given=given, there=there, known=", ".join(KINDS)))
     return kinds[0]
 
 

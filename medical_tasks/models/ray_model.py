@@ -25,7 +25,7 @@ from medical_tasks import errors
 from medical_tasks.errors import MedicalTasksError, MissingError, RefusedError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure, Model, OnResult, Request, read_request, write_request
-from medical_tasks.models.checkpoint import find_checkpoint, quiet_libraries
+from medical_tasks.models.checkpoint import MESSAGES, find_checkpoint, quiet_libraries
 from medical_tasks.models.lighteval_models import CPU_BATCH, hf_identity, open_hf, open_vllm, vllm_identity
 from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, MeasuredModel, plan_chunks, plan_texts
 from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, RAY_OPTIONS, VLLM_OPTIONS, read_options
@@ -80,10 +80,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
 
     address, level = values["address"], values.get("log_level", LOG_LEVELS["error"])
     if ray.is_initialized() or "://" in address:
-        raise UsageError(
-            f"{name}: address={address}: give the command by itself, on a machine of the cluster, with address=local, auto or "
-            "HOST:PORT; this process must not have joined one, and Ray Client (ray://) is not supported."
-        )
+        raise UsageError(MESSAGES["ray_address"].format(name=name, address=address))
     logging.getLogger("ray.data").setLevel(level)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
@@ -132,10 +129,7 @@ def _shape(name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str,
     cpus = values.get("cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines))))
     room = sum(min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf) for each in machines)
     if room < workers:
-        raise UsageError(
-            f"{name}: workers={workers} with cpus_per_worker={cpus} and gpus_per_worker={gpus:g}: the cluster has room for "
-            f"{room:g} of them. Give fewer workers, or less for each."
-        )
+        raise UsageError(MESSAGES["ray_room"].format(name=name, workers=workers, cpus=cpus, gpus=gpus, room=room))
     return workers, cpus, gpus
 
 
@@ -203,10 +197,8 @@ class RayModel(MeasuredModel):
                     for result in _read(row["answered"]):
                         on_result(result)
         except ray.exceptions.RayError as error:
-            raise MissingError(
-                f"{self.name}: the workers cannot go on ({type(error).__name__}); one that dies {_TRIES + 1} times lacks memory "
-                "most often. Give the same command with fewer workers or a smaller batch_size; what was answered is kept."
-            ) from None
+            kind = type(error).__name__
+            raise MissingError(MESSAGES["ray_died"].format(name=self.name, kind=kind, times=_TRIES + 1)) from None
 
 
 def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Request]]:

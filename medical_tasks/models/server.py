@@ -28,7 +28,7 @@ from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings, http_library
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint
+from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
 
@@ -127,19 +127,17 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
-        return _running_vllm(name, target, values) if "base_url" in values else _vllm(name, target, values, log_dir)
+        if "base_url" not in values:
+            return _vllm(name, target, values, log_dir)
+        if starting := sorted(set(values) - set(TESTED_OPTIONS)):
+            raise UsageError(
+                f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it."
+            )
+        return EndpointModel(name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values))
     if target and kind == TRANSFORMERS:
         values = read_options(options, {**_TRANSFORMERS_OPTIONS, **_TESTED}, model=name)
         return _transformers(name, target, values, log_dir)
     raise UsageError(f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}.")
-
-
-def _running_vllm(name: str, target: str, values: Mapping[str, Any]) -> EndpointModel:
-    starting = sorted(set(values) - set(TESTED_OPTIONS))
-    if starting:
-        raise UsageError(f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it.")
-    settings = chat_settings(VLLM, target, values)
-    return EndpointModel(name, settings, backend=VLLM, **asked_of(values))
 
 
 def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -152,10 +150,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     executable = find_vllm(values.get("executable"))
     version = vllm_version(executable)
     if not (wants_cpu(values.get("device"), flags) or "cpu" in version or gpu_nodes()):
-        raise MissingError(
-            f"{name} needs a GPU, and this machine shows none (no /dev/nvidia0, /dev/kfd or /dev/dxg). Run it where a "
-            "GPU is, use hf/<path> or transformers-server/<path>, or a vLLM built for the CPU, with device=cpu."
-        )
+        raise MissingError(MESSAGES["vllm_server_gpu"].format(name=name))
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
     words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
@@ -186,6 +181,8 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
     flags = read_flags(values.get("flags", ""))
     executable = find_transformers()
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
@@ -196,6 +193,7 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
+    Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)  # `transformers serve` fails where it does not exist
     return ServedModel(
         name,
         lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
@@ -203,7 +201,7 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
             *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
             *("--host", HOST, "--port", str(port), *flags),
         ],
-        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
+        environment={"HF_HUB_CACHE": HF_HUB_CACHE, **_path_of(executable)},
         start_timeout=values.get("start_timeout", 600.0),
         log=log_dir / f"{TRANSFORMERS}.log",
         measures=False,
@@ -264,10 +262,7 @@ def find_vllm(given: str | None = None) -> Path:
             return folder / _VLLM_FOLDER
     found = shutil.which("vllm")
     if found is None:
-        raise MissingError(
-            "vLLM is not here: make it an environment of its own (pip install vllm, or `make env-vllm` in a checkout) and "
-            f"export {VLLM_VARIABLE}=/path/to/bin/vllm; or name a running server: --model-args base_url=http://127.0.0.1:8000/v1"
-        )
+        raise MissingError(MESSAGES["vllm_server"].format(variable=VLLM_VARIABLE))
     return Path(found)
 
 
@@ -287,20 +282,9 @@ def find_transformers() -> Path:
     beside = Path(sys.executable).parent / "transformers"
     found = str(beside) if _is_program(beside) else shutil.which("transformers")
     if found is None:
-        raise MissingError(
-            "transformers-server/ needs the transformers package and a web server: "
-            + install_command("lighteval", "fastapi", "uvicorn")
-        )
+        install = install_command("lighteval", "fastapi", "uvicorn")
+        raise MissingError(f"transformers-server/ needs the transformers package and a web server: {install}")
     return Path(found)
-
-
-def hub_cache() -> Path:
-    """Returns the Hub cache's folder, made if need be: `transformers serve` fails where it does not exist."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    folder = Path(HF_HUB_CACHE)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
@@ -321,10 +305,7 @@ def read_flags(text: str) -> list[str]:
         raise UsageError(f"model argument flags cannot be split into words ({error}), got {text!r}.") from None
     taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
     if taken:
-        raise UsageError(
-            f"{', '.join(taken)} cannot be passed in flags: the server listens on this machine alone, under a name and "
-            "key of its own, and does not log questions."
-        )
+        raise UsageError(MESSAGES["flags"].format(taken=", ".join(taken)))
     return flags
 
 
@@ -478,8 +459,5 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
         return False
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
-        raise UsageError(
-            f"the server started for {model!r} rejects a plain chat with HTTP {response.status_code}: {told}. The model "
-            "needs a chat template, and its name must be the one the server was started with."
-        )
+        raise UsageError(MESSAGES["chat_rejected"].format(model=model, status=response.status_code, told=told))
     return bool(response.status_code == 200)

@@ -18,6 +18,7 @@ from medical_tasks.errors import MissingError, UsageError, did_you_mean
 from medical_tasks.models.alignscore import alignscore_identity, open_alignscore
 from medical_tasks.models.bertscore import BertScore, bertscore_identity, open_bertscore
 from medical_tasks.models.bleurt import bleurt_identity, open_bleurt
+from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity, open_embedder
 from medical_tasks.models.encoder import find_folder
 from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
@@ -85,11 +86,7 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
             raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
-    checkpoint = find_folder(
-        folder,
-        ". Nothing is downloaded here. On a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir "
-        "models/deberta-xlarge-mnli`; then bring the folder here and give its path.",
-    )
+    checkpoint = find_folder(folder, f". {MESSAGES['bertscore_layer']}")
     kind = str(checkpoint.setting("model_type") or "unknown")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
@@ -137,10 +134,7 @@ def align_identity(given: str) -> dict[str, Any]:
 def _align_files(given: str) -> dict[str, str]:
     parts = given.split(":")
     if len(parts) not in (2, 3) or not all(parts):
-        raise UsageError(
-            f"alignscore must be CKPT:FOLDER (the checkpoint's file and its backbone's folder, without colons in their names), or "
-            f"CKPT:FOLDER:SENTENCES (medical, punkt, or a folder of NLTK's punkt_tab); got {given!r}."
-        )
+        raise UsageError(MESSAGES["alignscore_argument"].format(given=given))
     return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
 
 
@@ -168,15 +162,6 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
     return [float(cosine) for cosine in np.clip(cosines, -1.0, 1.0)]
 
 
-def _bleurts(folder: str, pairs: Pairs) -> list[float]:
-    return _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs))
-
-
-def _bertscore_identity(given: str) -> dict[str, Any]:
-    folder, layer = checkpoint_layer(given)
-    return dict(bertscore_identity(folder, layer=layer))
-
-
 def _turned(pairs: Pairs) -> list[tuple[str, str]]:
     return [(reference, prediction) for prediction, reference in pairs]
 
@@ -199,7 +184,7 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         "bertscore",
         "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
         lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
-        _bertscore_identity,
+        lambda given: bertscore_identity(*checkpoint_layer(given)),
         **_COSINE,
     ),
     "umls": ModelMetric(
@@ -211,7 +196,12 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     ),
     "alignscore": ModelMetric("alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity),
     "bleurt": ModelMetric(
-        "bleurt", "FOLDER, a BLEURT checkpoint", _bleurts, bleurt_identity, limits=None, unit="score"
+        "bleurt",
+        "FOLDER, a BLEURT checkpoint",
+        lambda folder, pairs: _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs)),
+        bleurt_identity,
+        limits=None,
+        unit="score",
     ),
     "radgraph": ModelMetric(
         "f1_radgraph",

@@ -9,7 +9,6 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.bertscore import (
     DISTILBERT_LAYER_4,
-    Baseline,
     BertScore,
     bertscore_identity,
     open_bertscore,
@@ -110,7 +109,7 @@ def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
 
 
 def test_rescaling_and_its_floor() -> None:
-    baseline = Baseline(precision=0.5, recall=0.75, f1=0.6)
+    baseline = BertScore(precision=0.5, recall=0.75, f1=0.6)
     score = BertScore(precision=0.75, recall=0.7, f1=0.8)
     assert numbers(score.rescaled(baseline)) == pytest.approx([0.5, -0.2, 0.5])
     assert numbers(score.rescaled(baseline, floor=0.0)) == pytest.approx([0.5, 0.0, 0.5])

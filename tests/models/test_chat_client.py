@@ -64,7 +64,7 @@ def test_good_answer_is_read_whole_and_the_key_is_not_shown() -> None:
 
 def test_body_holds_what_was_asked_and_nothing_empty() -> None:
     with FaultServer() as server:
-        ask(quick(server), stop=["X"], temperature=0.0, n=2, logprobs=3, extra={"seed": 7})
+        ask(quick(server), stop=["X"], n=2, logprobs=3, extra={"temperature": 0.0, "seed": 7})
         ask(quick(server, token_field="max_completion_tokens"))
         ask(quick(server), "broken \ud83d end")
     assert server.prompts[-1] == "broken \ufffd end"
