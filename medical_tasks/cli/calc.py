@@ -44,23 +44,6 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("calculator", nargs="?", metavar="NAME", help="id, slug or name of a calculator")
-    parser.add_argument("inputs", nargs="*", metavar="key=value", help='such as age=72 or creatinine="1.2 mg/dL"')
-    parser.add_argument("--list", action="store_true", help="all calculators: id, slug, category, output, name")
-    parser.add_argument("--inputs", dest="show_inputs", action="store_true", help="what NAME takes, and in which units")
-    parser.add_argument("--batch", type=Path, metavar="IN", help="JSON Lines of calculations")
-    parser.add_argument("--out", type=Path, metavar="OUT", help="where the lines of --batch go with their answers")
-    parser.add_argument(
-        "--convention",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a named departure from the published rule to follow, as --inputs shows them; may be repeated",
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
     name = arguments.calculator

@@ -36,18 +36,6 @@ _OUT_HEADER = (
 )  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.csv", help="tables of scores, a row a model")
-    parser.add_argument("--against", required=True, metavar="COLUMN[,COLUMN...]", help="the scores to compare with")
-    parser.add_argument(
-        "--columns", metavar="COLUMN[,...]", help="the scores to compare (default: all columns of numbers)"
-    )
-    parser.add_argument("--names", metavar="COLUMN[,...]", help="what names a row (default: the first column of text)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write the table there too, all digits")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
     against = column_names("--against", arguments.against) or ()

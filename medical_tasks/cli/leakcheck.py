@@ -29,18 +29,6 @@ _SHOWN_FILES = 20
 _SHOWN_ROWS = 10
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder that `run` or `score` wrote, or any other")
-    parser.add_argument(
-        "--source",
-        required=True,
-        metavar="DATASET_OR_PATH",
-        help="a built dataset's name or folder, or csv, jsonl, json, txt or parquet files",
-    )
-    parser.add_argument("--words", type=int, default=12, metavar="N", help="words in a row that count (default: 12)")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Compares, and says what was compared."""
     from medical_tasks.guard.leakcheck import check_leaks

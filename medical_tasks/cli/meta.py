@@ -15,12 +15,12 @@ of outputs two metrics prefer the same one, and whom people side with where they
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from medical_tasks.cli import add_options, check_out, tell_figures
+from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError
 
@@ -31,31 +31,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 HUMAN = "human_"
 _MOST_METRICS = 12
-
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "sources": {"nargs": "+", "metavar": "SOURCE", "help": "FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER"},
-    "--preferences": {"type": Path, "metavar": "FILE.csv", "help": "what people prefer"},
-    "--metrics": {"metavar": "COLUMN[,...]", "help": "the metrics (default: all columns of numbers)"},
-    "--human": {"metavar": "COLUMN[,...]", "help": f"human scores (default: columns that begin with {HUMAN})"},
-    "--against": {"metavar": "METRIC", "help": "compare all others with this one (default: every two)"},
-    "--less-is-better": {"metavar": "COLUMN[,...]", "help": "turn these round (of runs: known)"},
-    "--kendall": {
-        "choices": ("pooled", "item"),
-        "default": "pooled",
-        "help": "tau-b over all outputs (default), or among each item's outputs, averaged",
-    },
-    "--where": {"action": "append", "default": [], "metavar": "LABEL=TEXT", "help": "only outputs with this label"},
-    "--task": {"metavar": "NAME", "help": "the task, where a run has several"},
-    "--epsilon": {"type": float, "metavar": "E", "help": "values this close are a tie (default 1e-9)"},
-    "--seed": {"type": int, "default": 0, "metavar": "N", "help": "of the intervals' random draws (default 0)"},
-    "--out": {"type": Path, "metavar": "FILE.json", "help": "write what --json prints there too"},
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    add_options(parser, {"": _OPTIONS})
 
 
 def run(arguments: argparse.Namespace) -> int:

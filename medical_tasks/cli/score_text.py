@@ -38,30 +38,6 @@ _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("table", type=Path, metavar="TABLE", help="CSV, XLSX, JSON Lines or parquet, a row a text")
-    parser.add_argument(
-        "--metrics", metavar="NAME,...", help="rouge1 ... rouge9, rougeL, rougeLsum (each also with _precision or _recall), bleu, "
-        "sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore, medcon, alignscore, bleurt, f1_radgraph, "
-        "sentence_bert, clinical_bert with --task-args (default: all that need nothing more)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--prediction", metavar="COLUMN", help="what is scored (default: prediction, response, output...)"
-    )
-    parser.add_argument(
-        "--reference", metavar="COLUMN,...", help="what it is compared with (default: reference, gold...)"
-    )
-    parser.add_argument("--source", metavar="COLUMN", help="what it is made from, for sari (default: source, if any)")
-    parser.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, such as a patient's")
-    parser.add_argument(
-        "--task-args", default="", metavar="K=V,...", help="checkpoints and indexes: bertscore=FOLDER, umls=FOLDER, "
-        "alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER, clinical_bert=FOLDER",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
     check_out(arguments.out, [arguments.table], "the table itself")
