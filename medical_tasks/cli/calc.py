@@ -38,8 +38,8 @@ from medical_tasks.calculators import (
     find,
 )
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, open_file
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
+from medical_tasks.io.files import WholeFile, open_file, readable
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
 
@@ -131,9 +131,8 @@ def render_list() -> str:
     return "\n".join(lines)
 
 
-def render_inputs(calculator: int | str | AnyCalculator) -> str:
+def render_inputs(entry: AnyCalculator) -> str:
     """What one calculator needs: its inputs with accepted units or words, its conventions and its source."""
-    entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     keys = [item.key for item in entry.inputs]
     width = max(len(key) for key in keys)
     lines = [f"{entry.name} (id {entry.id}, {entry.slug})"]
@@ -247,14 +246,11 @@ def _count(source: Path) -> int:
 
 def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers."""
-    try:
-        with open_file(source, stdin=True) as stream:
-            for number, raw in enumerate(stream, start=1):
-                line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-                if line.strip():
-                    yield number, _record(source, number, line)
-    except OSError as error:
-        raise UsageError(f"{source}: cannot be read ({system_reason(error)}).") from error
+    with readable(source), open_file(source, stdin=True) as stream:
+        for number, raw in enumerate(stream, start=1):
+            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            if line.strip():
+                yield number, _record(source, number, line)
 
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:

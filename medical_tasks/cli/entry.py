@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 import atexit
 import errno
-import functools
 import gc
 import importlib
 import io
-import json
 import os
 import re
 import signal
@@ -37,6 +35,7 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
+from medical_tasks.io.files import packaged
 from medical_tasks.io.output import as_json, styled
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -116,9 +115,10 @@ Options = Mapping[str, Mapping[str, Any]]
 _TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
 
 
-@functools.cache
-def _table() -> Any:
-    return json.loads(Path(__file__).with_name("options.json").read_text(encoding="utf-8"))
+def _declared(module: ModuleType) -> Mapping[str, Any]:
+    """What `options.json` says of a verb; nothing of a benchmark's own."""
+    verbs: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
+    return verbs.get(module.__name__.removeprefix("medical_tasks.cli."), {})
 
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
@@ -126,7 +126,7 @@ def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     for title, group in options.items():
         place = parser.add_argument_group(title) if title else parser
         for name, told in group.items():
-            about = dict(_table()["shared"][told] if isinstance(told, str) else told)
+            about = dict(packaged(__file__, "options.json")["shared"][told] if isinstance(told, str) else told)
             if isinstance(about.get("type"), str):
                 about["type"] = _TYPES[about["type"]]
             place.add_argument(name, **about)
@@ -134,7 +134,7 @@ def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
 
 def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None:
     """Declares the options of a verb, in all its forms."""
-    verb = _table()["verbs"].get(module.__name__.removeprefix("medical_tasks.cli."), {})
+    verb = _declared(module)
     parser.usage = verb.get("usage")
     add_options(parser, verb.get("options", {}))
     if hasattr(module, "add_arguments"):
@@ -155,7 +155,7 @@ def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, words)  # a verb of several forms
     parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
-    if hasattr(module, "FIRST"):
+    if "first" in _declared(module):
         parser.add_argument("--help-all", action="help", help="show every option")
 
 
@@ -283,7 +283,7 @@ def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:
     module, form = verb_module(verb), argparse.RawDescriptionHelpFormatter
     parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
     parser.words = words
-    parser.first = getattr(module, "FIRST", ())
+    parser.first = _declared(module).get("first", ())
     declare(parser, module, words)
     if getattr(module, "TAKES_COMMAND", False) and "--" in words:
         words = words[: words.index("--")]  # what follows it is another verb's

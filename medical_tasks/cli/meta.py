@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
@@ -40,8 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.runs.output_tables import read_preferences
 
     epsilon = arguments.epsilon
-    if arguments.seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
+    check_least({"--seed": arguments.seed}, 0)
     if epsilon is not None and not 0.0 <= epsilon < float("inf"):
         raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
     table, tasks = _table(arguments)

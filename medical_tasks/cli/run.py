@@ -21,10 +21,6 @@ from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
 
-FIRST = (
-    "help", "help_all", "json", "tasks", "model", "model_args", "judge", "judge_args", "config", "max_samples", "out", "forecast",
-)  # fmt: skip
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""

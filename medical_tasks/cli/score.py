@@ -29,11 +29,6 @@ from medical_tasks.cli.run import AGAIN, report_results
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 
 
-FIRST = (
-    "help", "help_all", "json", "task", "responses", "source", "config", "split", "judge", "judge_args", "out", "forecast",
-)  # fmt: skip
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
     done = rescored(arguments)

@@ -21,7 +21,7 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
-from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
 from medical_tasks.io.sheets import read_table
 from medical_tasks.io.table import align
 from medical_tasks.models.opener import parse_model_args
@@ -52,8 +52,7 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
     from medical_tasks.scoring.estimates import as_json
 
     where, seed = str(arguments.table), arguments.seed
-    if seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    check_least({"--seed": seed}, 0)
     if not sheet:
         raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
     columns = {name: _columns(where, sheet, name, getattr(arguments, name)) for name in (*_NAMES, "cluster")}
@@ -68,9 +67,8 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
     for name in ("reference", "cluster"):
         bare = [place for (place, _), found in zip(sheet, texts[name], strict=True) if not any(map(str.strip, found))]
         if bare and columns[name]:
-            more = f" and {len(bare) - _SHOWN} more" if len(bare) > _SHOWN else ""
             raise UsageError(
-                f"{where}: no {name} in {', '.join(bare[:_SHOWN])}{more} (column {', '.join(columns[name])}). Every row needs "
+                f"{where}: no {name} in {listed(bare, _SHOWN)} (column {', '.join(columns[name])}). Every row needs "
                 "one: fill it in, or take the row out."
             )
     predictions = ["".join(found) for found in texts["prediction"]]
