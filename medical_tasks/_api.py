@@ -358,10 +358,10 @@ def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
 
 def _options(verb: str, **given: Any) -> argparse.Namespace:
     """The verb's options as the command line has them, by their own declarations."""
-    from medical_tasks.cli.entry import verb_module
+    from medical_tasks.cli.entry import declare_options, verb_module
 
     parser = argparse.ArgumentParser()
-    verb_module(verb).add_arguments(parser)
+    declare_options(parser, verb_module(verb))
     known = {action.dest: action for action in parser._actions if action.dest != "help"}
     chosen = argparse.Namespace(**{name: action.default for name, action in known.items()})
     for name, value in given.items():

@@ -1,30 +1,22 @@
-"""The verbs of the command line, one module each: `add_arguments(parser)` and `run(arguments) -> exit code`."""
+"""The verbs of the command line, one module each: `run(arguments) -> exit code`.
+
+What a verb takes stands in `options.json`, and what depends on more than the verb in its `add_arguments(parser)`.
+"""
 
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.cli.entry import main
+from medical_tasks.cli.entry import Options, add_options, main
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
 
 __all__ = ["Options", "add_options", "check_options", "check_out", "main", "tell_figures"]
-
-Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""What a verb takes, by group ("" for none) and name, as argparse wants it."""
-
-
-def add_options(parser: ArgumentParser, options: Options) -> None:
-    """Declares what a verb takes."""
-    for title, group in options.items():
-        place = parser.add_argument_group(title) if title else parser
-        for name, about in group.items():
-            place.add_argument(name, **about)
 
 
 def check_options(

@@ -38,27 +38,10 @@ from medical_tasks.calculators import (
     find,
 )
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, open_file
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
+from medical_tasks.io.files import WholeFile, open_file, readable
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("calculator", nargs="?", metavar="NAME", help="id, slug or name of a calculator")
-    parser.add_argument("inputs", nargs="*", metavar="key=value", help='such as age=72 or creatinine="1.2 mg/dL"')
-    parser.add_argument("--list", action="store_true", help="all calculators: id, slug, category, output, name")
-    parser.add_argument("--inputs", dest="show_inputs", action="store_true", help="what NAME takes, and in which units")
-    parser.add_argument("--batch", type=Path, metavar="IN", help="JSON Lines of calculations")
-    parser.add_argument("--out", type=Path, metavar="OUT", help="where the lines of --batch go with their answers")
-    parser.add_argument(
-        "--convention",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a named departure from the published rule to follow, as --inputs shows them; may be repeated",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -148,9 +131,8 @@ def render_list() -> str:
     return "\n".join(lines)
 
 
-def render_inputs(calculator: int | str | AnyCalculator) -> str:
+def render_inputs(entry: AnyCalculator) -> str:
     """What one calculator needs: its inputs with accepted units or words, its conventions and its source."""
-    entry = calculator if isinstance(calculator, Calculator) else find(calculator)
     keys = [item.key for item in entry.inputs]
     width = max(len(key) for key in keys)
     lines = [f"{entry.name} (id {entry.id}, {entry.slug})"]
@@ -264,14 +246,11 @@ def _count(source: Path) -> int:
 
 def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers."""
-    try:
-        with open_file(source, stdin=True) as stream:
-            for number, raw in enumerate(stream, start=1):
-                line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-                if line.strip():
-                    yield number, _record(source, number, line)
-    except OSError as error:
-        raise UsageError(f"{source}: cannot be read ({system_reason(error)}).") from error
+    with readable(source), open_file(source, stdin=True) as stream:
+        for number, raw in enumerate(stream, start=1):
+            line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            if line.strip():
+                yield number, _record(source, number, line)
 
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:

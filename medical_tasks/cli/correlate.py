@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.cli import check_out
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
 from medical_tasks.io.output import tell
 from medical_tasks.io.score_table import ScoreTable, read_scores, shown
 from medical_tasks.io.table import align, figure
@@ -36,24 +36,11 @@ _OUT_HEADER = (
 )  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.csv", help="tables of scores, a row a model")
-    parser.add_argument("--against", required=True, metavar="COLUMN[,COLUMN...]", help="the scores to compare with")
-    parser.add_argument(
-        "--columns", metavar="COLUMN[,...]", help="the scores to compare (default: all columns of numbers)"
-    )
-    parser.add_argument("--names", metavar="COLUMN[,...]", help="what names a row (default: the first column of text)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write the table there too, all digits")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)
-    if arguments.seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
+    check_least({"--seed": arguments.seed}, 0)
     out: Path | None = arguments.out
     check_out(out, arguments.scores, "one of the tables of scores itself")
     table = read_scores(
@@ -156,7 +143,7 @@ def _render(correlated: dict[str, Any]) -> str:
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
-            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {_some(map(shown, partial))}."
+            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {listed([*map(shown, partial)], _SHOWN)}."
         )
     return "\n".join(lines)
 
@@ -177,14 +164,7 @@ def _finish(pairs: Sequence[dict[str, Any]]) -> int:
     if without:
         said = [f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})" for pair in without]
         raise IncompleteError(
-            f"{len(without)} of {len(pairs)} pairs have no coefficient: {_some(said, between='; ')}. Choose the others with "
-            "--columns, or fill in the scores."
+            f"{len(without)} of {len(pairs)} pairs have no coefficient: {listed(said, _SHOWN, between='; ')}. Choose the others "
+            "with --columns, or fill in the scores."
         )
     return 0
-
-
-def _some(texts: Any, between: str = ", ") -> str:
-    """The first few, and how many more."""
-    told = list(texts)
-    more = f"{between}and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return between.join(told[:_SHOWN]) + more

@@ -21,35 +21,21 @@ apart, with the others written.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.policy import add_guard_arguments
-from medical_tasks.runs.judge_arguments import add_judge_arguments
 from medical_tasks.spec import DecomposeVerb
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
+    """Declares whose form is meant, and the benchmarks' own options."""
     known = _known()
     first = next(iter(known))
     parser.add_argument(
         "benchmark", nargs="?", default=first, choices=tuple(known), help=f"whose form ({first} if not given)"
     )
-    parser.add_argument("--source", type=Path, metavar="FILE", help="the texts")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where what they say goes")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where replies are kept (default: OUT.work)")
-    parser.add_argument(
-        "--credentialed",
-        action="store_true",
-        help="the texts are credentialed: they stay on this machine, and replies lie in the private store (references in a file "
-        "for doclens, and tasks on credentialed data, always are)",
-    )
     for each in known.values():
         each.add_arguments(parser)
-    add_judge_arguments(parser)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

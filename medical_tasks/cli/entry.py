@@ -19,10 +19,11 @@ import re
 import signal
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from types import FrameType, ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import (
@@ -34,6 +35,7 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
+from medical_tasks.io.files import packaged
 from medical_tasks.io.output import as_json, styled
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -107,13 +109,53 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
 
 
+Options = Mapping[str, Mapping[str, Any]]
+"""What a verb takes, by group ("" for none) and name, as argparse wants it, or a name among what verbs share."""
+
+_TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
+
+
+def _declared(module: ModuleType) -> Mapping[str, Any]:
+    """What `options.json` says of a verb; nothing of a benchmark's own."""
+    verbs: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
+    return verbs.get(module.__name__.removeprefix("medical_tasks.cli."), {})
+
+
+def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
+    """Declares options."""
+    for title, group in options.items():
+        place = parser.add_argument_group(title) if title else parser
+        for name, told in group.items():
+            about = dict(packaged(__file__, "options.json")["shared"][told] if isinstance(told, str) else told)
+            if isinstance(about.get("type"), str):
+                about["type"] = _TYPES[about["type"]]
+            place.add_argument(name, **about)
+
+
+def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None:
+    """Declares the options of a verb, in all its forms."""
+    verb = _declared(module)
+    parser.usage = verb.get("usage")
+    add_options(parser, verb.get("options", {}))
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+    if "judge" in verb.get("also", ()):
+        from medical_tasks.runs.judge_arguments import add_judge_arguments
+
+        add_judge_arguments(parser)
+    if "guard" in verb.get("also", ()):
+        from medical_tasks.guard.policy import add_guard_arguments
+
+        add_guard_arguments(parser)
+
+
 def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
     """Declares what a verb takes; `words`, those behind it, choose the form of a verb that has several."""
-    module.add_arguments(parser)
+    declare_options(parser, module)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, words)  # a verb of several forms
     parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
-    if hasattr(module, "FIRST"):
+    if "first" in _declared(module):
         parser.add_argument("--help-all", action="help", help="show every option")
 
 
@@ -241,7 +283,7 @@ def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:
     module, form = verb_module(verb), argparse.RawDescriptionHelpFormatter
     parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
     parser.words = words
-    parser.first = getattr(module, "FIRST", ())
+    parser.first = _declared(module).get("first", ())
     declare(parser, module, words)
     if getattr(module, "TAKES_COMMAND", False) and "--" in words:
         words = words[: words.index("--")]  # what follows it is another verb's

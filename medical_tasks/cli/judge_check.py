@@ -27,68 +27,23 @@ from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.cli import add_options, tell_figures
+from medical_tasks.cli import tell_figures
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
-from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.output import tell
 from medical_tasks.judges.checks import check_key, record_check, summary_of
 from medical_tasks.judges.session import JudgeSession, next_step, open_session
 from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, locked, open_run_folder
-from medical_tasks.runs.judge_arguments import add_judge_arguments, judge_request
+from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest
 
 if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
-
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "set": {"metavar": "SET", "help": "kqa, ehrnoteqa, anli, mednli or nli: whose labels"},
-    "--source": {
-        "type": Path,
-        "metavar": "PATH",
-        "help": "the official file or the folder that holds it; ehrnoteqa: the scores",
-    },
-    "--max-pairs": {"type": int, "metavar": "N", "help": "at most N pairs, chosen by their ids"},
-    "--out": {"type": Path, "metavar": "DIR", "help": "folder of the check (default: runs/check-SET-JUDGE-HASH)"},
-    "--prompts": {"default": "own", "metavar": "SET", "help": "kqa, ehrnoteqa: own (default) or official"},
-    "--upstream": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "checkout of the authors' repository, for --prompts official",
-    },
-    "--format": {"choices": ("open", "mc"), "help": "ehrnoteqa: how the models were asked (default open)"},
-    "--raters": {"metavar": "A,B,...", "help": "ehrnoteqa: the raters' columns (default: all that begin with rater_)"},
-    "--data": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "ehrnoteqa: folder of the built dataset (default: the user's data home)",
-    },
-    "--config": {"metavar": "NAME", "help": "ehrnoteqa: the dataset's configuration, e.g. demo"},
-    "--ways": {
-        "type": int,
-        "choices": (2, 3),
-        "help": "anli, mednli, nli: entailed or not, or three classes (default 3)",
-    },
-    "--round": {"choices": ("R1", "R2", "R3"), "help": "anli: one round (default: all three)"},
-    "--split": {"choices": ("train", "dev", "test"), "help": "anli, mednli, nli: which part (default test)"},
-    "--mednli": {"type": Path, "metavar": "PATH", "help": "nli: MedNLI's file; --source is ANLI's folder"},
-    "--style": {
-        "choices": ("json_cot", "json", "cot", "plain"),
-        "help": "anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)",
-    },
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    add_options(parser, {"": _OPTIONS})
-    add_judge_arguments(parser)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,34 +15,14 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
-from medical_tasks.cli import Options, add_options
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import tell
 
-__all__ = ["TAKES_COMMAND", "add_arguments", "add_chosen_arguments", "run"]
+__all__ = ["TAKES_COMMAND", "add_chosen_arguments", "run"]
 
 TAKES_COMMAND = True
-_OPTIONS: Final[Options] = {
-    "": {
-        "--print": {"required": True, "choices": ("slurm", "k8s"), "help": "a Slurm job array, or a Kubernetes Job"},
-        "--shards": {"required": True, "type": int, "metavar": "N", "help": "how many parts"},
-        "--gpus": {
-            "type": int,
-            "default": 0,
-            "metavar": "N",
-            "help": "GPUs of each part (default: none is asked for); hf/ models get a process on each",
-        },
-        "--image": {"metavar": "IMAGE", "help": "container image of --print k8s (default: medical-tasks:latest)"},
-    }
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.usage = "medical-tasks launch --print slurm|k8s --shards N [--gpus N] [--image IMAGE] -- run ..."
-    add_options(parser, _OPTIONS)
 
 
 def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -111,9 +91,10 @@ def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
 def _for_merge(given: Mapping[str, Any]) -> list[str]:
     """Those options of `run` that `merge` has too."""
     from medical_tasks.cli import merge
+    from medical_tasks.cli.entry import declare_options
 
     parser, words = argparse.ArgumentParser(), ["--out", str(given["out"])]
-    merge.add_arguments(parser)
+    declare_options(parser, merge)
     for action in parser._actions:
         value = given.get(action.dest, action.default)
         if action.option_strings and action.dest not in ("out", "config") and value != action.default:

@@ -26,19 +26,17 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.cli import Options, add_options
-from medical_tasks.cli.verify import VERIFYING
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard import maintaining
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
 from medical_tasks.leaderboard.submission_package.reading import package_bytes
 
-_VERIFYING: Final = tuple(name.removeprefix("--").replace("-", "_") for name in VERIFYING)
+_VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
 # What each verb takes beside --store.
 _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -53,35 +51,6 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
     "serve": ("host", "port"),
 }
 _NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
-
-
-_OPTIONS: Final[Options] = {
-    "": {
-        "action": {"choices": tuple(_TAKES), "metavar": "VERB", "help": ", ".join(_TAKES)},
-        "what": {"nargs": "?", "metavar": "ID|FILE", "help": "a submission's id; submit: the package"},
-        "--store": {"required": True, "metavar": "PLACE", "help": "a folder, or hub:OWNER/NAME"},
-        "--state": {"choices": ("pending", "accepted", "rejected"), "help": "list: only these"},
-        "--task": {"metavar": "NAME", "help": "entries: of one task"},
-        "--by": {"metavar": "NAME", "help": "accept, reject: who decides; stands in the history"},
-        "--reason": {"metavar": "TEXT", "help": "accept, reject: why, one line; stands in the history"},
-        "--replace": {
-            "metavar": "ID",
-            "help": "accept: of the same model as this accepted submission, whose place it takes",
-        },
-        "--host": {"metavar": "ADDRESS", "help": "serve: where it listens (default 127.0.0.1)"},
-        "--port": {"type": int, "metavar": "N", "help": "serve: at which port (default 7860; 0 takes a free one)"},
-    },
-    "verification, accept: what the answers are scored against": {
-        "--unverified": {"action": "store_true", "help": "accept without scoring the answers again"},
-        **VERIFYING,
-    },
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    add_options(parser, _OPTIONS)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from medical_tasks.benchmarks.catalog import datasets
 from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home, source_files
 from medical_tasks.data.task_data import rows_sha256
-from medical_tasks.errors import IncompleteError, RefusedError, UsageError
+from medical_tasks.errors import IncompleteError, RefusedError, UsageError, listed
 from medical_tasks.io.output import tell
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 
 _SHOWN_FILES = 20
 _SHOWN_ROWS = 10
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder that `run` or `score` wrote, or any other")
-    parser.add_argument(
-        "--source",
-        required=True,
-        metavar="DATASET_OR_PATH",
-        help="a built dataset's name or folder, or csv, jsonl, json, txt or parquet files",
-    )
-    parser.add_argument("--words", type=int, default=12, metavar="N", help="words in a row that count (default: 12)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -98,7 +86,4 @@ def _compared(report: LeakReport) -> str:
 
 
 def _lines(entries: Mapping[str, str]) -> str:
-    shown = [f"  {name}: {said}" for name, said in list(entries.items())[:_SHOWN_FILES]]
-    if len(entries) > _SHOWN_FILES:
-        shown.append(f"  and {len(entries) - _SHOWN_FILES} more")
-    return "\n".join(shown)
+    return "  " + listed([f"{name}: {said}" for name, said in entries.items()], _SHOWN_FILES, between="\n  ")

@@ -51,10 +51,6 @@ class _Request:
     asks_help: bool  # whether lighteval will only explain itself
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares nothing: all arguments are lighteval's."""
-
-
 def _read(words: Sequence[str]) -> _Request:
     """Rewrites our spellings into lighteval's: `--tasks X` is a positional argument of its; adds our tasks."""
     found: list[str] = []

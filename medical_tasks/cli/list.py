@@ -12,10 +12,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tasks."""
     entries = [_entry(name) for name in tasks()]

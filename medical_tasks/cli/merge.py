@@ -11,44 +11,6 @@ missing, with the parts that would bring them. Parts of another model, data or j
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Final
-
-from medical_tasks.cli import Options, add_options
-from medical_tasks.guard.policy import add_guard_arguments
-from medical_tasks.runs.judge_arguments import add_judge_arguments
-
-__all__ = ["add_arguments", "run"]
-
-_OPTIONS: Final[Options] = {
-    "": {
-        "runs": {"nargs": "+", "type": Path, "metavar": "RUN", "help": "folders of the parts"},
-        "--out": {"required": True, "type": Path, "metavar": "DIR", "help": "folder of the whole run"},
-        "--data": {
-            "type": Path,
-            "metavar": "DIR",
-            "help": "folder of the built dataset (default: the user's data home)",
-        },
-        "--config": {"metavar": "NAME", "help": "dataset configuration (default: that of the parts)"},
-        "--upstream": {
-            "type": Path,
-            "metavar": "DIR",
-            "help": "checkout of the authors' repository, for --prompts official",
-        },
-        "--task-args": {
-            "default": "",
-            "metavar": "K=V,...",
-            "help": "settings of the task's scoring, as the parts had them",
-        },
-    }
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    add_options(parser, _OPTIONS)
-    add_judge_arguments(parser)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,14 +15,14 @@ of outputs two metrics prefer the same one, and whom people side with where they
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from medical_tasks.cli import add_options, check_out, tell_figures
+from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
@@ -33,31 +33,6 @@ HUMAN = "human_"
 _MOST_METRICS = 12
 
 
-_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "sources": {"nargs": "+", "metavar": "SOURCE", "help": "FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER"},
-    "--preferences": {"type": Path, "metavar": "FILE.csv", "help": "what people prefer"},
-    "--metrics": {"metavar": "COLUMN[,...]", "help": "the metrics (default: all columns of numbers)"},
-    "--human": {"metavar": "COLUMN[,...]", "help": f"human scores (default: columns that begin with {HUMAN})"},
-    "--against": {"metavar": "METRIC", "help": "compare all others with this one (default: every two)"},
-    "--less-is-better": {"metavar": "COLUMN[,...]", "help": "turn these round (of runs: known)"},
-    "--kendall": {
-        "choices": ("pooled", "item"),
-        "default": "pooled",
-        "help": "tau-b over all outputs (default), or among each item's outputs, averaged",
-    },
-    "--where": {"action": "append", "default": [], "metavar": "LABEL=TEXT", "help": "only outputs with this label"},
-    "--task": {"metavar": "NAME", "help": "the task, where a run has several"},
-    "--epsilon": {"type": float, "metavar": "E", "help": "values this close are a tie (default 1e-9)"},
-    "--seed": {"type": int, "default": 0, "metavar": "N", "help": "of the intervals' random draws (default 0)"},
-    "--out": {"type": Path, "metavar": "FILE.json", "help": "write what --json prints there too"},
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    add_options(parser, {"": _OPTIONS})
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
     from medical_tasks._version import __version__
@@ -65,8 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.runs.output_tables import read_preferences
 
     epsilon = arguments.epsilon
-    if arguments.seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
+    check_least({"--seed": arguments.seed}, 0)
     if epsilon is not None and not 0.0 <= epsilon < float("inf"):
         raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
     table, tasks = _table(arguments)

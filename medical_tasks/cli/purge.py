@@ -15,11 +15,6 @@ from medical_tasks.guard.private_store import PrivateFolder, private_home, purge
 from medical_tasks.io.output import tell
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Empties the store, and says what and how much went."""
     found = purge(dry_run=arguments.dry_run)

@@ -12,81 +12,14 @@ The same command goes on with a run that was stopped. Over several GPUs, one mod
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from medical_tasks._api import Results, evaluated
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
-from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
-from medical_tasks.runs.judge_arguments import add_judge_arguments
-from medical_tasks.runs.runner import TRUNCATE
-
-FIRST = (
-    "help", "help_all", "json", "tasks", "model", "model_args", "judge", "judge_args", "config", "max_samples", "out", "forecast",
-)  # fmt: skip
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.usage = "medical-tasks run --tasks T --model M [options]"
-    parser.add_argument(
-        "--tasks",
-        required=True,
-        metavar="T",
-        help="medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all",
-    )
-    parser.add_argument(
-        "--model",
-        required=True,
-        metavar="M",
-        help="hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
-    )
-    model = parser.add_argument_group("model")
-    data = parser.add_argument_group("data and prompts")
-    model.add_argument(
-        "--model-args",
-        default="",
-        metavar="K=V,...",
-        help="settings of the model's backend, e.g. batch_size=16,dtype=bfloat16",
-    )
-    parser.add_argument("--max-samples", type=int, metavar="N", help="at most N items a task, chosen by their ids")
-    data.add_argument(
-        "--shard",
-        metavar="I/N",
-        help="part I of N of the items, for several machines; `medical-tasks merge` joins them",
-    )
-    model.add_argument(
-        "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"
-    )
-    data.add_argument("--config", metavar="NAME", help="dataset configuration, e.g. demo")
-    data.add_argument("--split", metavar="NAME", help="split to ask, or a+b for both, instead of the task's own")
-    data.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
-    data.add_argument("--prompts", default="own", metavar="SET", help="own (default) or official")
-    data.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
-    )
-    data.add_argument(
-        "--task-args",
-        default="",
-        metavar="K=V,...",
-        help="settings of the task itself, e.g. documents=FOLDER for kqa_rag",
-    )
-    model.add_argument(
-        "--truncate",
-        default="refuse",
-        choices=TRUNCATE,
-        help="what to do about questions with documents that do not fit the model's context: refuse the run (default), leave "
-        "out the beginning of the oldest notes, or leave those unanswered",
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the run's folder (default: runs/MODEL-HASH)")
-    add_judge_arguments(parser)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -22,54 +22,11 @@ from. For ArchEHR-QA it takes the folder of the release.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from medical_tasks._api import rescored
 from medical_tasks.cli.run import AGAIN, report_results
-from medical_tasks.guard.policy import add_guard_arguments
-from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
-
-
-FIRST = (
-    "help", "help_all", "json", "task", "responses", "source", "config", "split", "judge", "judge_args", "out", "forecast",
-)  # fmt: skip
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("task", metavar="TASK", help="medcalc, medical:medcalc or medical|medcalc")
-    parser.add_argument(
-        "--responses",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other names: see above), or a run",
-    )
-    parser.add_argument(
-        "--source",
-        type=Path,
-        metavar="FILE",
-        help="the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of --data",
-    )
-    parser.add_argument("--split", metavar="NAME", help="split that was answered, or a+b, instead of the task's own")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
-    parser.add_argument("--config", metavar="NAME", help="dataset configuration")
-    parser.add_argument(
-        "--prompts", default="own", metavar="SET", help="the judge's prompts: own (default) or official"
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
-    )
-    parser.add_argument(
-        "--task-args", default="", metavar="K=V,...", help="settings of the task's scoring, e.g. sentence_bert=FOLDER"
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: runs/RESPONSES-HASH)")
-    add_judge_arguments(parser)
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
-from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
 from medical_tasks.io.sheets import read_table
 from medical_tasks.io.table import align
 from medical_tasks.models.opener import parse_model_args
@@ -38,30 +38,6 @@ _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("table", type=Path, metavar="TABLE", help="CSV, XLSX, JSON Lines or parquet, a row a text")
-    parser.add_argument(
-        "--metrics", metavar="NAME,...", help="rouge1 ... rouge9, rougeL, rougeLsum (each also with _precision or _recall), bleu, "
-        "sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore, medcon, alignscore, bleurt, f1_radgraph, "
-        "sentence_bert, clinical_bert with --task-args (default: all that need nothing more)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--prediction", metavar="COLUMN", help="what is scored (default: prediction, response, output...)"
-    )
-    parser.add_argument(
-        "--reference", metavar="COLUMN,...", help="what it is compared with (default: reference, gold...)"
-    )
-    parser.add_argument("--source", metavar="COLUMN", help="what it is made from, for sari (default: source, if any)")
-    parser.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, such as a patient's")
-    parser.add_argument(
-        "--task-args", default="", metavar="K=V,...", help="checkpoints and indexes: bertscore=FOLDER, umls=FOLDER, "
-        "alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER, clinical_bert=FOLDER",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
     check_out(arguments.out, [arguments.table], "the table itself")
@@ -76,8 +52,7 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
     from medical_tasks.scoring.estimates import as_json
 
     where, seed = str(arguments.table), arguments.seed
-    if seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    check_least({"--seed": seed}, 0)
     if not sheet:
         raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
     columns = {name: _columns(where, sheet, name, getattr(arguments, name)) for name in (*_NAMES, "cluster")}
@@ -92,9 +67,8 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
     for name in ("reference", "cluster"):
         bare = [place for (place, _), found in zip(sheet, texts[name], strict=True) if not any(map(str.strip, found))]
         if bare and columns[name]:
-            more = f" and {len(bare) - _SHOWN} more" if len(bare) > _SHOWN else ""
             raise UsageError(
-                f"{where}: no {name} in {', '.join(bare[:_SHOWN])}{more} (column {', '.join(columns[name])}). Every row needs "
+                f"{where}: no {name} in {listed(bare, _SHOWN)} (column {', '.join(columns[name])}). Every row needs "
                 "one: fill it in, or take the row out."
             )
     predictions = ["".join(found) for found in texts["prediction"]]

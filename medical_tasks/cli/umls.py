@@ -30,23 +30,6 @@ _STAGE = ".building-"
 _STDIN = "-"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("step", choices=tuple(_STEPS), metavar="STEP", help=", ".join(_STEPS))
-    parser.add_argument("text", nargs="?", metavar="TEXT", help='find: the text, or "-" for standard input')
-    build = parser.add_argument_group("build")
-    build.add_argument("--source", type=Path, metavar="DIR", help="folder of MRCONSO.RRF and MRSTY.RRF")
-    build.add_argument("--out", type=Path, metavar="INDEX", help="folder to make")
-    build.add_argument("--lowercase", action="store_true", help="fold case, as QuickUMLS does with -L")
-    build.add_argument("--ascii-only", action="store_true", help="fold accents and the like, as QuickUMLS does with -U")
-    build.add_argument("--again", action="store_true", help="build although there is an index of the same files")
-    find = parser.add_argument_group("find")
-    find.add_argument("--index", type=Path, metavar="INDEX", help="folder that build made")
-    find.add_argument(
-        "--variant", metavar="NAME", help="whose rules: aci-bench (default), or archehr with its rules of syntax"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Builds an index, or looks a text up."""
     step, needed, allowed = _STEPS[arguments.step]

@@ -18,43 +18,15 @@ be, so that nothing is proven; 6 something differs; 2 it is no package; 3 the ju
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks._api import verified
-from medical_tasks.cli import add_options
-from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.contents import Verification
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
-
-
-VERIFYING: Final[Mapping[str, Mapping[str, Any]]] = {
-    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built datasets (default: the user's data home)"},
-    "--source": {"type": Path, "metavar": "FILE", "help": "what a dataset of your own is made of, in place of --data"},
-    "--responses": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the answers to credentialed data: a file, or the folder of the run",
-    },
-    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, for results with official prompts"},
-    "--task-args": {"metavar": "K=V,...", "help": "folders and files that the run used, e.g. documents=FOLDER"},
-    "--judge": {"metavar": "J", "help": "ask the package's own judge again, about a sample"},
-    "--judge-args": {"metavar": "K=V,...", "help": "settings of the judge's backend"},
-    "--sample": {"type": int, "metavar": "N", "help": "items to ask it about (default: 20)"},
-    "--seed": {"type": int, "metavar": "S", "help": "which ones (default: 0)"},
-}
-"""What a package is checked against; without an option `VerifyOptions` has the default."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("package", type=Path, metavar="PACKAGE", help="what `submit RUN --to space` wrote")
-    add_options(parser, {"": VERIFYING})
-    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from rich.markup import escape
 from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
-from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean
+from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean, shown_metrics
 from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
 _WEIGHTS = "weights"
@@ -128,15 +128,11 @@ def _pooled(name: str, ends: bool = False) -> Metric:
 
 
 def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) -> Scorer:
-    # Names are all that inspect's tables show of a metric.
-    suffix = "" if judge is None or judge.comparable else "_not_comparable"
-    metrics = [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
-    names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in metrics}
-
-    pooled = {metric.name: metric for metric in metrics if metric.kind == "ratio"}
+    metrics = shown_metrics(task, judge)
+    pooled = [metric.name for metric in metrics.values() if metric.kind == "ratio"]
     told: dict[str, list[Metric]] = {
-        shown: [_pooled(name, bool(pooled[name].ends))] if name in pooled else [mean(), stderr()]
-        for name, shown in names.items()
+        shown: [_pooled(metric.name, bool(metric.ends))] if metric.name in pooled else [mean(), stderr()]
+        for shown, metric in metrics.items()
     }
 
     @scorer(metrics=told, name=f"medical_{task.name}")
@@ -148,7 +144,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
             else:
                 (made,) = task.benchmark.score_items(task, [item], [text])
             # What has no verdict is nan, which inspect counts as unscored.
-            value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
+            value = {shown: made.values.get(metric.name, math.nan) for shown, metric in metrics.items()}
             why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
             weights = {name: made.weights[name] for name in pooled if name in made.values}
             return Score(value=value, answer=made.parsed, explanation=why, metadata={_WEIGHTS: weights})

@@ -116,6 +116,13 @@ class Weighted(float):
         return Weighted, (float(self), self.weight)
 
 
+def shown_metrics(task: TaskSpec, judge: HarnessJudge | None = None) -> dict[str, MetricSpec]:
+    """What a harness reports, by the names in its tables: they are all that it shows of a metric."""
+    suffix = "" if judge is None or judge.comparable else "_not_comparable"
+    metrics = (metric for metric in task.metrics if not metric.needs and metric.kind != "average")
+    return {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics}
+
+
 def metric_value(metric: MetricSpec, score: ItemScore) -> float:
     """A metric's value, with its denominator where the metric is pooled; nan where there is none."""
     value = score.values.get(metric.name, math.nan)

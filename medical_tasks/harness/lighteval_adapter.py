@@ -25,7 +25,15 @@ from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, is_pooled, metric_value, pooled_mean
+from medical_tasks.harness.judging import (
+    HarnessJudge,
+    Weighted,
+    harness_request,
+    is_pooled,
+    metric_value,
+    pooled_mean,
+    shown_metrics,
+)
 from medical_tasks.harness.lighteval_launcher import (
     as_lighteval_shows_it,
     asked_data,
@@ -70,8 +78,7 @@ class _Score(SampleLevelComputation):
 
     def compute(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, float]:
         """Returns metric name to value for one document; nan where there is none."""
-        metrics = _metrics(self.task)
-        names = [metric.name for metric in metrics]
+        metrics = shown_metrics(self.task)
         asks_text = self.task.asks == "text"
         texts = [model_response.final_text[0]] if asks_text else choices_texts(model_response, len(doc.choices))
         # Settings of the scoring have no place on lighteval's command line.
@@ -79,8 +86,8 @@ class _Score(SampleLevelComputation):
         item = _item(self.task, doc.specific)
         scores = self.task.benchmark.score_items(self.task, [item] * len(texts), texts, arguments=settings)
         if asks_text:
-            return {metric.name: metric_value(metric, scores[0]) for metric in metrics}
-        found = agreed([score.values for score in scores], names)
+            return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
+        found = agreed([score.values for score in scores], list(metrics))
         lacking = [name for name, value in found.items() if math.isnan(value)]
         if lacking:
             logger.warning(
@@ -146,9 +153,6 @@ class _JudgedAnswers:
 
 def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetric]:
     answers = _JudgedAnswers(task, judge)
-    # Names are all that lighteval's tables show of a metric.
-    suffix = "" if judge.comparable else "_not_comparable"
-    told = {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in _metrics(task)}
     return [
         SampleLevelMetric(
             metric_name=name,
@@ -158,7 +162,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             corpus_level_fn=_mean if metric is None else _aggregate(metric),
             batched_compute=True,
         )
-        for name, metric in (*told.items(), (JUDGED, None))
+        for name, metric in (*shown_metrics(task, judge).items(), (JUDGED, None))
     ]
 
 
@@ -167,21 +171,17 @@ def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
-    metrics = _metrics(task)
-    better = {metric.name: metric.higher_is_better for metric in metrics}
+    metrics = shown_metrics(task)
+    better = {name: metric.higher_is_better for name, metric in metrics.items()}
     return [
         SampleLevelMetricGrouping(
             metric_name=list(better),
             higher_is_better=better,
             category=SamplingMethod.GENERATIVE if task.asks == "text" else SamplingMethod.LOGPROBS,
             sample_level_fn=_Score(task),
-            corpus_level_fn={metric.name: _aggregate(metric) for metric in metrics},
+            corpus_level_fn={name: _aggregate(metric) for name, metric in metrics.items()},
         )
     ]
-
-
-def _metrics(task: TaskSpec) -> list[MetricSpec]:
-    return [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
 
 
 _PLACE = "__place"

@@ -41,14 +41,7 @@ def run_baseline(
         leaking = leaking_examples(task, shown, data.items)
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
-    recipe = make_recipe(
-        task,
-        data=data.revision,
-        prompts=None,
-        model={"name": f"baseline/{name}"},
-        max_new_tokens=None,
-        max_samples=max_samples,
-    )
+    recipe = make_recipe(task, data=data.revision, model={"name": f"baseline/{name}"}, max_samples=max_samples)
     recipe |= {"shard": data.shard} if data.shard else {}
     if own:
         recipe["task_args"] = own

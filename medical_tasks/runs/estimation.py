@@ -378,11 +378,9 @@ class _Rates:
 
     def any_of(self, of: int, missing: int) -> float:
         """How probably missing verdicts hold a hit where none is known: in answers about as long, so many hidden by chance."""
-        sizes = Counter(
-            (one.known, int(sum(each.hits for each in one.verdicts)))
-            for one in self._judged
-            if one.known and abs(round(one.of) - of) <= _ABOUT_AS_LONG
-        ) or Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in self._judged if one.known)
+        known_ones = [one for one in self._judged if one.known]
+        alike = [one for one in known_ones if abs(round(one.of) - of) <= _ABOUT_AS_LONG] or known_ones
+        sizes = Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in alike)
         clean, hidden = [], []
         for (known, hits), times in sizes.items():
             taken = min(missing, known)

@@ -292,7 +292,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=data.items)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
+    recipe = make_recipe(task, data=data.revision, model=source)
     unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.

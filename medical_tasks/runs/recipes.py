@@ -11,11 +11,10 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
 # Those whose version can change an answer or a score.
@@ -26,10 +25,10 @@ def make_recipe(
     task: TaskSpec,
     *,
     data: Mapping[str, Any],
-    prompts: PromptSet | None,
     model: Mapping[str, Any],
-    max_new_tokens: int | None,
-    max_samples: int | None,
+    prompts: PromptSet | None = None,
+    max_new_tokens: int | None = None,
+    max_samples: int | None = None,
 ) -> dict[str, Any]:
     """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
     from medical_tasks.models.encoder import installed
@@ -220,14 +219,8 @@ def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     return _said("judge_asked", names[0], differing(first, second))
 
 
-@cache
-def _sentences() -> dict[str, str]:
-    content: dict[str, str] = json.loads(Path(__file__).with_name("differences.json").read_text(encoding="utf-8"))
-    return content
-
-
 def _said(key: str, /, *parts: object, **named: str) -> str:
-    return _sentences()[key].format(*parts, **named)
+    return str(packaged(__file__, "differences.json")[key]).format(*parts, **named)
 
 
 _LONGEST: Final = 48

@@ -5,6 +5,7 @@ A value is over the answered items, with an estimate for missing verdicts; what 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -126,32 +127,30 @@ def write_run(
     verdicts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole."""
-    # Before anything is written: a value that JSON cannot hold is a fault of ours, and leaves what is there.
-    json.dumps(results, allow_nan=False)
-    parts = tuple(folder / f".{name}.{os.getpid()}.part" for name in (VERDICTS_FILE, ITEMS_FILE, RESULTS_FILE))
-    verdicts_part, items_part, results_part = parts
+    rows = items.content()
+    # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
+    whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    contents = {
+        VERDICTS_FILE: "".join(json.dumps(row) + "\n" for row in verdicts).encode(
+            "ascii"
+        ),  # it carries what UTF-8 cannot
+        ITEMS_FILE: rows,
+        # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
+        RESULTS_FILE: text.encode("utf-8", "backslashreplace"),
+    }
+    parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # ASCII JSON carries what UTF-8 cannot.
-        verdicts_part.write_text("".join(json.dumps(row) + "\n" for row in verdicts), encoding="ascii")
-        flush_to_disk(verdicts_part)
-        items_part.write_bytes(items.content())
-        flush_to_disk(items_part)
-        # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
-        whole = {**results, "items_sha256": file_sha256(items_part)}
-        text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
-        results_part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        flush_to_disk(results_part)
-        if verdicts:
-            verdicts_part.replace(folder / VERDICTS_FILE)
-        else:
-            verdicts_part.unlink()
-            (folder / VERDICTS_FILE).unlink(missing_ok=True)  # of results that are written over
-        items_part.replace(folder / ITEMS_FILE)
-        results_part.replace(folder / RESULTS_FILE)
+        for part, content in zip(parts.values(), contents.values(), strict=True):
+            part.write_bytes(content)
+            flush_to_disk(part)
+        for place, part in parts.items():
+            part.replace(place)
+        if not verdicts:
+            (folder / VERDICTS_FILE).unlink()
     except OSError as error:
-        for part in parts:
+        for part in parts.values():
             part.unlink(missing_ok=True)
         raise IncompleteError(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "

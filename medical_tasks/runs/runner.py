@@ -307,7 +307,6 @@ def _answered(
 
 
 Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]
-TRUNCATE: Final[tuple[Truncate, ...]] = ("refuse", "notes-from-the-oldest", "unanswered")
 """What is done about a question that is too long: the run is refused, the documents are cut, or it stays unanswered."""
 
 _LISTED: Final = 20

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
+from medical_tasks.cli.entry import read_words
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
@@ -30,7 +31,7 @@ from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items
-from medical_tasks.runs.runner import TRUNCATE, AnsweredTask, Fitted, RunOptions, fit_items, run_model
+from medical_tasks.runs.runner import AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
 
@@ -548,7 +549,8 @@ def test_what_is_left_as_it_is() -> None:
     # Some never fit, and some models cannot tell.
     assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
     assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
-    assert TRUNCATE == ("refuse", "notes-from-the-oldest", "unanswered")
+    for each in get_args(Truncate):
+        assert read_words("run", ["--tasks", "t", "--model", "m", "--truncate", each]).truncate == each
 
 
 def test_too_long_is_refused_with_a_list() -> None:
