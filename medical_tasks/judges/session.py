@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError, check_least
+from medical_tasks.guard import policy
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
@@ -56,6 +57,7 @@ def open_session(
                 f"the judge {name} compares two texts and reads no instructions. Choose one that does: "
                 "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
+        policy.require_endpoint(backend.endpoint, "judge")  # before anything is left on disk
         with Store(store) as opened:
             yield JudgeSession(backend, options, opened, label=label, prices=prices)
     finally:

@@ -99,6 +99,7 @@ _DATE_OR_AGE = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\(
 _SHOWN_CHARS = 60
 
 OWN = "own"
+CREDENTIALED = "Credentialed"  # note type of rows constructed from notes that may not go to any model
 _OWN_FORM = '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
 _AGE = re.compile(r"\(?'?([0-9]{1,2}) weeks?'?,?(?: and)? ?'?([0-6]) days?'?\)?")
 _SHOWN_ROWS = 5
@@ -171,8 +172,11 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     return typed
 
 
-def read_own_rows(path: Path) -> list[dict[str, Any]]:
-    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together."""
+def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
+    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
+
+    This dataset is open: rows of credentialed notes are refused but to whom the guard watches.
+    """
     rows: dict[int, dict[str, Any]] = {}
     problems = []
     for number, (place, value) in enumerate(read_table(path, form=_OWN_FORM), start=1):
@@ -186,6 +190,8 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                 )
             cells = {official: _own_cell(given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()}
             cells["Row Number"] = cells["Row Number"] or str(number)
+            if cells["Note Type"] == CREDENTIALED and not credentialed:
+                raise UsageError(f"{path}: rows of credentialed notes; medcalc_bench is open, and its rows go to any model.")
             row = _own_row(_Row(f"{path}: {place}", cells, "Mend the row."))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
