@@ -10,10 +10,10 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
@@ -273,7 +273,7 @@ def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: i
     if overlap and len(names) < 2:
         raise UsageError(f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two.")
     shares: dict[str, tuple[str, ...]] = {}
-    for number, identifier in enumerate(sorted(ids, key=lambda each: _rank(f"{seed}:{each}"))):
+    for number, identifier in enumerate(ranked(ids, seed, str)):
         first = names[number % len(names)]
         others = [name for name in names if name != first] if number < overlap else []
         shares[identifier] = (first, *others)
@@ -284,6 +284,14 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
     """Orders the questions of one person, so that those of everybody stand among the others."""
     own = [identifier for identifier, names in shares.items() if name in names]
     return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
+
+
+_Each = TypeVar("_Each")
+
+
+def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
+    """Puts things into an order that the seed decides, whatever order they came in."""
+    return sorted(every, key=lambda each: _rank(f"{seed}:{key(each)}"))
 
 
 def _rank(text: str) -> bytes:

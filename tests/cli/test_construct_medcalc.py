@@ -1,10 +1,9 @@
-"""`construct medcalc`: from notes to a built set with a scripted model, sheets and their adjudication, splits, the guard, the check."""
+"""`construct medcalc`: from notes to a scored run with a scripted model, sheets, adjudication, splits, the guard, the check."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,8 @@ STEP = ["construct", "medcalc"]
 def answer(call: Call) -> str:
     """What a perfect reader says: a note's own entities, and eligible for its own calculator alone."""
     asked = next(text["content"] for text in call.body["messages"])
-    calculator, entities = TRUTH[json.loads(asked.rpartition("The note:\n")[2])]
-    if '"eligible"' in asked:
+    calculator, entities = TRUTH[json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]]
+    if "is meant for" in asked:
         return json.dumps({"reason": "so it is", "eligible": f"calculator {calculator} is" in asked})
     names = re.findall(r"^- (.+?): ", asked, re.MULTILINE)
     return json.dumps({name: _written(entities.get(name)) for name in names})
@@ -52,7 +51,9 @@ def source(here: Path) -> Path:
 def extract(url: str, *more: str) -> int:
     model = ["--model", "openai-api/here/m", "--model-args", f"base_url={url},max_retries=0,structured=true"]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
-    return main([*STEP, "extract", "--source", "notes.jsonl", "--folder", "own", "--calculators", chosen, *model, *more])
+    return main(
+        [*STEP, "extract", "--source", "notes.jsonl", "--folder", "own", "--calculators", chosen, *model, *more]
+    )
 
 
 def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
@@ -72,7 +73,7 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     before = len(server.calls)
     assert extract(server.base_url, "--open") == 0
     made = json.loads(Path("own/extract.json").read_text())
-    assert made["kept"] == 6  # of the 12 notes six are of other calculators
+    assert sum(made["kept"].values()) == 6  # of the 12 notes six are of other calculators
     total = sum(made["questions"].values())
     assert len(server.calls) - before == total - stored  # what was answered and kept is not asked twice
     assert made["usage"]["requests"] == total
@@ -101,7 +102,10 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     rows = len(read_rows(Path(sheets[0]))) - 1
     told = capfd.readouterr()
     # One of all cells differs: 1 - 1/rows; the verdicts of one are all o, so that chance agreement is the same and kappa is 0.
-    assert f"the same value on {rows - 1} of {rows} attributes ({100 * (rows - 1) / rows:.1f} %), Cohen's kappa" in told.out
+    assert (
+        f"the same value on {rows - 1} of {rows} attributes ({100 * (rows - 1) / rows:.1f} %), Cohen's kappa"
+        in told.out
+    )
     assert "verdicts 0.000" in told.out
     assert "1 attributes wait for adjudication" in told.err
     edit_sheet(Path("own/adjudication.csv"), lambda row: row | {"verdict": "o"})
@@ -114,7 +118,7 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     assert all(str(row["Ground Truth Answer"]) == golds[row["Patient Note"]] for row in test + train)
     assert len(json.loads(Path("own/release/one_shot.json").read_text())) == 2
     assert main(["build", "medcalc_bench", "--config", "own", "--source", "own/release/test.jsonl"]) == 0
-    assert main(["run", "--tasks", "medcalc", "--model", "oracle", "--config", "own", "--out", "run"]) == 0
+    assert main(["run", "--tasks", "medcalc", "--model", "baseline/reference", "--config", "own", "--out", "run"]) == 0
     result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
 
@@ -144,14 +148,14 @@ def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.99), st.integers(0, 99))
 def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> None:
     pairs = [{"note": f"Note  {name}" if place % 2 else f"note {name} "} for place, name in enumerate(names)]
-    test, training = split_notes(pairs, train=train, seed=seed)
+    test, training = split_notes(pairs, train=train, seed=seed).values()
     sides = [{" ".join(pair["note"].split()).casefold() for pair in side} for side in (test, training)]
     assert not sides[0] & sides[1]
     assert len(test) + len(training) == len(pairs)
 
 
 def test_precision_and_recall_by_hand() -> None:
-    """Gold: 2 + 2 + 2 numbers. Given: both right in another unit; one of two wrong; one, and one that is not gold: it has no name."""
+    """Gold: 2 + 2 + 2 numbers. Given: both right in other units; one of two wrong; one, and one that is no input."""
     gold = [{"weight": [70, "kg"], "height": [170, "cm"]}] * 3
     found = [
         {"weight": [154.32, "lb"], "height": [1.7, "m"]},
@@ -174,9 +178,13 @@ def test_the_floor_and_the_criteria() -> None:
         "Diastolic Blood Pressure": [90.0, "mm Hg"],
     }
     found = lexical(note, find("creatinine_clearance"))
-    assert {found["sex"], str(found["creatinine"]), str(found["weight"])} == {"female", "[1.4, 'mg/dL']", "[70.0, 'kg']"}
+    assert {found["sex"], str(found["creatinine"]), str(found["weight"])} == {
+        "female",
+        "[1.4, 'mg/dL']",
+        "[70.0, 'kg']",
+    }
+    assert len(CRITERIA) == 55
     assert CRITERIA.keys() == {each.slug for each in CALCULATORS}
     assert all(set(each) == {"for", "source"} and each["for"].endswith(".") for each in CRITERIA.values())
-    names = {item.name for item in shared_attributes(CALCULATORS)}
+    names = shared_attributes(CALCULATORS)
     assert all(any(item.name in names for item in each.inputs) for each in CALCULATORS)
-    assert Counter(len(CALCULATORS) == 55 for _ in "1")[True]

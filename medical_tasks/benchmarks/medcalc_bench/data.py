@@ -19,6 +19,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile, Pin
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
@@ -172,10 +173,10 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     return typed
 
 
-def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
+def read_own_rows(path: Path) -> list[dict[str, Any]]:
     """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
 
-    This dataset is open: rows of credentialed notes are refused but to whom the guard watches.
+    This dataset is open: rows of credentialed notes are read under the guard alone.
     """
     rows: dict[int, dict[str, Any]] = {}
     problems = []
@@ -190,8 +191,10 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                 )
             cells = {official: _own_cell(given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()}
             cells["Row Number"] = cells["Row Number"] or str(number)
-            if cells["Note Type"] == CREDENTIALED and not credentialed:
-                raise UsageError(f"{path}: rows of credentialed notes; medcalc_bench is open, and its rows go to any model.")
+            if cells["Note Type"] == CREDENTIALED and not policy.protecting():
+                raise UsageError(
+                    f"{path}: rows of credentialed notes; medcalc_bench is open, and its rows go to any model."
+                )
             row = _own_row(_Row(f"{path}: {place}", cells, "Mend the row."))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(

@@ -1,6 +1,6 @@
 """Attributes of calculators found in notes, by a model or by words alone, and how well (paper, section 2.2, appendix A.1).
 
-The model is asked which attributes that calculators share a note gives, whether its patient is one whom a calculator is meant for,
+A model is asked which attributes that calculators share a note gives, whether its patient is one whom a calculator is meant for,
 and for the rest of that calculator's attributes. Prompts and criteria are ours.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -21,29 +21,21 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInpu
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input, Quantity, is_missing
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.io.files import packaged
-from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
+from medical_tasks.judges.base import Judge, Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_json, read_object, schema_of
 from medical_tasks.scoring.bootstrap import bootstrap_ratio
 from medical_tasks.scoring.estimates import Estimate
 
 Kind = Literal["numeric", "categorical", "date"]
-KINDS: Final[tuple[Kind, ...]] = ("numeric", "categorical", "date")
+Entities = dict[str, object]
 
-MAX_TOKENS: Final = 1_500
 CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(__file__, "eligibility.json")
 """Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
 _TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()).hexdigest()
+_CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
 _EVERYBODYS: Final = ("age_years", "sex")  # they stand in nearly every note, and so select none
-_UNUSABLE: Final[Mapping[Kind, str]] = {
-    "numeric": "a unit that is not accepted, or a value outside the possible range",
-    "categorical": "a class that is not among those allowed",
-    "date": "a date that is none",
-}
-NO_UNIT: Final = "a number without its unit"
 _MEASURED: Final = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)\s*(.*)", re.DOTALL)
-
-Entities = dict[str, object]
 
 
 def kind_of(item: Input) -> Kind:
@@ -51,6 +43,13 @@ def kind_of(item: Input) -> Kind:
     if isinstance(item, Day):
         return "date"
     return "categorical" if isinstance(item, Flag | Choice) or item.absent is False else "numeric"
+
+
+def accepts(item: Input | None) -> str:
+    """What may be given for an attribute."""
+    if isinstance(item, Choice):
+        return "one of " + ", ".join(classes_of(item))
+    return "yes or no" if item is None else item.expects
 
 
 def classes_of(item: Choice) -> list[str]:
@@ -67,26 +66,30 @@ def usable(item: Input, value: object) -> tuple[object, str]:
         number, unit = float(measured[1].replace(",", "")), measured[2].strip()
         raw = [number, unit] if unit else number
     if isinstance(item, Quantity) and item.measure.unit and type(raw) in (int, float):
-        return None, NO_UNIT
+        return None, "a number without its unit"
     for form in (raw, value):  # "5 ft 4 in" is read as a text
         try:
             item.read(form, quiet)
         except CalculatorInputError:
             continue
         return form, ""
-    return None, _UNUSABLE[kind_of(item)]
+    return None, _TEXTS["unusable"][kind_of(item)]
+
+
+def read_values(items: Sequence[Input], values: Mapping[str, object]) -> tuple[Entities, str]:
+    """Makes entities of what a reply gives, and says the first thing that is wrong with it."""
+    found = {item.name: usable(item, values.get(item.name)) for item in items}
+    problem = next((why for _, why in found.values() if why), "")
+    return {name: value for name, (value, _) in found.items() if value is not None}, problem
 
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
     """Why a note is not kept for a calculator, "" where it is: all numbers, half of all attributes (paper, A.1), and an answer."""
+    needed = [item for item in calculator.inputs if item.absent is REQUIRED and kind_of(item) != "categorical"]
     asked = [item for item in calculator.inputs if not item.silent]
-    given = [item for item in asked if item.name in entities]
-    if any(
-        kind_of(item) != "categorical" and item.absent is REQUIRED and item.name not in entities
-        for item in calculator.inputs
-    ):
+    if any(item.name not in entities for item in needed):
         return "a number or a date is missing"
-    if 2 * len(given) < len(asked) or not entities:
+    if 2 * sum(item.name in entities for item in asked) < len(asked) or not entities:
         return "fewer than half of the attributes"
     try:
         result = calculator.calculate(entities)
@@ -97,35 +100,19 @@ def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
 
 def _form(item: Input) -> Checker:
     if isinstance(item, Flag):
-        holds: Callable[[Any], bool] = lambda value: value is None or isinstance(value, bool)  # noqa: E731
-        return Checker(holds, "must be true, false or null", {"type": ["boolean", "null"]})
-    schema: dict[str, Any] = {"type": ["string", "null"]}
-    if isinstance(item, Choice):
-        schema["enum"] = [*classes_of(item), None]
-    return Checker(
-        lambda value: value is None or isinstance(value, str | int | float), "must be a text or null", schema
-    )
+        schema: dict[str, Any] = {"type": ["boolean", "null"]}
+        return Checker(lambda value: value in (None, True, False), "must be true, false or null", schema)
+    schema = {"type": ["string", "null"]} | ({"enum": [*classes_of(item), None]} if isinstance(item, Choice) else {})
+    return Checker(lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema)
 
 
-def _table(items: Sequence[Input]) -> str:
-    lines = []
-    for item in items:
-        said = "true or false" if isinstance(item, Flag) else item.expects
-        lines.append(f"- {item.name}: {'one of ' + ', '.join(classes_of(item)) if isinstance(item, Choice) else said}")
-    return "\n".join(lines)
-
-
-def _question(name: str, note: str, texts: Sequence[str], read: Callable[[str], Any], schema: Any) -> Question:
-    parts = (_TEXTS["setting"], *texts, _TEXTS["note"].format(note=quoted(note)))
-    return Question(
-        id=name,
-        messages=({"role": "user", "content": "\n\n".join(parts)},),
-        template=_TEMPLATE,
-        read=read,
-        again=_TEXTS["again"],
-        max_tokens=MAX_TOKENS,
-        schema=schema,
-    )
+def _question(
+    name: str, note: str, texts: Sequence[str], read: Callable[[str], Any], form: str, schema: Any
+) -> Question:
+    parts = (_TEXTS["setting"], _TEXTS["note"].format(note=quoted(note)), *texts, _TEXTS["reply"].format(form=form))
+    messages: Any = ({"role": "user", "content": "\n\n".join(parts)},)
+    how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema}
+    return Question(id=name, messages=messages, template=_TEMPLATE, read=read, **how)
 
 
 def values_question(name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None) -> Question:
@@ -138,13 +125,13 @@ def values_question(name: str, note: str, items: Sequence[Input], calculator: An
             return value if isinstance(value, Unreadable) else Unreadable("one JSON object is asked for")
         if unknown := value.keys() - forms.keys():
             return Unreadable(f"{len(unknown)} of its keys are no attributes of the list")
-        broken = (f"{key} {problem}" for key in value if (problem := forms[key](value[key])))
-        problem = next(broken, None)
+        problem = next((f"{key} {broken}" for key in value if (broken := forms[key](value[key]))), None)
         return Unreadable(problem) if problem else json.dumps(value)
 
-    task = _TEXTS["attributes"] if calculator is None else _TEXTS["extract"].format(name=calculator.name)
-    texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table=_table(items)))
-    return _question(name, note, texts, read, schema_of(forms))
+    lines = (f"- {item.name}: {'true or false' if isinstance(item, Flag) else accepts(item)}" for item in items)
+    task = _TEXTS["extract"].format(name=calculator.name) if calculator else _TEXTS["attributes"]
+    texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
+    return _question(name, note, texts, read, json.dumps(dict.fromkeys(forms)), schema_of(forms))
 
 
 def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
@@ -155,19 +142,18 @@ def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
         return found if isinstance(found, Unreadable) else bool(found["eligible"])
 
     text = _TEXTS["eligibility"].format(name=calculator.name, criteria=CRITERIA[calculator.slug]["for"])
-    return _question(name, note, (text,), read, schema_of(forms))
+    return _question(name, note, (text,), read, _TEXTS["eligible_form"], schema_of(forms))
 
 
-def shared_attributes(calculators: Sequence[AnyCalculator]) -> list[Input]:
-    """What the first pass asks for: what at least two of the 55 share, and all of a calculator that shares nothing."""
+def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
+    """What the first pass asks for, by name: what two of the 55 share or more, and all of a calculator that shares nothing."""
     forms = Counter((item.name, item.expects) for each in CALCULATORS for item in each.inputs)
     found: dict[str, Input] = {}
     for calculator in calculators:
         common = [item for item in calculator.inputs if forms[item.name, item.expects] > 1]
-        selects = any(item.parameter not in _EVERYBODYS for item in common)
-        for item in common if selects else calculator.inputs:
+        for item in common if any(item.parameter not in _EVERYBODYS for item in common) else calculator.inputs:
             found.setdefault(item.name, item)
-    return list(found.values())
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,76 +167,53 @@ class Extracted:
 
 
 def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judge: Judge) -> Extracted:
-    """Asks about all notes, in the three passes of the paper."""
+    """Asks about all notes, in three passes."""
     made = Extracted()
 
     def ask(label: str, questions: Sequence[Question]) -> dict[str, Any]:
         made.passes[label] = len(questions)
         outcomes = judge.ask(questions)
-        made.failed.update({each.id: each.reason for each in outcomes if isinstance(each, Unscored)})
-        return {each.id: each.value for each in outcomes if not isinstance(each, Unscored)}
+        made.failed.update({each.id: each.reason for each in outcomes if not isinstance(each, Verdict)})
+        return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
 
-    shared = {item.name: item for item in shared_attributes(calculators)}
-    said = ask(
-        "attributes", [values_question(f"attributes of {name}", notes[name], [*shared.values()]) for name in notes]
-    )
+    shared = shared_attributes(calculators)
     pairs: dict[str, tuple[AnyCalculator, str, Entities]] = {}
-    for name in notes:
-        values = json.loads(said.get(f"attributes of {name}", "{}"))
+    first = [values_question(f"attributes of {name}", note, [*shared.values()]) for name, note in notes.items()]
+    for question, reply in ask("attributes", first).items():
+        name = question.removeprefix("attributes of ")
         for calculator in calculators:
             own = [
-                item
-                for item in calculator.inputs
-                if (item.name in shared and item.expects == shared[item.name].expects)
+                each for each in calculator.inputs if each.name in shared and each.expects == shared[each.name].expects
             ]
-            entities = {
-                item.name: value for item in own if (value := usable(item, values.get(item.name))[0]) is not None
-            }
-            if any(item.name in entities and item.parameter not in _EVERYBODYS for item in own):
+            entities, _ = read_values(own, json.loads(reply))
+            if any(each.name in entities and each.parameter not in _EVERYBODYS for each in own):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
                 made.dropped["no attribute in the note"] += 1
-    fits = ask(
-        "eligibility", [_eligible(f"{key}: eligible", notes[name], each) for key, (each, name, _) in pairs.items()]
-    )
-    made.dropped["not eligible"] += sum(value is False for value in fits.values())
-    pairs = {key: pair for key, pair in pairs.items() if fits.get(f"{key}: eligible")}
-    open_ones = {
-        key: [item for item in each.inputs if item.name not in entities] for key, (each, _, entities) in pairs.items()
-    }
-    rest = ask(
-        "values",
-        [values_question(key, notes[pairs[key][1]], items, pairs[key][0]) for key, items in open_ones.items() if items],
-    )
+    fits = ask("eligibility", [_eligible(f"who, {key}", notes[name], each) for key, (each, name, _) in pairs.items()])
+    made.dropped["not eligible"] += sum(not fit for fit in fits.values())
+    pairs = {key: pair for key, pair in pairs.items() if fits.get(f"who, {key}")}
+    rest = {key: [item for item in each.inputs if item.name not in known] for key, (each, _, known) in pairs.items()}
+    last = [values_question(key, notes[pairs[key][1]], items, pairs[key][0]) for key, items in rest.items() if items]
+    said = ask("values", last)
     for key, (calculator, name, entities) in pairs.items():
-        if key in made.failed:
-            continue
-        values = json.loads(rest.get(key, "{}"))
-        problem = ""
-        for item in open_ones[key]:
-            value, why = usable(item, values.get(item.name))
-            problem = problem or why
-            entities |= {} if value is None else {item.name: value}
-        if problem := problem or lacking(calculator, entities):
-            made.dropped[problem] += 1
-        else:
-            made.kept.append((calculator, name, entities))
+        if key not in made.failed:
+            more, problem = read_values(rest[key], json.loads(said.get(key, "{}")))
+            if problem := problem or lacking(calculator, entities | more):
+                made.dropped[problem] += 1
+            else:
+                made.kept.append((calculator, name, entities | more))
     made.dropped["no usable reply"] += len(made.failed)
     return made
 
 
 # The floor: an extractor without a model.
 
-_CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
 _AFTER: Final = r"[^.;\d]{0,30}?(\d[\d,]*(?:\.\d+)?\s*(?:[^\s,;()]{1,20}(?: [^\s,;()]{1,8})?)?)"
 _DENIED: Final = re.compile(
     r"\b(?:no|not|denie[sd]|without|negative for|never|absence of)\b[^.;]{0,40}$", re.IGNORECASE
 )
-
-
-@lru_cache(maxsize=2048)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+_compiled: Final = lru_cache(maxsize=2048)(lambda pattern: re.compile(pattern, re.IGNORECASE))
 
 
 def lexical(note: str, calculator: AnyCalculator) -> Entities:
@@ -261,37 +224,32 @@ def lexical(note: str, calculator: AnyCalculator) -> Entities:
 
 
 def _spotted(text: str, item: Input) -> object:
-    for cue in _CUES.get(item.parameter, ()):
-        if (match := _compiled(cue).search(text)) and (
-            value := _first_usable(item, match[1], own_unit=True)
-        ) is not None:
-            return value
+    names = [rf"\b{re.escape(name)}" for name in dict.fromkeys((item.name, *item.aliases)) if len(name) > 1]
     if isinstance(item, Choice):
-        spoken = {
-            word: match.start()
-            for word in classes_of(item)
-            for cue in (
-                *_CUES.get(f"{item.parameter}:{word.casefold()}", ()),
-                *_named(item, rf"\b[^.;]{{0,60}}\b{re.escape(word)}\b"),
+        cues = {
+            word: (
+                *_CUES.get(f"{item.parameter}:{word}", ()),
+                *(rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names),
             )
-            if (match := _compiled(cue).search(text))
+            for word in classes_of(item)
         }
-        return min(spoken, key=lambda word: spoken[word]) if spoken else None
-    for pattern in _named(item, r"\b" if isinstance(item, Flag | Day) else _AFTER):
-        for match in _compiled(pattern).finditer(text):
-            if isinstance(item, Flag):
-                return _DENIED.search(text, max(0, match.start() - 60), match.start()) is None
-            if isinstance(item, Day):
-                days = [each.value for each in dates(text[match.end() : match.end() + 60]) if each.value is not None]
-                return f"{days[0]:%m/%d/%Y}" if days else None
-            if (value := _first_usable(item, match[1])) is not None:
-                return value
-    return None
-
-
-def _named(item: Input, behind: str) -> list[str]:
-    names = dict.fromkeys((item.name, *item.aliases))
-    return [rf"\b{re.escape(name)}{behind}" for name in names if len(name) > 1]
+        places = {
+            word: found.start() for word, some in cues.items() for cue in some if (found := _compiled(cue).search(text))
+        }
+        return min(places, key=lambda word: places[word], default=None)
+    if kind_of(item) != "numeric":
+        found = next((found for name in names if (found := _compiled(rf"{name}\b").search(text))), None)
+        if found is None or isinstance(item, Flag):
+            return None if found is None else _DENIED.search(text, max(0, found.start() - 60), found.start()) is None
+        days = [each.value for each in dates(text[found.end() : found.end() + 60]) if each.value is not None]
+        return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
+    own = [
+        _first_usable(item, found[1], own_unit=True)
+        for cue in _CUES.get(item.parameter, ())
+        if (found := _compiled(cue).search(text))
+    ]
+    named = (_first_usable(item, found[1]) for name in names for found in _compiled(name + _AFTER).finditer(text))
+    return next((value for value in (*own, *named) if value is not None), None)
 
 
 def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
@@ -305,27 +263,29 @@ def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
 
 # How well, on notes whose entities are known.
 
-Extractor = Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, object]]]
 TOLERANCE: Final = 0.01
 """Relative difference of two values that rounding between units can make."""
+_FIGURES: Final = {
+    "attribute precision": ("both", "given"),
+    "attribute recall": ("both", "gold"),
+    "value precision": ("right", "given"),
+    "value recall": ("right", "gold"),
+}
 
 
-def compared(
-    calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
-) -> Counter[tuple[Kind, str]]:
+def compared(calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]) -> Counter[Any]:
     """Counts attributes by type: `gold` and `given` ones, `both`, and `right` ones, which have the same value."""
-    counts: Counter[tuple[Kind, str]] = Counter()
+    counts: Counter[Any] = Counter()
     for item in calculator.inputs:
         kind, values = kind_of(item), []
         for name, entities in (("gold", gold), ("given", given)):
             raw = next((value for key, value in entities.items() if calculator.input_named(key) is item), None)
-            if raw is None or (isinstance(raw, str) and is_missing(raw)):
-                continue
-            counts[kind, name] += 1
-            try:
-                values.append(item.read(raw, quiet))
-            except CalculatorInputError:
-                values.append(None)
+            if raw is not None and not (isinstance(raw, str) and is_missing(raw)):
+                counts[kind, name] += 1
+                try:
+                    values.append(item.read(raw, quiet))
+                except CalculatorInputError:
+                    values.append(None)
         if len(values) == 2:
             counts[kind, "both"] += 1
             counts[kind, "right"] += _same(*values)
@@ -338,29 +298,21 @@ def _same(a: Any, b: Any) -> bool:
     return a is not None and bool(a == b)
 
 
-_FIGURES: Final = {
-    "attribute precision": ("both", "given"),
-    "attribute recall": ("both", "gold"),
-    "value precision": ("right", "given"),
-    "value recall": ("right", "gold"),
-}
-
-
 def figures(rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]) -> dict[str, dict[str, Estimate]]:
     """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
     counts = [
-        compared(find(int(row["calculator_id"])), entities_of(row), entities)
-        for row, entities in zip(rows, given, strict=True)
+        compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in zip(rows, given, strict=True)
     ]
     clusters = [name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows]
+    kinds = ("numeric", "categorical", "date")
 
-    def column(name: str, kinds: Iterable[Kind]) -> list[int]:
-        return [sum(each[kind, name] for kind in kinds) for each in counts]
+    def column(name: str, label: str) -> list[int]:
+        return [sum(each[kind, name] for kind in kinds if label in ("all", kind)) for each in counts]
 
     return {
         label: {
-            name: bootstrap_ratio(column(above, kinds), column(below, kinds), clusters=clusters)
+            name: bootstrap_ratio(column(above, label), column(below, label), clusters=clusters)
             for name, (above, below) in _FIGURES.items()
         }
-        for label, kinds in {"all": KINDS, **{kind: (kind,) for kind in KINDS}}.items()
+        for label in ("all", *kinds)
     }
