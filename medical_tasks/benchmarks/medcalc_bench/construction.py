@@ -102,7 +102,9 @@ def _asked(arguments: Namespace, settings: Mapping[str, Any]) -> AbstractContext
     args = parse_model_args(arguments.model_args or "")
     request = JudgeRequest(name=full_name(arguments.model), args=args, options=options)
     work = construction.make_folder(arguments.folder) / "asking"
-    written = Written(out=work.with_name(arguments.step), work=work, private=policy.protecting())  # nothing has that name
+    written = Written(
+        out=work.with_name(arguments.step), work=work, private=policy.protecting()
+    )  # nothing has that name
     made = {"source": file_sha256(arguments.source), "tries": options.reasks + 1, **settings}
     return asked(request, written, made, texts="notes", sources=[arguments.source])
 
@@ -208,7 +210,7 @@ def _sheet(arguments: Namespace) -> int:
     if ADJUDICATOR in names:
         raise UsageError(f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name.")
     shares = construction.share_out(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
-    made = {
+    made: dict[str, Any] = {
         "pairs_sha256": construction.text_sha256(folder / _PAIRS),
         "sheets": {name: construction.sheet_order(shares, name, seed=seed) for name in names},
         "first": {key: chosen[0] for key, chosen in shares.items()},
@@ -239,7 +241,8 @@ def _import(arguments: Namespace) -> int:
     problems: list[str] = []
     rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
     for row in sorted(rows, key=lambda row: row.cells["reviewer"] == ADJUDICATOR):
-        name, pair, attribute = key = tuple(row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
+        name, pair, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
+        key = (name, pair, attribute)
         if name == ADJUDICATOR:
             expected |= {(name, *cell) for cell in _disagreed(opinions)}
         if key not in expected or key in opinions:
@@ -314,10 +317,10 @@ def _agreement(opinions: Opinions, pairs: Mapping[str, Any]) -> list[dict[str, A
 
     made = []
     for names in combinations(sorted({name for name, *_ in opinions} - {ADJUDICATOR}), 2):
-        both = [cell for name, *cell in opinions if name == names[0] and (names[1], *cell) in opinions]
+        both = [(key, cell) for name, key, cell in opinions if name == names[0] and (names[1], key, cell) in opinions]
         if both:
             (one, first), (other, second) = (
-                zip(*(opinions[name, *cell] for cell in both), strict=True) for name in names
+                zip(*(opinions[name, key, cell] for key, cell in both), strict=True) for name in names
             )
             clusters = [pairs[key]["note_id"] for key, _ in both]
             kappa = as_json(cohen_interval(one, other, classes=("o", "x"), clusters=clusters))
@@ -372,7 +375,8 @@ def _release(arguments: Namespace) -> int:
     sides = split_notes(pairs, train=share, seed=seed)
     if not sides["test"]:
         raise UsageError(f"{folder}: no note is left for the test part. Give more notes, or a smaller --train.")
-    place, shown = construction.make_folder(folder / "release"), {}
+    place = construction.make_folder(folder / "release")
+    shown: dict[str, Any] = {}
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
         rows = [

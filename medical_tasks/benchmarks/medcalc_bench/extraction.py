@@ -54,7 +54,10 @@ def accepts(item: Input | None) -> str:
 
 def classes_of(item: Choice) -> list[str]:
     """The classes of an attribute, one word each."""
-    return list({value: word for word, value in reversed(item.words.items())}.values())[::-1]
+    labels: dict[object, str] = {}
+    for word, value in item.words.items():
+        labels.setdefault(value, word)
+    return [*labels.values()]
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
