@@ -1,4 +1,4 @@
-"""Make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes, in the steps of their papers; everything stays on this machine.
+"""Make a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your own notes, in the steps of their papers.
 
     medical-tasks construct ehrnoteqa sample --source discharge.csv.gz --folder FOLDER
     medical-tasks construct ehrnoteqa generate --folder FOLDER --model MODEL
@@ -21,9 +21,18 @@ Like ArchEHR-QA, from messages of patients and discharge notes:
     medical-tasks construct archehr agreement --folder FOLDER
     medical-tasks build archehr_qa --source FOLDER/release
 
+Like MedCalc-Bench (`check` measures the extraction on rows whose entities are known):
+
+    medical-tasks construct medcalc extract --source notes.csv --folder FOLDER --model MODEL
+    medical-tasks construct medcalc sheet --folder FOLDER --reviewers a,b
+    medical-tasks construct medcalc import --folder FOLDER SHEET...
+    medical-tasks construct medcalc release --folder FOLDER
+    medical-tasks construct medcalc check --source test_data_v1.csv --model MODEL|lexical
+
 `sheet` and `import` are one round of annotation, and are repeated for the next. Each step writes whole files, and the same command
-goes on where it stopped. FOLDER and DIR hold text of notes, messages, questions and answers: they are as credentialed as the notes,
-and only you can read them. See docs/ehrnoteqa_construction.md and docs/archehr_construction.md.
+goes on where it stopped. Everything stays on this machine. FOLDER and DIR hold text of notes, messages, questions and answers: they are
+as credentialed as the notes, and only you can read them. See docs/ehrnoteqa_construction.md, docs/archehr_construction.md and
+docs/medcalc_construction.md.
 """
 
 from __future__ import annotations
@@ -52,7 +61,7 @@ _OPTIONS: Final[Options] = {
         "--source": {
             "type": Path,
             "metavar": "FILE",
-            "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages",
+            "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages; extract: notes; check: rows",
         },
         "--seed": {"type": int, "metavar": "N", "help": "decides who and in which order (default 0)"},
     },
@@ -68,24 +77,24 @@ _OPTIONS: Final[Options] = {
         "--bounds": {"metavar": "N,N", "help": "most tokens of level 1 and 2 (default 3000,7000)"},
         "--allow-fewer": {"action": "store_true", "help": "take what there is where patients are too few"},
     },
-    "generate, expand": {
+    "generate, expand, extract, check": {
         "--model": {"metavar": "M", "help": "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME"},
         "--model-args": {
             "metavar": "K=V,...",
             "help": "settings of its backend (for generate, temperature is 1 if not said)",
         },
         "--tries": {"type": int, "metavar": "N", "help": "most replies of a step, or for a message (default 3)"},
-        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500 and 1000)"},
+        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500, 1000 and 2000)"},
     },
     "sheet, import, answer-sheet, scores": {
         "--reviewers": {"metavar": "NAME,...", "help": "sheet, answer-sheet: who gets a share"},
-        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions or cases for everybody"},
+        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions, cases or pairs for everybody"},
         "--blank-keeps": {"action": "store_true", "help": "import: a row without a mark is kept"},
         "--partial": {"action": "store_true", "help": "import, scores: go on without some people's sheets"},
         "--out": {"type": Path, "metavar": "PATH", "help": "answer-sheet: folder; scores: the table, CSV"},
         "--data": {"type": Path, "metavar": "DIR", "help": "answer-sheet: the built dataset the runs were on"},
         "--upstream": {"type": Path, "metavar": "DIR", "help": "answer-sheet: for runs with --prompts official"},
-        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet: at most N questions, by their ids"},
+        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet, check: at most N questions or rows"},
     },
 }
 

@@ -23,8 +23,6 @@ from tests.fault_server import Call, FaultServer
 N = 12
 ROWS = [fresh_row(7, number) for number in range(1, N + 1)]
 TRUTH = {row["patient_note"]: (row["calculator_name"], json.loads(row["relevant_entities"])) for row in ROWS}
-CHOSEN = [row["calculator_name"] for row in ROWS[:6]]
-STEP = ["construct", "medcalc"]
 
 
 def answer(call: Call) -> str:
@@ -33,12 +31,10 @@ def answer(call: Call) -> str:
     calculator, entities = TRUTH[json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]]
     if "is meant for" in asked:
         return json.dumps({"reason": "so it is", "eligible": f"calculator {calculator} is" in asked})
-    names = re.findall(r"^- (.+?): ", asked, re.MULTILINE)
-    return json.dumps({name: _written(entities.get(name)) for name in names})
-
-
-def _written(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value
+    written = {
+        name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in entities.items()
+    }
+    return json.dumps({name: written.get(name) for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)})
 
 
 @pytest.fixture(autouse=True)
@@ -48,12 +44,14 @@ def source(here: Path) -> Path:
     return here / "notes.jsonl"
 
 
+def step(name: str, *more: str) -> int:
+    return main(["construct", "medcalc", name, "--folder", "own", *more])
+
+
 def extract(url: str, *more: str) -> int:
     model = ["--model", "openai-api/here/m", "--model-args", f"base_url={url},max_retries=0,structured=true"]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
-    return main(
-        [*STEP, "extract", "--source", "notes.jsonl", "--folder", "own", "--calculators", chosen, *model, *more]
-    )
+    return step("extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more)
 
 
 def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
@@ -82,36 +80,37 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     assert extract(server.base_url, "--open") == 0
     assert (len(server.calls), Path("own/extracted.jsonl").read_bytes()) == (asked, lines)
 
-    assert main([*STEP, "sheet", "--folder", "own", "--reviewers", "ann,ben", "--overlap", "6"]) == 0
-    sheets = ["own/sheets/ann.csv", "own/sheets/ben.csv"]
-    first = next(read_line for read_line in read_lines(Path(sheets[0]).parent.parent / "extracted.jsonl"))
+    assert step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
+    first = read_lines(Path("own/extracted.jsonl"))[0]
     wrong = next(name for name, value in json.loads(first["entities"]).items() if isinstance(value, list))
-    for sheet in sheets:
-        edit_sheet(Path(sheet), lambda row: row | {"verdict": "o"})
-    cell = {"id": first["id"], "attribute": wrong}
 
-    def corrected(row: dict[str, str], text: str) -> dict[str, str]:
-        here = all(row[name].lstrip("'") == value for name, value in cell.items())
-        return row | ({"verdict": "x", "correction": text} if here else {})
+    def corrected(text: str) -> None:
+        def changed(row: dict[str, str]) -> dict[str, str]:
+            meant = (row["id"].lstrip("'"), row["attribute"]) == (first["id"], wrong)
+            return row | ({"verdict": "x", "correction": text} if meant else {"verdict": "o"})
 
-    edit_sheet(Path(sheets[1]), lambda row: corrected(row, "five"))
-    assert main([*STEP, "import", "--folder", "own", *sheets]) == 2
+        edit_sheet(Path(sheets[1]), changed)
+
+    sheets = ["own/sheets/ann.csv", "own/sheets/ben.csv"]
+    edit_sheet(Path(sheets[0]), lambda row: row | {"verdict": "o"})
+    corrected("five")
+    assert step("import", *sheets) == 2
     assert "column 'correction': is a unit that is not accepted" in capfd.readouterr().err
-    edit_sheet(Path(sheets[1]), lambda row: corrected(row, "not mentioned"))
-    assert main([*STEP, "import", "--folder", "own", *sheets]) == 5
+    corrected("not mentioned")
+    assert step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
     told = capfd.readouterr()
-    # One of all cells differs: 1 - 1/rows; the verdicts of one are all o, so that chance agreement is the same and kappa is 0.
+    # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by chance: kappa is 0.
+    share = 100 * (rows - 1) / rows
     assert (
-        f"the same value on {rows - 1} of {rows} attributes ({100 * (rows - 1) / rows:.1f} %), Cohen's kappa"
+        f"the same value on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
         in told.out
     )
-    assert "verdicts 0.000" in told.out
     assert "1 attributes wait for adjudication" in told.err
     edit_sheet(Path("own/adjudication.csv"), lambda row: row | {"verdict": "o"})
-    assert main([*STEP, "import", "--folder", "own", *sheets, "own/adjudication.csv"]) == 0
+    assert step("import", *sheets, "own/adjudication.csv") == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
-    assert main([*STEP, "release", "--folder", "own", "--train", "0.34"]) == 0
+    assert step("release", "--train", "0.34") == 0
     test, train = (read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train"))
     assert (len(test), len(train)) == (4, 2)
     golds = {row["patient_note"]: row["ground_truth_answer"] for row in ROWS}
@@ -128,21 +127,22 @@ def test_credentialed_notes_stay_here_and_are_no_rows_of_an_open_set(server: Fau
     assert "notes are taken for credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
     assert ROWS[0]["patient_note"][:40] not in "".join(capsys.readouterr())
-    assert main([*STEP, "sheet", "--folder", "own", "--reviewers", "ann"]) == 0
-    assert main([*STEP, "import", "--folder", "own", "--blank-keeps", "own/sheets/ann.csv"]) == 0
-    assert main([*STEP, "release", "--folder", "own"]) == 0
+    assert step("sheet", "--reviewers", "ann") == 0
+    assert step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
+    assert step("release") == 0
     assert main(["build", "medcalc_bench", "--config", "own", "--source", "own/release/test.jsonl"]) == 2
     assert "rows of credentialed notes" in capsys.readouterr().err
     assert {each.stat().st_mode & 0o077 for each in Path("own").rglob("*.*l") if each.is_file()} == {0}
 
 
 def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
-    words = [*STEP, "extract", "--folder", "own", "--model", "m", "--source"]
-    assert main([*words, "notes.jsonl", "--calculators", "2,Bazet"]) == 2
+    assert step("extract", "--source", "notes.jsonl", "--model", "m", "--calculators", "2,Bazet") == 2
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
-    assert main([*words, "notes.jsonl"]) == 2
+    assert step("extract", "--source", "notes.jsonl", "--model", "m") == 2
     assert "line 1: patient_note or note or text is missing or empty" in capsys.readouterr().err
+    assert step("check", "--source", "none.csv", "--model", "lexical") == 3
+    assert "none.csv: no such file. Give a file" in capsys.readouterr().err
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.99), st.integers(0, 99))

@@ -35,20 +35,21 @@ from medical_tasks.data.construction import SheetRow, check_answered, checked_se
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell
 from medical_tasks.io.sheets import folded, read_table
 from medical_tasks.io.table import align
+from medical_tasks.judges.case import CUT, UNREADABLE
 
 NAMES: Final = {"note_id": ("note_id", "id"), "note": ("patient_note", "note", "text")}
-COLUMNS: Final = tuple(
-    "index id reviewer note calculator attribute accepts value unit verdict correction comment".split()
-)
+_FILLED_IN: Final = ("index", "id", "reviewer", "note", "calculator", "attribute", "accepts", "value", "unit")
+COLUMNS: Final = (*_FILLED_IN, "verdict", "correction", "comment")
 ELIGIBLE: Final = "the calculator is meant for this patient"
 ADJUDICATOR: Final = "adjudicator"
 MOST: Final = 20
 _FORM: Final = '{"note_id": "1", "note": "..."}'
+_FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = "extract.json", "extracted.jsonl", "shares.json", "entities.jsonl"
 _LINE: Final = dict.fromkeys(("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text()))
@@ -60,9 +61,7 @@ Opinions = dict[Key, tuple[str, object]]  # the mark, and the value that the rev
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("medcalc")
-    group.add_argument(
-        "--open", action="store_true", help="extract, check: the notes are open, and may go to any model"
-    )
+    group.add_argument("--open", action="store_true", help="extract, check: the notes may go to any model")
     group.add_argument("--calculators", metavar="2,CrCl,...", help="extract, check: ids or names (default: all 55)")
     group.add_argument("--most", type=int, metavar="N", help=f"extract: notes a calculator at most (default {MOST})")
     group.add_argument("--forecast", action="store_true", help="extract, check: only say what asking would take")
@@ -73,9 +72,8 @@ def read_notes(path: Path) -> dict[str, str]:
     """Reads notes by their ids, of a file of any form."""
     notes: dict[str, str] = {}
     for place, value in read_table(path, form=_FORM):
-        cells = (
-            {folded(name): str(cell or "").strip() for name, cell in value.items()} if isinstance(value, dict) else {}
-        )
+        given = value.items() if isinstance(value, dict) else ()
+        cells = {folded(name): str(cell or "").strip() for name, cell in given}
         found = {ours: next((cells[name] for name in names if name in cells), "") for ours, names in NAMES.items()}
         if lost := [" or ".join(NAMES[name]) for name, cell in found.items() if not cell]:
             raise UsageError(f"{path}: {place}: {', '.join(lost)} is missing or empty. A record is like {_FORM}")
@@ -102,11 +100,10 @@ def _asked(arguments: Namespace, settings: Mapping[str, Any]) -> AbstractContext
     args = parse_model_args(arguments.model_args or "")
     request = JudgeRequest(name=full_name(arguments.model), args=args, options=options)
     work = construction.make_folder(arguments.folder) / "asking"
-    written = Written(
-        out=work.with_name(arguments.step), work=work, private=policy.protecting()
-    )  # nothing has that name
-    made = {"source": file_sha256(arguments.source), "tries": options.reasks + 1, **settings}
-    return asked(request, written, made, texts="notes", sources=[arguments.source])
+    nothing = work.with_name("none")  # what comes of the replies is written by the steps
+    written = Written(out=nothing, work=work, private=policy.protecting())
+    settings = {"source": file_sha256(arguments.source), **settings}
+    return asked(request, written, settings, texts="notes", sources=[arguments.source])
 
 
 def _extract(arguments: Namespace) -> int:
@@ -167,6 +164,11 @@ def _is_open(folder: Path) -> bool:
     return bool(construction.read_json(folder / _EXTRACT, step="medcalc extract")["open"])
 
 
+def _is_released(source: Path) -> bool:
+    with readable(source, missing=_FILES, again=_FILES):
+        return file_sha256(source) == V1_TEST_SHA256
+
+
 def _tell_whose(folder: Path) -> int:
     return 0 if _is_open(folder) else tell_private(folder)
 
@@ -186,22 +188,17 @@ def _rows(cells: Sequence[tuple[Mapping[str, Any], str, str]], reviewer: str) ->
         value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
         place = f"notes/{construction.file_name(pair['note_id'])}"
         told = (number, pair["id"], reviewer, place, pair["calculator"].name, attribute, accepts(item))
-        rows.append(dict(zip(COLUMNS, (*told, _said(value), unit, "", "", comment), strict=True)))
+        shown = value if type(value) is float else _said(value)
+        rows.append(dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True)))
     return rows
 
 
 def _said(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(_said, value))
-    if value is None:
-        return _NOTHING
-    return (
-        ("yes" if value else "no")
-        if isinstance(value, bool)
-        else f"{value:.15g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    if value is None or isinstance(value, bool):
+        return _NOTHING if value is None else "yes" if value else "no"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _sheet(arguments: Namespace) -> int:
@@ -240,15 +237,16 @@ def _import(arguments: Namespace) -> int:
     opinions: Opinions = {}
     problems: list[str] = []
     rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
-    for row in sorted(rows, key=lambda row: row.cells["reviewer"] == ADJUDICATOR):
+    rows.sort(key=lambda row: row.cells["reviewer"].strip() == ADJUDICATOR)
+    decisive = False
+    for row in rows:
         name, pair, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
         key = (name, pair, attribute)
-        if name == ADJUDICATOR:
-            expected |= {(name, *cell) for cell in _disagreed(opinions)}
+        if name == ADJUDICATOR and not decisive:
+            decisive, expected = True, expected | {(name, *cell) for cell in _disagreed(opinions)}
         if key not in expected or key in opinions:
-            problems.append(
-                f"{row.place('attribute')}: {'stands twice' if key in opinions else 'is no row of these sheets'}"
-            )
+            problem = "stands twice" if key in opinions else "is no row of these sheets"
+            problems.append(f"{row.place('attribute')}: {problem}")
             continue
         problem, opinions[key] = _opinion(row, arguments.blank_keeps, *_cells(pairs[pair])[attribute])
         problems += [problem] if problem else []
@@ -284,10 +282,8 @@ def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text: Any = row.cells["correction"].strip()
     if mark not in ("o", "x"):
-        return f"{row.place('verdict')}: must be o (right) or x (wrong), got a text of {len(mark)} characters", (
-            "",
-            None,
-        )
+        said = f"must be o (right) or x (wrong), got a text of {len(mark)} characters"
+        return f"{row.place('verdict')}: {said}", ("", None)
     if mark == "o" or item is None or text == _NOTHING:
         return "", (mark, value if mark == "o" else False if item is None else None)
     if isinstance(item, Flag):
@@ -303,11 +299,8 @@ def _disagreed(opinions: Opinions) -> dict[tuple[str, str], list[str]]:
     for (name, key, attribute), (_, value) in opinions.items():
         if name != ADJUDICATOR:
             said[key, attribute][name] = _said(value)
-    return {
-        cell: [f"{name}: {text}" for name, text in each.items()]
-        for cell, each in said.items()
-        if len({*each.values()}) > 1
-    }
+    several = {cell: each for cell, each in said.items() if len({*each.values()}) > 1}
+    return {cell: [f"{name}: {text}" for name, text in each.items()] for cell, each in several.items()}
 
 
 def _agreement(opinions: Opinions, pairs: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -338,10 +331,8 @@ def _finish(
         final = {cell: next((opinions[who][1] for who in some if who in opinions), None) for cell, some in by.items()}
         meant = final.pop(ELIGIBLE)
         entities = {name: value for name, value in final.items() if value is not None}
-        reason = (
-            "not eligible" if meant is False else lacking(pair["calculator"], entities) if meant else "not reviewed"
-        )
-        if reason:
+        ended = {None: "not reviewed", False: "not eligible"}
+        if reason := lacking(pair["calculator"], entities) if meant else ended[meant]:  # type: ignore[index]
             dropped[reason] += 1
         else:
             changed += entities != pair["entities"]
@@ -359,11 +350,10 @@ def split_notes(pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int) 
     texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
     training = set(every[: round(train * len(every))])
-    split = {"test": False, "train": True}
-    return {
-        name: [pair for pair, text in zip(pairs, texts, strict=True) if (text in training) is side]
-        for name, side in split.items()
-    }
+    sides: dict[str, list[Any]] = {"test": [], "train": []}
+    for pair, text in zip(pairs, texts, strict=True):
+        sides["train" if text in training else "test"].append(pair)
+    return sides
 
 
 def _release(arguments: Namespace) -> int:
@@ -379,14 +369,11 @@ def _release(arguments: Namespace) -> int:
     shown: dict[str, Any] = {}
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
-        rows = [
-            _official(number, pair, "Extracted" if is_open else CREDENTIALED) for number, pair in enumerate(some, start)
-        ]
+        kind = "Extracted" if is_open else CREDENTIALED
+        rows = [_official(number, pair, kind) for number, pair in enumerate(some, start)]
         construction.write_lines(place / f"{split}.jsonl", rows)
-        tell(
-            f"{place / split}.jsonl: {len(rows):,} rows of {len({row['Note ID'] for row in rows}):,} notes",
-            **{split: len(rows)},
-        )
+        notes = len({row["Note ID"] for row in rows})
+        tell(f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes", **{split: len(rows)})
     for row in ranked(rows, seed, lambda row: row["Note ID"]):
         reply = {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
         example = {"Patient Note": row["Patient Note"], "input_parameters": json.loads(row["Relevant Entities"])}
@@ -416,10 +403,9 @@ def _check(arguments: Namespace) -> int:
 
     chosen = {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
-    released = file_sha256(arguments.source) == V1_TEST_SHA256
     rows = [
         row
-        for row in read_rows("v1.0" if released else OWN, "test", {"test": arguments.source})
+        for row in read_rows("v1.0" if _is_released(arguments.source) else OWN, "test", {"test": arguments.source})
         if row["calculator_id"] in chosen and row["relevant_entities"] and row["note_type"] != "Template"
     ]
     rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[: arguments.max_samples]
@@ -436,17 +422,18 @@ def _check(arguments: Namespace) -> int:
             outcomes = session.ask([values_question(name, note, each.inputs, each) for name, note, each in asked])
         if arguments.forecast:
             return 0
+        lost = {
+            each.id: each.reason for each in outcomes if getattr(each, "reason", UNREADABLE) not in (UNREADABLE, CUT)
+        }
+        check_answered(lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder")
         replies = [json.loads(getattr(each, "value", "{}")) for each in outcomes]
         given = [read_values(each.inputs, reply)[0] for (*_, each), reply in zip(asked, replies, strict=True)]
         unread = sum(not hasattr(each, "value") for each in outcomes)
     found = figures(rows, given)
-    tell(
-        "\n".join(align(("type", *found["all"]), [(kind, *map(_share, some.values())) for kind, some in found.items()]))
-    )
+    lines = [(kind, *map(_share, some.values())) for kind, some in found.items()]
+    tell("\n".join(align(("type", *found["all"]), lines)))
     content = {kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()}
-    said = (
-        f"{len(rows):,} rows, {arguments.model}; without a usable reply, so that nothing is found in them: {unread:,}"
-    )
+    said = f"{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is found: {unread:,}"
     tell(f"\n{said}", rows=len(rows), unread=unread, figures=content)
     return 0
 
@@ -460,8 +447,7 @@ def _guarded(step: Callable[[Namespace], int]) -> Callable[[Namespace], int]:
 
     def run(arguments: Namespace) -> int:
         folder, source = arguments.folder, arguments.source
-        released = source is not None and source.is_file() and file_sha256(source) == V1_TEST_SHA256
-        is_open = _is_open(folder) if source is None else arguments.open or released
+        is_open = _is_open(folder) if source is None else arguments.open or _is_released(source)
         rule = f"{source or folder}: notes are taken for credentialed unless --open says that they may go anywhere"
         subject = policy.Subject(name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule)
         with policy.protect([] if is_open else [subject], policy.attestation_from(arguments)):

@@ -180,14 +180,13 @@ def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judg
         return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
 
     shared = shared_attributes(calculators)
+    forms = {(name, item.expects) for name, item in shared.items()}
     pairs: dict[str, tuple[AnyCalculator, str, Entities]] = {}
     first = [values_question(f"attributes of {name}", note, [*shared.values()]) for name, note in notes.items()]
     for question, reply in ask("attributes", first).items():
         name = question.removeprefix("attributes of ")
         for calculator in calculators:
-            own = [
-                each for each in calculator.inputs if each.name in shared and each.expects == shared[each.name].expects
-            ]
+            own = [each for each in calculator.inputs if (each.name, each.expects) in forms]
             entities, _ = read_values(own, json.loads(reply))
             if any(each.name in entities and each.parameter not in _EVERYBODYS for each in own):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
@@ -229,28 +228,20 @@ def lexical(note: str, calculator: AnyCalculator) -> Entities:
 def _spotted(text: str, item: Input) -> object:
     names = [rf"\b{re.escape(name)}" for name in dict.fromkeys((item.name, *item.aliases)) if len(name) > 1]
     if isinstance(item, Choice):
-        cues = {
-            word: (
-                *_CUES.get(f"{item.parameter}:{word}", ()),
-                *(rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names),
-            )
-            for word in classes_of(item)
-        }
-        places = {
-            word: found.start() for word, some in cues.items() for cue in some if (found := _compiled(cue).search(text))
-        }
-        return min(places, key=lambda word: places[word], default=None)
+        places: dict[int, str] = {}
+        for word in classes_of(item):
+            near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
+            cues = (_compiled(cue).search(text) for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near))
+            places |= {found.start(): word for found in cues if found}
+        return places[min(places)] if places else None
     if kind_of(item) != "numeric":
         found = next((found for name in names if (found := _compiled(rf"{name}\b").search(text))), None)
         if found is None or isinstance(item, Flag):
             return None if found is None else _DENIED.search(text, max(0, found.start() - 60), found.start()) is None
         days = [each.value for each in dates(text[found.end() : found.end() + 60]) if each.value is not None]
         return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
-    own = [
-        _first_usable(item, found[1], own_unit=True)
-        for cue in _CUES.get(item.parameter, ())
-        if (found := _compiled(cue).search(text))
-    ]
+    cued = (_compiled(cue).search(text) for cue in _CUES.get(item.parameter, ()))
+    own = (_first_usable(item, found[1], own_unit=True) for found in cued if found)
     named = (_first_usable(item, found[1]) for name in names for found in _compiled(name + _AFTER).finditer(text))
     return next((value for value in (*own, *named) if value is not None), None)
 
