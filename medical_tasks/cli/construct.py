@@ -30,8 +30,8 @@ Like MedCalc-Bench (`check` measures the extraction on rows whose entities are k
     medical-tasks construct medcalc check --source test_data_v1.csv --model MODEL|lexical
 
 `sheet` and `import` are one round of annotation, and are repeated for the next. Each step writes whole files, and the same command
-goes on where it stopped. Everything stays on this machine. FOLDER and DIR hold text of notes, messages, questions and answers: they are
-as credentialed as the notes, and only you can read them. See docs/ehrnoteqa_construction.md, docs/archehr_construction.md and
+goes on where it stopped. FOLDER and DIR hold text of notes, messages, questions and answers: they are as credentialed as the notes,
+stay on this machine, and only you can read them. See docs/ehrnoteqa_construction.md, docs/archehr_construction.md and
 docs/medcalc_construction.md.
 """
 
@@ -88,7 +88,7 @@ _OPTIONS: Final[Options] = {
     },
     "sheet, import, answer-sheet, scores": {
         "--reviewers": {"metavar": "NAME,...", "help": "sheet, answer-sheet: who gets a share"},
-        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions, cases or pairs for everybody"},
+        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions or cases for everybody"},
         "--blank-keeps": {"action": "store_true", "help": "import: a row without a mark is kept"},
         "--partial": {"action": "store_true", "help": "import, scores: go on without some people's sheets"},
         "--out": {"type": Path, "metavar": "PATH", "help": "answer-sheet: folder; scores: the table, CSV"},

@@ -100,8 +100,8 @@ def _asked(arguments: Namespace, settings: Mapping[str, Any]) -> AbstractContext
     args = parse_model_args(arguments.model_args or "")
     request = JudgeRequest(name=full_name(arguments.model), args=args, options=options)
     work = construction.make_folder(arguments.folder) / "asking"
-    nothing = work.with_name("none")  # what comes of the replies is written by the steps
-    written = Written(out=nothing, work=work, private=policy.protecting())
+    named = work.with_name(arguments.step)  # no file: what comes of the replies is written by the steps
+    written = Written(out=named, work=work, private=policy.protecting())
     settings = {"source": file_sha256(arguments.source), **settings}
     return asked(request, written, settings, texts="notes", sources=[arguments.source])
 
@@ -140,7 +140,7 @@ def _extract(arguments: Namespace) -> int:
     tell(usage_said(session.usage))
     _tell_whose(folder)
     total, lack = sum(made.passes.values()), "questions have no usable reply"
-    check_answered(made.failed, total, lack, then="The other pairs are written. ", file=_EXTRACT)
+    check_answered(made.failed, total, lack, then="The other pairs are written. " if lines else "", file=_EXTRACT)
     return 0
 
 
@@ -284,7 +284,7 @@ def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object
     if mark not in ("o", "x"):
         said = f"must be o (right) or x (wrong), got a text of {len(mark)} characters"
         return f"{row.place('verdict')}: {said}", ("", None)
-    if mark == "o" or item is None or text == _NOTHING:
+    if mark == "o" or item is None or text.casefold() == _NOTHING:
         return "", (mark, value if mark == "o" else False if item is None else None)
     if isinstance(item, Flag):
         text = {"yes": True, "no": False}.get(text.casefold(), "?")

@@ -35,6 +35,7 @@ _TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()).hexdigest()
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
 _EVERYBODYS: Final = ("age_years", "sex")  # they stand in nearly every note, and so select none
+_BLOCK: Final = 1_000
 _MEASURED: Final = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)\s*(.*)", re.DOTALL)
 
 
@@ -165,16 +166,22 @@ class Extracted:
 
     kept: list[tuple[AnyCalculator, str, Entities]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    passes: dict[str, int] = field(default_factory=dict)  # questions of each pass
+    passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
     failed: dict[str, str] = field(default_factory=dict)  # question to the reason why it has no usable reply
 
 
 def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judge: Judge) -> Extracted:
-    """Asks about all notes, in three passes."""
-    made = Extracted()
+    """Asks about all notes, in three passes for so many at a time that their questions fit into memory."""
+    made, names = Extracted(), list(notes)
+    for start in range(0, len(names), _BLOCK):
+        _passes(made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, judge)
+    made.dropped["no usable reply"] += len(made.failed)
+    return made
 
+
+def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judge: Judge) -> None:
     def ask(label: str, questions: Sequence[Question]) -> dict[str, Any]:
-        made.passes[label] = len(questions)
+        made.passes[label] += len(questions)
         outcomes = judge.ask(questions)
         made.failed.update({each.id: each.reason for each in outcomes if not isinstance(each, Verdict)})
         return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
@@ -205,8 +212,6 @@ def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judg
                 made.dropped[problem] += 1
             else:
                 made.kept.append((calculator, name, entities | more))
-    made.dropped["no usable reply"] += len(made.failed)
-    return made
 
 
 # The floor: an extractor without a model.
