@@ -15,19 +15,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.medcalc_bench import extraction
 from medical_tasks.benchmarks.medcalc_bench.data import CREDENTIALED, OFFICIAL_COLUMNS, OWN, V1_TEST_SHA256, read_rows
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.extraction import (
-    Extracted,
-    accepts,
-    extract,
-    figures,
-    lacking,
-    lexical,
-    read_values,
-    usable,
-    values_question,
-)
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input
 from medical_tasks.data import construction
@@ -54,8 +44,8 @@ _NOTHING: Final = "not mentioned"
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = "extract.json", "extracted.jsonl", "shares.json", "entities.jsonl"
 _LINE: Final = dict.fromkeys(("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text()))
 
-Key = tuple[str, str, str]  # a reviewer, a pair and an attribute
-Opinions = dict[Key, tuple[str, object]]  # the mark, and the value that the reviewer leaves
+Opinions = dict[tuple[str, str, str], tuple[str, object]]
+"""Reviewer, pair and attribute to the mark and the value that the reviewer leaves."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -115,7 +105,7 @@ def _extract(arguments: Namespace) -> int:
     tell(f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most.")
     settings = {"calculators": [each.slug for each in calculators]}
     with _asked(arguments, settings) as session:
-        made = extract(notes, calculators, session)
+        made = extraction.extract(notes, calculators, session)
     if arguments.forecast:
         return 0
     lines = _drawn(made, notes, MOST if arguments.most is None else arguments.most, seed)
@@ -144,7 +134,7 @@ def _extract(arguments: Namespace) -> int:
     return 0
 
 
-def _drawn(made: Extracted, notes: Mapping[str, str], most: int, seed: int) -> list[dict[str, str]]:
+def _drawn(made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int) -> list[dict[str, str]]:
     """The pairs that are kept, at most so many of a calculator, in the order of calculators and notes."""
     of_each: dict[str, list[dict[str, str]]] = defaultdict(list)
     for calculator, name, entities in made.kept:
@@ -187,7 +177,7 @@ def _rows(cells: Sequence[tuple[Mapping[str, Any], str, str]], reviewer: str) ->
         item, value = _cells(pair)[attribute]
         value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
         place = f"notes/{construction.file_name(pair['note_id'])}"
-        told = (number, pair["id"], reviewer, place, pair["calculator"].name, attribute, accepts(item))
+        told = (number, pair["id"], reviewer, place, pair["calculator"].name, attribute, extraction.accepts(item))
         shown = value if type(value) is float else _said(value)
         rows.append(dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True)))
     return rows
@@ -288,8 +278,8 @@ def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object
         return "", (mark, value if mark == "o" else False if item is None else None)
     if isinstance(item, Flag):
         text = {"yes": True, "no": False}.get(text.casefold(), "?")
-    found, why = usable(item, text)
-    problem = f"{row.place('correction')}: is {why or 'empty'}; give {accepts(item)}, or {_NOTHING}"
+    found, why = extraction.usable(item, text)
+    problem = f"{row.place('correction')}: is {why or 'empty'}; give {extraction.accepts(item)}, or {_NOTHING}"
     return (problem if found is None else ""), (mark, found)
 
 
@@ -332,7 +322,7 @@ def _finish(
         meant = final.pop(ELIGIBLE)
         entities = {name: value for name, value in final.items() if value is not None}
         ended = {None: "not reviewed", False: "not eligible"}
-        if reason := lacking(pair["calculator"], entities) if meant else ended[meant]:  # type: ignore[index]
+        if reason := extraction.lacking(pair["calculator"], entities) if meant else ended[meant]:  # type: ignore[index]
             dropped[reason] += 1
         else:
             changed += entities != pair["entities"]
@@ -414,12 +404,14 @@ def _check(arguments: Namespace) -> int:
     asked = [(str(row["row_number"]), row["patient_note"], find(row["calculator_id"])) for row in rows]
     unread = 0
     if arguments.model == "lexical":
-        given = [lexical(note, calculator) for _, note, calculator in asked]
+        given = [extraction.lexical(note, calculator) for _, note, calculator in asked]
     elif arguments.folder is None:
         raise UsageError("construct medcalc check with a model needs --folder, where its replies are kept.")
     else:
         with _asked(arguments, {}) as session:
-            outcomes = session.ask([values_question(name, note, each.inputs, each) for name, note, each in asked])
+            outcomes = session.ask(
+                [extraction.values_question(name, note, each.inputs, each) for name, note, each in asked]
+            )
         if arguments.forecast:
             return 0
         lost = {
@@ -427,9 +419,11 @@ def _check(arguments: Namespace) -> int:
         }
         check_answered(lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder")
         replies = [json.loads(getattr(each, "value", "{}")) for each in outcomes]
-        given = [read_values(each.inputs, reply)[0] for (*_, each), reply in zip(asked, replies, strict=True)]
+        given = [
+            extraction.read_values(each.inputs, reply)[0] for (*_, each), reply in zip(asked, replies, strict=True)
+        ]
         unread = sum(not hasattr(each, "value") for each in outcomes)
-    found = figures(rows, given)
+    found = extraction.figures(rows, given)
     lines = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), lines)))
     content = {kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()}
