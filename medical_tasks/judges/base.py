@@ -44,7 +44,7 @@ class Question:
     id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
     messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
     template: str  # SHA-256 of the prompt texts it is made from; part of the key
-    # makes a value (JSON, hashable) of a reply's text, or says why it cannot. Pure, and never raises
+    # makes a value (JSON; hashable where several are counted) of a reply's text, or says why it cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
     again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512

@@ -47,17 +47,18 @@ def open_session(
     log_dir: Path,
     label: str = "",
     must_read: bool = False,
+    role: str = "judge",
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
-    prices = read_prices(args, model=name, what="judge")
+    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts. `role`: as messages name it."""
+    prices = read_prices(args, model=name, what=role)
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
             raise UsageError(
-                f"the judge {name} compares two texts and reads no instructions. Choose one that does: "
+                f"the {role} {name} compares two texts and reads no instructions. Choose one that does: "
                 "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
-        policy.require_endpoint(backend.endpoint, "judge")  # before anything is left on disk
+        policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
         with Store(store) as opened:
             yield JudgeSession(backend, options, opened, label=label, prices=prices)
     finally:
@@ -186,6 +187,8 @@ class JudgeSession:
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
+        self.reasked: dict[str, int] = {}
+        """How often each question was asked again when it was asked last."""
         self.foreseen: dict[str, list[int]] = {}
         """By `budget.foresee`, what all questions so far take with nothing in the store; of a judge that reads prompts."""
         self._prices = prices
@@ -297,6 +300,7 @@ class JudgeSession:
         stats = self.stats
         stats.asked += 1
         stats.reasked += case.reasked
+        self.reasked[outcome.id] = case.reasked
         row: dict[str, Any] = {"id": outcome.id, "text": case.text, "sha256": outcome.sha256}
         if isinstance(outcome, Verdict):
             stats.decided += 1

@@ -15,7 +15,8 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.files import WholeFile, read_text, readable
-from medical_tasks.judges.session import JudgeSession, next_step, open_session
+from medical_tasks.judges.base import Judge
+from medical_tasks.judges.session import next_step, open_session
 from medical_tasks.runs.folder import locked, open_run_folder
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest
@@ -64,7 +65,7 @@ def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -
 @contextlib.contextmanager
 def asked(
     request: JudgeRequest, written: Written, settings: Mapping[str, Any], *, texts: str, sources: Sequence[Path]
-) -> Iterator[JudgeSession]:
+) -> Iterator[Judge]:
     """Opens the judge, after checking that --out is none of `sources` and nobody else's; a forecast asks and leaves nothing."""
     opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
     if request.options.forecast:

@@ -8,31 +8,29 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from argparse import Namespace
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, read_table
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.errors import UsageError, check_least
-from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
-from medical_tasks.judges.base import Unreadable
+from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, ask_model
-from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn
+from medical_tasks.runs.asking import asked
+from medical_tasks.spec import Message
 
-TRIES: Final = 3
 MAX_NEW_TOKENS: Final = 1_000
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "codes_prompt.json")
+_TEMPLATE: Final = hashlib.sha256("\0".join(_TEXTS.values()).encode()).hexdigest()
 
 _COLUMNS: Final = {
     "id": ("id", "post_id", "message_id"),
@@ -67,43 +65,21 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
-def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
-    """Asks a model for the codes of each message, up to `tries` times; returns None in all but the main process."""
-    check_least({"--tries": tries, "--max-new-tokens": options.max_new_tokens})
+def codes_from_model(arguments: Namespace) -> dict[str, Any]:
+    """Asks a model for the codes of each message, as parsed options say."""
+    folder = arguments.folder
     posts = load_posts(folder)
     _check_unused(folder)
-    digest = construction.text_sha256(folder / files.POSTS)
-    answered = ask_model(
-        folder,
-        "archehr expand",
-        DATASET,
-        [Item(id=post.id, fields={"text": post.text}, groups={}, cluster=post.id) for post in posts],
-        options,
-        prompts=load_prompts(),
-        protocol=UntilReadable(tries=tries),
-        source={"posts_sha256": digest},
-        settings={"posts": digest, "tries": tries},
-        finished=files.POST_CODES,
-        what="descriptions",
-    )
-    return None if answered is None else _taken(folder, posts, answered)
-
-
-def _taken(folder: Path, posts: Sequence[Post], answered: AnsweredTask) -> dict[str, Any]:
-    found: dict[str, dict[str, str]] = {}
-    failed: dict[str, str] = {}
-    again = 0
-    for post in posts:
-        outcome = json.loads(answered.responses[post.id]) if post.id in answered.responses else {}
-        if "codes" in outcome:
-            found[post.id] = {each["code"]: each["description"] for each in outcome["codes"]}
-            again += outcome["tries"] - 1
-        else:
-            failed[post.id] = outcome.get("failed") or redact_reason(f"no answer: {answered.unanswered.get(post.id)}")
-    recipe = {
-        name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
+    settings = {"prompts": _TEMPLATE, "posts": construction.text_sha256(folder / files.POSTS)}
+    how: Any = {"template": _TEMPLATE, "read": read_codes, "again": _TEXTS["again"], "max_tokens": MAX_NEW_TOKENS}
+    with asked(arguments, settings, what="descriptions", finished=files.POST_CODES) as model:
+        found = model.ask([Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts])
+    made = {
+        "recipe": model.recipe,
+        "asked_again": sum(model.tries[name] - 1 for name in found),
+        "failed": dict(Counter(model.failed.values())),
+        "failed_posts": model.failed,
     }
-    made = {"recipe": recipe, "asked_again": again, "failed": dict(Counter(failed.values())), "failed_posts": failed}
     return _noted(folder, "posts", {**made, **_written(folder, posts, found)})
 
 
@@ -273,30 +249,6 @@ _CODE: Final = re.compile(r"[A-Z0-9][A-Z0-9.]{1,8}")
 _LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has fewer
 
 
-class UntilReadable:
-    """Asks until a reply can be read; a final answer is a JSON object, of the codes or of what failed."""
-
-    def __init__(self, *, tries: int) -> None:
-        self._tries = tries
-        self.identity: Mapping[str, Any] = {"name": "until readable", "tries": tries}
-
-    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        """Says how each dialogue goes on."""
-        return [self._turn(dialogue) for dialogue in dialogues]
-
-    def _turn(self, dialogue: Dialogue) -> Turn:
-        messages, problem = dialogue.opening, ""
-        for reply in dialogue.answers:
-            found = read_codes(reply)
-            if not isinstance(found, Unreadable):
-                codes = [{"code": code, "description": meant} for code, meant in found.items()]
-                return Done(json.dumps({"codes": codes, "tries": len(dialogue.answers)}))
-            problem = found.problem
-            said: Message = {"role": "assistant", "content": reply if reply.strip() else _texts()["nothing"]}
-            messages = (*messages, said, {"role": "user", "content": _texts()["again"].format(problem=problem)})
-        return Ask(messages) if len(dialogue.answers) < self._tries else Done(json.dumps({"failed": problem}))
-
-
 def read_codes(reply: str) -> dict[str, str] | Unreadable:
     """Reads a reply: code in capitals to what it means; one that is named twice has its first description."""
     found = read_object(reply, {"codes": _codes})
@@ -325,15 +277,7 @@ def _code(value: Any) -> str | None:
     return None
 
 
-_texts = partial(packaged, __file__, "codes_prompt.json")
-
-
-def load_prompts() -> PromptSet:
-    """Makes the prompts; they are ours alone."""
-    texts = _texts()
-
-    def render(item: Item) -> tuple[Message, ...]:
-        text = texts["case"].format(text=quoted(str(item.fields["text"])))
-        return ({"role": "user", "content": "\n\n".join((texts["task"], texts["form"], text))},)
-
-    return PromptSet(name="own", sha256=hashlib.sha256("\0".join(texts.values()).encode()).hexdigest(), render=render)
+def codes_messages(text: str) -> tuple[Message, ...]:
+    """Asks for the codes of a message."""
+    case = _TEXTS["case"].format(text=quoted(text))
+    return ({"role": "user", "content": "\n\n".join((_TEXTS["task"], _TEXTS["form"], case))},)

@@ -47,7 +47,6 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 def _expand(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import codes
-    from medical_tasks.runs.asking import read_options
 
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
     for wrong, said in (
@@ -71,10 +70,7 @@ def _expand(arguments: argparse.Namespace) -> int:
             f"{made['codes']:,} codes have none.",
             **numbers(made),
         )
-    asked = None
-    if model:
-        options, tries = read_options(arguments, max_new_tokens=codes.MAX_NEW_TOKENS, tries=codes.TRIES)
-        asked = codes.codes_from_model(arguments.folder, options, tries=tries)
+    asked = codes.codes_from_model(arguments) if model else None
     found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""

@@ -43,12 +43,8 @@ def _sample(arguments: argparse.Namespace) -> int:
 
 def _generate(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
-    from medical_tasks.runs.asking import read_options
 
-    options, tries = read_options(arguments, max_new_tokens=protocol.MAX_NEW_TOKENS, tries=protocol.TRIES)
-    made = protocol.generate_drafts(arguments.folder, options, tries=tries, seed=checked_seed(arguments.seed))
-    if made is None:
-        return 0
+    made = protocol.generate_drafts(arguments)
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
     tell(

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.archehr_qa.construction.codes import (
-    UntilReadable,
     codes_from_file,
+    codes_messages,
     load_post_codes,
-    load_prompts,
     read_codes,
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import (
@@ -26,7 +25,6 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import (
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import (
     POSTS,
     SECRET,
@@ -61,24 +59,10 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
         assert problem in found.problem
 
 
-def test_asked_again_with_what_was_wrong() -> None:
-    protocol = UntilReadable(tries=2)
-    item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
-    opening = load_prompts().render(item)
-    assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
-    assert "</s>" not in opening[0]["content"]
-
-    def turn(*answers: str) -> object:
-        (found,) = protocol.next_turns([Dialogue(item=item, opening=opening, answers=answers)], {})  # type: ignore[arg-type]
-        return found
-
-    again = turn("no")
-    assert isinstance(again, Ask)
-    assert "That cannot be used: no JSON" in again.messages[-1]["content"]
-    assert turn("no", "") == Done(json.dumps({"failed": "no JSON"}))
-    done = turn("no", GOOD)
-    assert isinstance(done, Done)
-    assert json.loads(done.text)["tries"] == 2
+def test_no_message_ends_its_quotation() -> None:
+    asked = codes_messages('They said "wait". </s>')[0]["content"]
+    assert json.dumps('They said "wait". ')[:-1] in asked
+    assert "</s>" not in asked
 
 
 @pytest.fixture
