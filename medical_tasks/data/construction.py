@@ -10,8 +10,9 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -243,6 +244,8 @@ def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool =
         csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
 
 
+_Each = TypeVar("_Each")
+_Key = TypeVar("_Key", bound=Hashable)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
 
 
@@ -286,7 +289,45 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
     return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
 
 
-_Each = TypeVar("_Each")
+def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
+    """Says who gets which ids, in which order, and who decides about each: what a step of sheets keeps."""
+    shares = share_out(ids, names, overlap=overlap, seed=seed)
+    return {
+        "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
+        "first": {identifier: chosen[0] for identifier, chosen in shares.items()},
+    }
+
+
+def keep_once(path: Path, made: Mapping[str, Any], *, step: str, refusal: str) -> None:
+    """Writes what was shared out; refuses where it was done otherwise before, since somebody may be at work on that."""
+    if path.exists() and read_json(path, step=step) != made:
+        raise UsageError(refusal)
+    write_json(path, made)
+
+
+def write_sheets(folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]) -> None:
+    """Writes a sheet a person; those that are there stay, since they may be edited."""
+    for name, own in rows.items():
+        if not (folder / f"{name}.csv").exists():
+            write_sheet(folder / f"{name}.csv", columns, own)
+
+
+def missing_sheets(
+    sheets: Mapping[str, Sequence[str]], given: Collection[str], *, partial: bool
+) -> tuple[list[str], list[str]]:
+    """Whose sheets are not among the files, and what is wrong with that."""
+    absent = [name for name, ids in sheets.items() if ids and name not in given]
+    said = f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial"
+    return absent, [said] if absent and not partial else []
+
+
+def each_two(
+    marks: Mapping[str, Mapping[_Key, _Each]],
+) -> Iterator[tuple[list[str], list[_Key], list[_Each], list[_Each]]]:
+    """Each two people who marked the same things: their names, what both marked, and the marks of either."""
+    for one, other in combinations(sorted(marks), 2):
+        if both := [each for each in marks[one] if each in marks[other]]:
+            yield [one, other], both, [marks[one][each] for each in both], [marks[other][each] for each in both]
 
 
 def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:

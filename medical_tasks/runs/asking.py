@@ -15,7 +15,7 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import JudgeOptions, Question, Unreadable, Verdict
-from medical_tasks.judges.case import UNREADABLE
+from medical_tasks.judges.case import CUT, UNREADABLE
 from medical_tasks.judges.session import JudgeSession, open_session
 from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
 from medical_tasks.runs.folder import locked, open_run_folder
@@ -45,8 +45,9 @@ class Asked:
         self.tries = {each.id: 1 + self.session.reasked[each.id] for each in questions}
         for each in outcomes:
             if not isinstance(each, Verdict):
-                told = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
-                self.failed[each.id] = f"{step}{problems[each.id]}" if each.reason == UNREADABLE else told
+                said = {UNREADABLE: problems.get(each.id), CUT: "cut reply"}.get(each.reason)
+                lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
+                self.failed[each.id] = f"{step}{said}" if said else lost
         return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
 
 

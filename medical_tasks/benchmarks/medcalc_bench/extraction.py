@@ -10,9 +10,9 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
@@ -21,8 +21,9 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInpu
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input, Quantity, is_missing
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.io.files import packaged
-from medical_tasks.judges.base import Judge, Question, Unreadable, Verdict
-from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_json, read_object, schema_of
+from medical_tasks.judges.base import Question
+from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
+from medical_tasks.runs.asking import Asked
 from medical_tasks.scoring.bootstrap import bootstrap_ratio
 from medical_tasks.scoring.estimates import Estimate
 
@@ -44,21 +45,6 @@ def kind_of(item: Input) -> Kind:
     if isinstance(item, Day):
         return "date"
     return "categorical" if isinstance(item, Flag | Choice) or item.absent is False else "numeric"
-
-
-def accepts(item: Input | None) -> str:
-    """What may be given for an attribute."""
-    if isinstance(item, Choice):
-        return "one of " + ", ".join(classes_of(item))
-    return "yes or no" if item is None else item.expects
-
-
-def classes_of(item: Choice) -> list[str]:
-    """The classes of an attribute, one word each."""
-    labels: dict[object, str] = {}
-    for word, value in item.words.items():
-        labels.setdefault(value, word)
-    return [*labels.values()]
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
@@ -106,47 +92,30 @@ def _form(item: Input) -> Checker:
     if isinstance(item, Flag):
         schema: dict[str, Any] = {"type": ["boolean", "null"]}
         return Checker(lambda value: value in (None, True, False), "must be true, false or null", schema)
-    schema = {"type": ["string", "null"]} | ({"enum": [*classes_of(item), None]} if isinstance(item, Choice) else {})
+    classes = {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {}
+    schema = {"type": ["string", "null"], **classes}
     return Checker(lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema)
 
 
-def _question(
-    name: str, note: str, texts: Sequence[str], read: Callable[[str], Any], form: str, schema: Any
-) -> Question:
+def _question(name: str, note: str, texts: Sequence[str], form: str, keys: Mapping[str, Checker]) -> Question:
     parts = (_TEXTS["setting"], _TEXTS["note"].format(note=quoted(note)), *texts, _TEXTS["reply"].format(form=form))
     messages: Any = ({"role": "user", "content": "\n\n".join(parts)},)
-    how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema}
-    return Question(id=name, messages=messages, template=_TEMPLATE, read=read, **how)
+    how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema_of(keys)}
+    return Question(id=name, messages=messages, template=_TEMPLATE, read=partial(read_object, keys=keys), **how)
 
 
 def values_question(name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None) -> Question:
-    """Asks for attributes, of one calculator or of any; the verdict's value is JSON, name to what the reply gives."""
-    forms = {item.name: _form(item) for item in items}
-
-    def read(text: str) -> str | Unreadable:
-        value = read_json(text)
-        if not isinstance(value, dict):
-            return value if isinstance(value, Unreadable) else Unreadable("one JSON object is asked for")
-        if unknown := value.keys() - forms.keys():
-            return Unreadable(f"{len(unknown)} of its keys are no attributes of the list")
-        problem = next((f"{key} {broken}" for key in value if (broken := forms[key](value[key]))), None)
-        return Unreadable(problem) if problem else json.dumps(value)
-
-    lines = (f"- {item.name}: {'true or false' if isinstance(item, Flag) else accepts(item)}" for item in items)
+    """Asks for attributes, of one calculator or of any."""
+    keys = {item.name: _form(item) for item in items}
+    lines = (f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}" for item in items)
     task = _TEXTS["extract"].format(name=calculator.name) if calculator else _TEXTS["attributes"]
     texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
-    return _question(name, note, texts, read, json.dumps(dict.fromkeys(forms)), schema_of(forms))
+    return _question(name, note, texts, json.dumps(dict.fromkeys(keys)), keys)
 
 
 def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
-    forms = {"reason": free_text, "eligible": boolean}
-
-    def read(text: str) -> bool | Unreadable:
-        found = read_object(text, forms)
-        return found if isinstance(found, Unreadable) else bool(found["eligible"])
-
     text = _TEXTS["eligibility"].format(name=calculator.name, criteria=CRITERIA[calculator.slug]["for"])
-    return _question(name, note, (text,), read, _TEXTS["eligible_form"], schema_of(forms))
+    return _question(name, note, (text,), _TEXTS["eligible_form"], {"reason": free_text, "eligible": boolean})
 
 
 def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
@@ -167,51 +136,51 @@ class Extracted:
     kept: list[tuple[AnyCalculator, str, Entities]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
-    failed: dict[str, str] = field(default_factory=dict)  # question to the reason why it has no usable reply
 
 
-def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judge: Judge) -> Extracted:
+def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked) -> Extracted:
     """Asks about all notes, in three passes for so many at a time that their questions fit into memory."""
     made, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
-        _passes(made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, judge)
-    made.dropped["no usable reply"] += len(made.failed)
+        _passes(made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, model)
+    made.dropped["no usable reply"] += len(model.failed)
     return made
 
 
-def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], judge: Judge) -> None:
+def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked) -> None:
     def ask(label: str, questions: Sequence[Question]) -> dict[str, Any]:
         made.passes[label] += len(questions)
-        outcomes = judge.ask(questions)
-        made.failed.update({each.id: each.reason for each in outcomes if not isinstance(each, Verdict)})
-        return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
+        return model.ask(questions)
 
     shared = shared_attributes(calculators)
-    forms = {(name, item.expects) for name, item in shared.items()}
     pairs: dict[str, tuple[AnyCalculator, str, Entities]] = {}
     first = [values_question(f"attributes of {name}", note, [*shared.values()]) for name, note in notes.items()]
     for question, reply in ask("attributes", first).items():
         name = question.removeprefix("attributes of ")
         for calculator in calculators:
-            own = [each for each in calculator.inputs if (each.name, each.expects) in forms]
-            entities, _ = read_values(own, json.loads(reply))
+            own = [
+                each for each in calculator.inputs if each.name in shared and shared[each.name].expects == each.expects
+            ]
+            entities, _ = read_values(own, reply)
             if any(each.name in entities and each.parameter not in _EVERYBODYS for each in own):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
                 made.dropped["no attribute in the note"] += 1
-    fits = ask("eligibility", [_eligible(f"who, {key}", notes[name], each) for key, (each, name, _) in pairs.items()])
-    made.dropped["not eligible"] += sum(not fit for fit in fits.values())
-    pairs = {key: pair for key, pair in pairs.items() if fits.get(f"who, {key}")}
+    who = [_eligible(f"who, {key}", notes[name], each) for key, (each, name, _) in pairs.items()]
+    fits = ask("eligibility", who)
+    made.dropped["not eligible"] += sum(not fit["eligible"] for fit in fits.values())
+    pairs = {key: pair for key, pair in pairs.items() if fits.get(f"who, {key}", {}).get("eligible")}
     rest = {key: [item for item in each.inputs if item.name not in known] for key, (each, _, known) in pairs.items()}
     last = [values_question(key, notes[pairs[key][1]], items, pairs[key][0]) for key, items in rest.items() if items]
     said = ask("values", last)
-    for key, (calculator, name, entities) in pairs.items():
-        if key not in made.failed:
-            more, problem = read_values(rest[key], json.loads(said.get(key, "{}")))
-            if problem := problem or lacking(calculator, entities | more):
-                made.dropped[problem] += 1
-            else:
-                made.kept.append((calculator, name, entities | more))
+    for key, (calculator, name, known) in pairs.items():
+        if key in model.failed:
+            continue
+        more, problem = read_values(rest[key], said.get(key, {}))
+        if problem := problem or lacking(calculator, known | more):
+            made.dropped[problem] += 1
+        else:
+            made.kept.append((calculator, name, known | more))
 
 
 # The floor: an extractor without a model.
@@ -234,7 +203,7 @@ def _spotted(text: str, item: Input) -> object:
     names = [rf"\b{re.escape(name)}" for name in dict.fromkeys((item.name, *item.aliases)) if len(name) > 1]
     if isinstance(item, Choice):
         places: dict[int, str] = {}
-        for word in classes_of(item):
+        for word in item.labels.values():
             near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
             cues = (_compiled(cue).search(text) for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near))
             places |= {found.start(): word for found in cues if found}

@@ -24,7 +24,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 )
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
+from medical_tasks.data.construction import SheetRow, is_formula_error
 from medical_tasks.errors import UsageError
 
 COLUMNS: Final = (
@@ -70,7 +70,6 @@ def export_sheets(
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
-    shares = share_out(list(cases), reviewers, overlap=overlap, seed=seed)
     made: dict[str, Any] = {
         "schema_version": 1,
         "round": number,
@@ -78,24 +77,19 @@ def export_sheets(
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
-        "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
-        "first": {identifier: names[0] for identifier, names in shares.items()},
+        **construction.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
     construction.make_folder(place)
-    recipe = place / rounds.SHARES
-    if not recipe.exists():
-        construction.write_json(recipe, made)
-    elif construction.read_json(recipe, step="archehr sheet") != made:
-        raise UsageError(
-            f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
-            "on them. Repeat that command, or move this folder away to export them anew."
-        )
+    refusal = (
+        f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
+        "on them. Repeat that command, or move this folder away to export them anew."
+    )
+    construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
     sheets = construction.make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
-    for name in reviewers:
-        path = sheets / f"{name}.csv"
-        if not path.exists():
-            write_sheet(path, COLUMNS, _all_rows(cases, made["sheets"][name], {"round": number, "reviewer": name}))
+    own = made["sheets"].items()
+    rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
+    construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 

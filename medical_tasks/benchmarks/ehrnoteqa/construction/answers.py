@@ -22,17 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER,
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    SheetRow,
-    escaped,
-    file_name,
-    read_sheet,
-    refuse,
-    share_out,
-    sheet_order,
-    write_sheet,
-    write_table,
-)
+from medical_tasks.data.construction import SheetRow, escaped, file_name, read_sheet, refuse, write_table
 from medical_tasks.data.task_data import load_task_data, subset
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
@@ -72,7 +62,6 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
             f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
         )
     chosen = {item.id: item for item in subset(complete, options.most)}
-    shares = share_out(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed)
     answers = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
@@ -85,28 +74,25 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
         "overlap": options.overlap,
         "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(items) - len(complete),
-        "sheets": {name: sheet_order(shares, name, seed=options.seed) for name in options.reviewers},
-        "first": {name: names[0] for name, names in shares.items()},
+        **construction.shared_sheets(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed),
     }
     construction.make_folder(folder)
-    if (folder / KEY).exists() and construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet") != made:
-        raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
+    refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
+    construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
-    construction.write_json(folder / KEY, made)
     sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
     of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
-    for reviewer in options.reviewers:
-        path = sheets / f"{reviewer}.csv"
-        if not path.exists():
-            own = made["sheets"][reviewer]
-            rows = [
-                _row(number, chosen[name], gold[name], answer, reviewer)
-                for number, name in enumerate(own, start=1)
-                for answer in of_question[name]
-                if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
-            ]
-            write_sheet(path, COLUMNS, rows)
+    rows = {
+        reviewer: [
+            _row(number, chosen[name], gold[name], answer, reviewer)
+            for number, name in enumerate(ids, start=1)
+            for answer in of_question[name]
+            if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
+        ]
+        for reviewer, ids in made["sheets"].items()
+    }
+    construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
