@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, listed, system_reason
 from medical_tasks.io import sheets
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
@@ -222,10 +222,10 @@ def tell_private(folder: Path) -> int:
 def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str) -> None:
     """Ends with exit code 5 where a model left some without a usable reply; `file`: where all of them are listed."""
     if failed:
-        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_FAILED])
-        more = f"\n  and {len(failed) - _FAILED} more, in {file}" if len(failed) > _FAILED else ""
+        shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  ")
+        more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
-            f"{len(failed)} of {total} {lack}:{listed}{more}\n{then}The same command asks again where there was no answer, and "
+            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again where there was no answer, and "
             "more --tries where a reply could not be used."
         )
 
@@ -233,9 +233,8 @@ def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: st
 def refuse(problems: Sequence[str]) -> None:
     """Reports everything that is wrong with sheets."""
     if problems:
-        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+        shown = listed(problems, _LISTED, between="\n  ")
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:\n  {shown}")
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
@@ -303,6 +302,19 @@ def keep_once(path: Path, made: Mapping[str, Any], *, step: str, refusal: str) -
     if path.exists() and read_json(path, step=step) != made:
         raise UsageError(refusal)
     write_json(path, made)
+
+
+def check_exported(path: Path, name: str, lines: Iterable[Mapping[str, Any]], *, step: str, refusal: str) -> None:
+    """Refuses to write other lines than those of which sheets were exported: people may be at work on them."""
+    if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
+        raise UsageError(refusal)
+
+
+def kept_step(path: Path, recipe: Mapping[str, Any], *, step: str) -> tuple[dict[str, Any], list[str]]:
+    """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
+    made = read_json(path, step=step) if path.exists() else {}
+    there = made.get("recipe", {})
+    return made, [name for name, value in recipe.items() if made and there.get(name) != value]
 
 
 def write_sheets(folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]) -> None:

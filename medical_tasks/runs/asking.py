@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data.construction import make_folder
@@ -16,9 +14,10 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import JudgeOptions, Question, Unreadable, Verdict
 from medical_tasks.judges.case import CUT, UNREADABLE
-from medical_tasks.judges.session import JudgeSession, open_session
+from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
-from medical_tasks.runs.folder import locked, open_run_folder
+from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.judging import open_session_in
 
 GENERATION: Final = "generation"
 """Folder of what the model is asked and says, in that of the construction."""
@@ -83,13 +82,6 @@ def asked(
         )
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
     opening: dict[str, Any] = {"args": args, "options": options, "label": what, "role": "model"}
-    recipe = {**settings, "tries": tries, "max_new_tokens": longest}
-    if arguments.forecast:
-        with tempfile.TemporaryDirectory() as scratch:
-            place = Path(scratch)
-            with open_session(name, store=place / "none.sqlite", log_dir=place, **opening) as session:
-                yield Asked(session, recipe)
-        return
     decisive = {
         "construct": f"{arguments.benchmark} {arguments.step}",
         **settings,
@@ -97,11 +89,13 @@ def asked(
         "model_args": deciding_args(name, args),
         "max_new_tokens": longest,
     }
-    folder = make_folder(arguments.folder)
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
-    begun = bool(finished) and (folder / finished).exists()
-    run = open_run_folder(
-        make_folder(folder / GENERATION), decisive, private=policy.protecting(), begun=begun, refusal=refusal
-    )
-    with locked(run), open_session(name, store=run.answers, log_dir=run.logs, **opening) as session:
-        yield Asked(session, recipe)
+
+    def folder() -> RunFolder:
+        place = make_folder(arguments.folder)
+        begun = bool(finished) and (place / finished).exists()
+        own = make_folder(place / GENERATION)
+        return open_run_folder(own, decisive, private=policy.protecting(), begun=begun, refusal=refusal)
+
+    with open_session_in(folder, name, **opening) as session:
+        yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})

@@ -30,6 +30,10 @@ from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell
 from medical_tasks.io.sheets import folded, read_table
 from medical_tasks.io.table import align
+from medical_tasks.models.usage import usage_said
+from medical_tasks.runs.asking import UNANSWERED, asked
+from medical_tasks.scoring.agreement import cohen_interval
+from medical_tasks.scoring.estimates import as_json
 
 COLUMNS: Final = (
     "index", "id", "reviewer", "note", "calculator", "attribute", "accepts", "value", "unit", "verdict", "correction", "comment",
@@ -81,9 +85,6 @@ def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
 
 
 def _extract(arguments: Namespace) -> int:
-    from medical_tasks.models.usage import usage_said
-    from medical_tasks.runs.asking import asked
-
     folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
     check_least({"--most": most})
     notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
@@ -95,10 +96,8 @@ def _extract(arguments: Namespace) -> int:
     if arguments.forecast:
         return 0
     lines = _drawn(made, notes, MOST if most is None else most, seed)
-    if (folder / _SHARES).exists():
-        known = construction.read_json(folder / _SHARES, step="medcalc sheet").get("pairs_sha256")
-        if known != construction.lines_sha256(lines):
-            raise UsageError(f"{folder}: sheets of other pairs were exported from here. Work in another --folder.")
+    refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
+    construction.check_exported(folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal)
     kept, usage = Counter(line["calculator"] for line in lines), model.session.usage
     facts: dict[str, Any] = {"notes": len(notes), "questions": made.passes, "dropped": +made.dropped, "kept": kept}
     facts |= {"usage": usage, "sha256": construction.write_lines(folder / _PAIRS, lines)}
@@ -208,15 +207,15 @@ def _import(arguments: Namespace) -> int:
     problems: list[str] = []
     rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
     for row in sorted(rows, key=lambda row: row.cells["reviewer"].strip() == ADJUDICATOR):
-        name, *cell = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
-        key = (cell[0], cell[1])
+        name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
+        cell = (key, attribute)
         if name == ADJUDICATOR and name not in expected:
             expected[name] = set(_disagreed(marks))
-        if key not in expected.get(name, ()) or key in marks.get(name, ()):
-            known = "stands twice" if key in marks.get(name, ()) else "is no row of these sheets"
+        if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
+            known = "stands twice" if cell in marks.get(name, ()) else "is no row of these sheets"
             problems.append(f"{row.place('attribute')}: {known}")
             continue
-        problem, marks.setdefault(name, {})[key] = _opinion(row, arguments.blank_keeps, *_cells(pairs[key[0]])[key[1]])
+        problem, marks.setdefault(name, {})[cell] = _opinion(row, arguments.blank_keeps, *_cells(pairs[key])[attribute])
         problems += [problem] if problem else []
     absent, unsaid = construction.missing_sheets(sheets, marks, partial=arguments.partial)
     lost = {name: len(expected[name] - own.keys()) for name, own in marks.items()}
@@ -235,8 +234,8 @@ def _import(arguments: Namespace) -> int:
     lines, dropped, changed = [], Counter[str](), 0
     for key, pair in pairs.items():
         own = marks.get(shares["first"][key], {})
-        cells = {each: decided.get((key, each)) or own.get((key, each)) for each in _cells(pair)}
-        found = {each: said and said[1] for each, said in cells.items()}
+        left = {each: decided.get((key, each)) or own.get((key, each)) for each in _cells(pair)}
+        found = {each: mark and mark[1] for each, mark in left.items()}
         meant = found.pop(ELIGIBLE)
         entities = {name: value for name, value in found.items() if value is not None}
         unmeant = "not reviewed" if meant is None else "not eligible"
@@ -280,9 +279,6 @@ def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
 
 def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
     """Compares each two reviewers on the cells that both marked; kappa's interval draws notes whole."""
-    from medical_tasks.scoring.agreement import cohen_interval
-    from medical_tasks.scoring.estimates import as_json
-
     for names, both, one, other in construction.each_two(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
         clusters = [pairs[key]["note_id"] for key, _ in both]
@@ -349,9 +345,6 @@ def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str,
 
 
 def _check(arguments: Namespace) -> int:
-    from medical_tasks.runs.asking import UNANSWERED, asked
-    from medical_tasks.scoring.estimates import as_json
-
     source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
     read = read_rows("v1.0" if _is_released(source) else OWN, "test", {"test": source})

@@ -244,20 +244,25 @@ _FIGURES: Final = {
 def compared(calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]) -> Counter[Any]:
     """Counts attributes by type: `gold` and `given` ones, `both`, and `right` ones, which have the same value."""
     counts: Counter[Any] = Counter()
+    wanted, found = _values(calculator, gold), _values(calculator, given)
     for item in calculator.inputs:
-        kind, values = kind_of(item), []
-        for name, entities in (("gold", gold), ("given", given)):
-            raw = next((value for key, value in entities.items() if calculator.input_named(key) is item), None)
-            if raw is not None and not (isinstance(raw, str) and is_missing(raw)):
-                counts[kind, name] += 1
-                try:
-                    values.append(item.read(raw, quiet))
-                except CalculatorInputError:
-                    values.append(None)
-        if len(values) == 2:
-            counts[kind, "both"] += 1
-            counts[kind, "right"] += _same(*values)
+        kind, there = kind_of(item), (item.name in wanted, item.name in found)
+        counts.update({(kind, "gold"): there[0], (kind, "given"): there[1], (kind, "both"): all(there)})
+        counts[kind, "right"] += all(there) and _same(wanted[item.name], found[item.name])
     return counts
+
+
+def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, Any]:
+    """The attributes that are given, read; None for what cannot be."""
+    found: dict[str, Any] = {}
+    for key, raw in entities.items():
+        item = calculator.input_named(key)
+        if item is not None and not is_missing(raw):
+            try:
+                found.setdefault(item.name, item.read(raw, quiet))
+            except CalculatorInputError:
+                found.setdefault(item.name, None)
+    return found
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -103,13 +103,11 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         "top": top,
     }
     place = folder / files.ALIGNMENT
-    if place.exists():
-        there = construction.read_json(place, step="archehr align")
-        if there.get("recipe") != recipe:
-            raise UsageError(
-                f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
-            )
-        return there
+    made, differing = construction.kept_step(place, recipe, step="archehr align")
+    if differing:
+        raise UsageError(f"{folder}: holds another alignment, of other files or settings. Work in another --folder.")
+    if made:
+        return made
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking([[word for text in each for word in content_words(text)] for each in texts], top=top)
     hits, counted = _ranked(source, codes, ranking)

@@ -5,7 +5,6 @@ Everything that is wrong is listed at once, and nothing is written then. The pap
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -257,7 +256,7 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
     for case in cases:
         by_post.setdefault(case.post_id, []).append(case)
     drawn: set[str] = set()
-    for post in sorted(by_post, key=lambda post: hashlib.sha256(f"{seed}:{post}".encode()).digest()):
+    for post in construction.ranked(list(by_post), seed, str):
         if len(drawn) + len(by_post[post]) <= dev:
             drawn |= {case.id for case in by_post[post]}
     return {split: [case for case in cases if (case.id in drawn) == (split == "dev")] for split in _SPLITS}

@@ -7,9 +7,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.construction import check_answered, numbers, tell_private
+from medical_tasks.benchmarks.archehr_qa.construction import codes, files, rounds
+from medical_tasks.benchmarks.archehr_qa.construction.align import TOP, align_posts
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets, measure_agreement
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
+from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _filter(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
-    from medical_tasks.io.table import align
-
     made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     tell("\n".join(align(("keyword", "messages"), rows)))
@@ -46,8 +49,6 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 
 def _expand(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import codes
-
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
     for wrong, said in (
         (notes != (arguments.dictionary is not None), " needs --codes and --dictionary together. See: --help"),
@@ -88,11 +89,7 @@ def _expand(arguments: argparse.Namespace) -> int:
 
 
 def _align(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import align, files
-
-    made = align.align_posts(
-        arguments.source, arguments.folder, top=align.TOP if arguments.top is None else arguments.top
-    )
+    made = align_posts(arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top)
     tell(
         f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
         f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
@@ -104,10 +101,6 @@ def _align(arguments: argparse.Namespace) -> int:
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import rounds
-    from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
-    from medical_tasks.data.construction import checked_seed, parse_names
-
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -129,9 +122,6 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import files
-    from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets
-
     options = ReviewOptions(
         blank_not_relevant=arguments.blank_not_relevant,
         partial=arguments.partial,
@@ -154,9 +144,6 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _agreement(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import files
-    from medical_tasks.benchmarks.archehr_qa.construction.review import measure_agreement
-
     rounds = measure_agreement(arguments.folder)["rounds"]
     for each in rounds:
         against = each["against_round_before"]

@@ -11,7 +11,6 @@ import re
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
@@ -19,7 +18,6 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data import construction
-from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Question, Unreadable
@@ -56,7 +54,11 @@ def generate_drafts(arguments: Namespace) -> dict[str, Any]:
         _draft(name, questions[name], found, seed) | {"tries": [tries[name], model.tries[name]]}
         for name, found in choices.items()
     ]
-    _check_sheets(folder, drafts)
+    refusal = (
+        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
+        "they are. Move the sheets and shares.json away first, or work in another --folder."
+    )
+    construction.check_exported(folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal)
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     made = {
         "schema_version": 1,
@@ -70,19 +72,6 @@ def generate_drafts(arguments: Namespace) -> dict[str, Any]:
     }
     construction.write_json(folder / files.DRAFTS_RECIPE, made)
     return made
-
-
-def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
-    """Clinicians may be at work on sheets of the drafts as they are."""
-    place = folder / files.SHARES
-    if not place.exists():
-        return
-    known = construction.read_json(place, step="ehrnoteqa sheet").get("drafts_sha256")
-    if known != construction.lines_sha256(drafts):
-        raise UsageError(
-            f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
-            "they are. Move the sheets and shares.json away first, or work in another --folder."
-        )
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:

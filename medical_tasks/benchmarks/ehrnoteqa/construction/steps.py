@@ -6,16 +6,23 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from medical_tasks.data.construction import check_answered, checked_seed, numbers, tell_private
+from medical_tasks.benchmarks.ehrnoteqa.construction import protocol, sample
+from medical_tasks.benchmarks.ehrnoteqa.construction.answers import (
+    RATINGS,
+    AnswerSheetOptions,
+    export_answers,
+    write_scores,
+)
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS, SHEETS
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets, import_sheets
+from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
+from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
 
 
 def _sample(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction import sample
-    from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
-    from medical_tasks.io.table import align
-
     spec = sample.SampleSpec(
         cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
         bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
@@ -42,8 +49,6 @@ def _sample(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
-
     made = protocol.generate_drafts(arguments)
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
@@ -62,10 +67,6 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.files import SHEETS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets
-    from medical_tasks.data.construction import parse_names
-
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -82,9 +83,6 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.review import import_sheets
-
     made = import_sheets(
         arguments.folder, arguments.paths, blank_keeps=arguments.blank_keeps, partial=arguments.partial
     )
@@ -106,9 +104,6 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import AnswerSheetOptions, export_answers
-    from medical_tasks.data.construction import parse_names
-
     options = AnswerSheetOptions(
         reviewers=parse_names(arguments.reviewers),
         overlap=arguments.overlap or 0,
@@ -131,9 +126,6 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
 
 
 def _scores(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import RATINGS, write_scores
-    from medical_tasks.io.table import align
-
     if len(arguments.paths) != 1:
         raise UsageError(f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}.")
     folder: Path = arguments.paths[0]
