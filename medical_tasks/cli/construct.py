@@ -1,37 +1,12 @@
 """Make a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your own notes, in the steps of their papers.
 
-    medical-tasks construct ehrnoteqa sample --source discharge.csv.gz --folder FOLDER
-    medical-tasks construct ehrnoteqa generate --folder FOLDER --model MODEL
-    medical-tasks construct ehrnoteqa sheet --folder FOLDER --reviewers a,b,c
-    medical-tasks construct ehrnoteqa import --folder FOLDER SHEET...
-    medical-tasks build ehrnoteqa --config own --source FOLDER/questions.jsonl
-
-and, for clinicians' own scores of models' answers to its open questions:
-
-    medical-tasks construct ehrnoteqa answer-sheet RUN... --out DIR --reviewers a,b,c
-    medical-tasks construct ehrnoteqa scores DIR --out scores.csv
-
-Like ArchEHR-QA, from messages of patients and discharge notes:
-
-    medical-tasks construct archehr filter --folder FOLDER --source posts.csv
-    medical-tasks construct archehr expand --folder FOLDER --codes FILE --dictionary FILE --model MODEL
-    medical-tasks construct archehr align --folder FOLDER --source discharge.csv.gz
-    medical-tasks construct archehr sheet --folder FOLDER --reviewers a,b
-    medical-tasks construct archehr import --folder FOLDER SHEET...
-    medical-tasks construct archehr agreement --folder FOLDER
-    medical-tasks build archehr_qa --source FOLDER/release
-
-Like MedCalc-Bench (`check` measures the extraction on rows whose entities are known):
-
-    medical-tasks construct medcalc extract --source notes.csv --folder FOLDER --model MODEL
-    medical-tasks construct medcalc sheet --folder FOLDER --reviewers a,b
-    medical-tasks construct medcalc import --folder FOLDER SHEET...
-    medical-tasks construct medcalc release --folder FOLDER
-    medical-tasks construct medcalc check --source test_data_v1.csv --model MODEL|lexical
+    medical-tasks construct ehrnoteqa sample|generate|sheet|import, and answer-sheet|scores for clinicians' own scores of models
+    medical-tasks construct archehr filter|expand|align|sheet|import|agreement, from messages of patients and discharge notes
+    medical-tasks construct medcalc extract|sheet|import|release, and check, which measures the extraction on known rows
 
 `sheet` and `import` are one round of annotation, and are repeated for the next. Each step writes whole files, and the same command
 goes on where it stopped. FOLDER and DIR hold text of notes, messages, questions and answers: they are as credentialed as the notes,
-stay on this machine, and only you can read them. See docs/ehrnoteqa_construction.md, docs/archehr_construction.md and
+stay on this machine, and only you can read them. Commands: docs/ehrnoteqa_construction.md, docs/archehr_construction.md,
 docs/medcalc_construction.md.
 """
 

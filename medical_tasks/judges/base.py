@@ -65,6 +65,7 @@ class Verdict:
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts
     sha256: str = ""
+    reasked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,7 @@ class Unscored:
     id: str
     reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
+    problem: str = field(default="", compare=False)  # what was wrong with the last reply that could not be read
 
 
 class Judge(Protocol):

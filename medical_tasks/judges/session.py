@@ -187,8 +187,6 @@ class JudgeSession:
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
-        self.reasked: dict[str, int] = {}
-        """How often each question was asked again when it was asked last."""
         self.foreseen: dict[str, list[int]] = {}
         """By `budget.foresee`, what all questions so far take with nothing in the store; of a judge that reads prompts."""
         self._prices = prices
@@ -300,7 +298,6 @@ class JudgeSession:
         stats = self.stats
         stats.asked += 1
         stats.reasked += case.reasked
-        self.reasked[outcome.id] = case.reasked
         row: dict[str, Any] = {"id": outcome.id, "text": case.text, "sha256": outcome.sha256}
         if isinstance(outcome, Verdict):
             stats.decided += 1

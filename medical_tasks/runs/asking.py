@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.data.construction import make_folder
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.judges.base import JudgeOptions, Question, Unreadable, Verdict
+from medical_tasks.judges.base import JudgeOptions, Question, Verdict
 from medical_tasks.judges.case import CUT, UNREADABLE
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
@@ -34,30 +33,20 @@ class Asked:
         self.failed: dict[str, str] = {}
         """Question to the reason why it has no usable reply, which quotes no text."""
         self.tries: dict[str, int] = {}
-        """Question of the last `ask` to the number of its replies."""
+        """Question of the last `ask` with a value to the number of its replies."""
         self.recipe = {**recipe, "model": dict(session.identity)}
 
     def ask(self, questions: Sequence[Question], *, step: str = "") -> dict[str, Any]:
         """The value of each question that has one; `step` stands before the reasons of the others."""
-        problems: dict[str, str] = {}
-        outcomes = self.session.ask([replace(each, read=_watched(each, problems)) for each in questions])
-        self.tries = {each.id: 1 + self.session.reasked[each.id] for each in questions}
-        for each in outcomes:
-            if not isinstance(each, Verdict):
-                said = {UNREADABLE: problems.get(each.id), CUT: "cut reply"}.get(each.reason)
+        values: dict[str, Any] = {}
+        self.tries = {}
+        for each in self.session.ask(questions):
+            if isinstance(each, Verdict):
+                values[each.id], self.tries[each.id] = each.value, 1 + each.reasked
+            else:
                 lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
-                self.failed[each.id] = f"{step}{said}" if said else lost
-        return {each.id: each.value for each in outcomes if isinstance(each, Verdict)}
-
-
-def _watched(question: Question, problems: dict[str, str]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        found = question.read(text)
-        if isinstance(found, Unreadable):
-            problems[question.id] = found.problem
-        return found
-
-    return read
+                self.failed[each.id] = f"{step}{each.problem}" if each.reason in (UNREADABLE, CUT) else lost
+        return values
 
 
 @contextlib.contextmanager
