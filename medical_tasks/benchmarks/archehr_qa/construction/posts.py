@@ -51,14 +51,14 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
     recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
-    if place.exists():
-        there = construction.read_json(place, step="archehr filter")
-        if there.get("recipe") == recipe:
-            files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
-            return there
+    there, differing = construction.kept_step(place, recipe, step="archehr filter")
+    if differing:
         raise UsageError(
             f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
         )
+    if there:
+        files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
+        return there
     construction.make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,13 @@ from medical_tasks.io.table import align
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("archehr")
-    for option, metavar, kind, said in (
-        (
-            "--keywords",
-            "LIST",
-            str,
-            "filter: words of a hospital stay: paper (default), ours, or a file with a line each",
-        ),
-        ("--codes", "FILE", Path, "expand: codes of admissions, as DIAGNOSES_ICD"),
-        ("--dictionary", "FILE", Path, "expand: what codes mean, as D_ICD_DIAGNOSES"),
-        ("--post-codes", "FILE", Path, "expand: codes of messages, instead of a --model"),
-        ("--top", "N", int, "align: notes a message (default 10)"),
-    ):
-        group.add_argument(option, type=kind, metavar=metavar, help=said)
+    words = "filter: words of a hospital stay: paper (default), ours, or a file with a line each"
+    group.add_argument("--keywords", metavar="LIST", help=words)
+    file: Any = {"type": Path, "metavar": "FILE"}
+    group.add_argument("--codes", **file, help="expand: codes of admissions, as DIAGNOSES_ICD")
+    group.add_argument("--dictionary", **file, help="expand: what codes mean, as D_ICD_DIAGNOSES")
+    group.add_argument("--post-codes", **file, help="expand: codes of messages, instead of a --model")
+    group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
     said = "import: a sentence without a mark is not-relevant"
     group.add_argument("--blank-not-relevant", action="store_true", help=said)
     group.add_argument("--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping")
@@ -122,13 +117,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    options = ReviewOptions(
-        blank_not_relevant=arguments.blank_not_relevant,
-        partial=arguments.partial,
-        note_source=arguments.note_source,
-        dev=arguments.dev,
-        seed=arguments.seed,
-    )
+    options = ReviewOptions(**{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)})
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     tell(

@@ -9,7 +9,6 @@ from pathlib import Path
 from medical_tasks.benchmarks.ehrnoteqa.construction import protocol, sample
 from medical_tasks.benchmarks.ehrnoteqa.construction.answers import (
     RATINGS,
-    AnswerSheetOptions,
     export_answers,
     write_scores,
 )
@@ -104,15 +103,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
-    options = AnswerSheetOptions(
-        reviewers=parse_names(arguments.reviewers),
-        overlap=arguments.overlap or 0,
-        seed=checked_seed(arguments.seed),
-        most=arguments.max_samples,
-        data=arguments.data,
-        upstream=arguments.upstream,
-    )
-    made = export_answers(arguments.paths, arguments.out, options)
+    made = export_answers(arguments)
     tell(
         f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
         f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are.",
