@@ -163,7 +163,7 @@ class Choice(Input):
 
     words: Mapping[str, object]
     _folded: Mapping[str, tuple[object, str]] = field(init=False, repr=False, compare=False)
-    _labels: Mapping[object, str] = field(init=False, repr=False, compare=False)
+    labels: Mapping[object, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Fold the words once."""
@@ -174,7 +174,7 @@ class Choice(Input):
             line = f"{self.name}: {labels.setdefault(value, word)}."
             folded[fold(word)] = folded[word] = (value, line)
         object.__setattr__(self, "_folded", folded)
-        object.__setattr__(self, "_labels", labels)
+        object.__setattr__(self, "labels", labels)
 
     def read(self, raw: object, say: Say) -> object:
         """The class's value."""
@@ -190,7 +190,7 @@ class Choice(Input):
     @property
     def expects(self) -> str:
         """The classes, one word each."""
-        return ", ".join(repr(word) for word in self._labels.values())
+        return ", ".join(repr(word) for word in self.labels.values())
 
 
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)

@@ -1,29 +1,13 @@
-"""Make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes, in the steps of their papers; everything stays on this machine.
+"""Make a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your own notes, in the steps of their papers.
 
-    medical-tasks construct ehrnoteqa sample --source discharge.csv.gz --folder FOLDER
-    medical-tasks construct ehrnoteqa generate --folder FOLDER --model MODEL
-    medical-tasks construct ehrnoteqa sheet --folder FOLDER --reviewers a,b,c
-    medical-tasks construct ehrnoteqa import --folder FOLDER SHEET...
-    medical-tasks build ehrnoteqa --config own --source FOLDER/questions.jsonl
-
-and, for clinicians' own scores of models' answers to its open questions:
-
-    medical-tasks construct ehrnoteqa answer-sheet RUN... --out DIR --reviewers a,b,c
-    medical-tasks construct ehrnoteqa scores DIR --out scores.csv
-
-Like ArchEHR-QA, from messages of patients and discharge notes:
-
-    medical-tasks construct archehr filter --folder FOLDER --source posts.csv
-    medical-tasks construct archehr expand --folder FOLDER --codes FILE --dictionary FILE --model MODEL
-    medical-tasks construct archehr align --folder FOLDER --source discharge.csv.gz
-    medical-tasks construct archehr sheet --folder FOLDER --reviewers a,b
-    medical-tasks construct archehr import --folder FOLDER SHEET...
-    medical-tasks construct archehr agreement --folder FOLDER
-    medical-tasks build archehr_qa --source FOLDER/release
+    medical-tasks construct ehrnoteqa sample|generate|sheet|import, and answer-sheet|scores for clinicians' own scores of models
+    medical-tasks construct archehr filter|expand|align|sheet|import|agreement, from messages of patients and discharge notes
+    medical-tasks construct medcalc extract|sheet|import|release, and check, which measures the extraction on known rows
 
 `sheet` and `import` are one round of annotation, and are repeated for the next. Each step writes whole files, and the same command
 goes on where it stopped. FOLDER and DIR hold text of notes, messages, questions and answers: they are as credentialed as the notes,
-and only you can read them. See docs/ehrnoteqa_construction.md and docs/archehr_construction.md.
+stay on this machine, and only you can read them. Commands: docs/ehrnoteqa_construction.md, docs/archehr_construction.md,
+docs/medcalc_construction.md.
 """
 
 from __future__ import annotations
@@ -52,7 +36,7 @@ _OPTIONS: Final[Options] = {
         "--source": {
             "type": Path,
             "metavar": "FILE",
-            "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages",
+            "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages; extract: notes; check: rows",
         },
         "--seed": {"type": int, "metavar": "N", "help": "decides who and in which order (default 0)"},
     },
@@ -68,14 +52,14 @@ _OPTIONS: Final[Options] = {
         "--bounds": {"metavar": "N,N", "help": "most tokens of level 1 and 2 (default 3000,7000)"},
         "--allow-fewer": {"action": "store_true", "help": "take what there is where patients are too few"},
     },
-    "generate, expand": {
+    "generate, expand, extract, check": {
         "--model": {"metavar": "M", "help": "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME"},
         "--model-args": {
             "metavar": "K=V,...",
             "help": "settings of its backend (for generate, temperature is 1 if not said)",
         },
         "--tries": {"type": int, "metavar": "N", "help": "most replies of a step, or for a message (default 3)"},
-        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500 and 1000)"},
+        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500, 1000 and 2000)"},
     },
     "sheet, import, answer-sheet, scores": {
         "--reviewers": {"metavar": "NAME,...", "help": "sheet, answer-sheet: who gets a share"},
@@ -85,7 +69,7 @@ _OPTIONS: Final[Options] = {
         "--out": {"type": Path, "metavar": "PATH", "help": "answer-sheet: folder; scores: the table, CSV"},
         "--data": {"type": Path, "metavar": "DIR", "help": "answer-sheet: the built dataset the runs were on"},
         "--upstream": {"type": Path, "metavar": "DIR", "help": "answer-sheet: for runs with --prompts official"},
-        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet: at most N questions, by their ids"},
+        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet, check: at most N questions or rows"},
     },
 }
 

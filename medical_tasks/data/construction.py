@@ -10,13 +10,14 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, listed, system_reason
 from medical_tasks.io import sheets
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
@@ -221,10 +222,10 @@ def tell_private(folder: Path) -> int:
 def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str) -> None:
     """Ends with exit code 5 where a model left some without a usable reply; `file`: where all of them are listed."""
     if failed:
-        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_FAILED])
-        more = f"\n  and {len(failed) - _FAILED} more, in {file}" if len(failed) > _FAILED else ""
+        shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  ")
+        more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
-            f"{len(failed)} of {total} {lack}:{listed}{more}\n{then}The same command asks again where there was no answer, and "
+            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again where there was no answer, and "
             "more --tries where a reply could not be used."
         )
 
@@ -232,9 +233,8 @@ def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: st
 def refuse(problems: Sequence[str]) -> None:
     """Reports everything that is wrong with sheets."""
     if problems:
-        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
-        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+        shown = listed(problems, _LISTED, between="\n  ")
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:\n  {shown}")
 
 
 def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
@@ -243,6 +243,8 @@ def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool =
         csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
 
 
+_Each = TypeVar("_Each")
+_Key = TypeVar("_Key", bound=Hashable)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
 
 
@@ -273,7 +275,7 @@ def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: i
     if overlap and len(names) < 2:
         raise UsageError(f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two.")
     shares: dict[str, tuple[str, ...]] = {}
-    for number, identifier in enumerate(sorted(ids, key=lambda each: _rank(f"{seed}:{each}"))):
+    for number, identifier in enumerate(ranked(ids, seed, str)):
         first = names[number % len(names)]
         others = [name for name in names if name != first] if number < overlap else []
         shares[identifier] = (first, *others)
@@ -287,15 +289,62 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
 
 
 def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
-    """Says, for a file of shares, whose sheet has which ids in its order, and who decides about each."""
+    """Says who gets which ids, in which order, and who decides about each: what a step of sheets keeps."""
     shares = share_out(ids, names, overlap=overlap, seed=seed)
     return {
-        "reviewers": list(names),
-        "overlap": overlap,
-        "seed": seed,
         "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
-        "first": {identifier: own[0] for identifier, own in shares.items()},
+        "first": {identifier: chosen[0] for identifier, chosen in shares.items()},
     }
+
+
+def keep_once(path: Path, made: Mapping[str, Any], *, step: str, refusal: str) -> None:
+    """Writes what was shared out; refuses where it was done otherwise before, since somebody may be at work on that."""
+    if path.exists() and read_json(path, step=step) != made:
+        raise UsageError(refusal)
+    write_json(path, made)
+
+
+def check_exported(path: Path, name: str, lines: Iterable[Mapping[str, Any]], *, step: str, refusal: str) -> None:
+    """Refuses to write other lines than those of which sheets were exported: people may be at work on them."""
+    if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
+        raise UsageError(refusal)
+
+
+def kept_step(path: Path, recipe: Mapping[str, Any], *, step: str) -> tuple[dict[str, Any], list[str]]:
+    """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
+    made = read_json(path, step=step) if path.exists() else {}
+    there = made.get("recipe", {})
+    return made, [name for name, value in recipe.items() if made and there.get(name) != value]
+
+
+def write_sheets(folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]) -> None:
+    """Writes a sheet a person; those that are there stay, since they may be edited."""
+    for name, own in rows.items():
+        if not (folder / f"{name}.csv").exists():
+            write_sheet(folder / f"{name}.csv", columns, own)
+
+
+def missing_sheets(
+    sheets: Mapping[str, Sequence[str]], given: Collection[str], *, partial: bool
+) -> tuple[list[str], list[str]]:
+    """Whose sheets are not among the files, and what is wrong with that."""
+    absent = [name for name, ids in sheets.items() if ids and name not in given]
+    said = f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial"
+    return absent, [said] if absent and not partial else []
+
+
+def each_two(
+    marks: Mapping[str, Mapping[_Key, _Each]],
+) -> Iterator[tuple[list[str], list[_Key], list[_Each], list[_Each]]]:
+    """Each two people who marked the same things: their names, what both marked, and the marks of either."""
+    for one, other in combinations(sorted(marks), 2):
+        if both := [each for each in marks[one] if each in marks[other]]:
+            yield [one, other], both, [marks[one][each] for each in both], [marks[other][each] for each in both]
+
+
+def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
+    """Puts things into an order that the seed decides, whatever order they came in."""
+    return sorted(every, key=lambda each: _rank(f"{seed}:{key(each)}"))
 
 
 def _rank(text: str) -> bytes:

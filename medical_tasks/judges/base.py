@@ -48,7 +48,7 @@ class Question:
     id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
     messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
     template: str  # SHA-256 of the prompt texts it is made from; part of the key
-    # makes a value (JSON, hashable) of a reply's text, or says why it cannot. Pure, and never raises
+    # makes a value (JSON; hashable where several are counted) of a reply's text, or says why it cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
     again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512
@@ -69,6 +69,7 @@ class Verdict:
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts
     sha256: str = ""
+    reasked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,7 @@ class Unscored:
     id: str
     reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
+    problem: str = field(default="", compare=False)  # what was wrong with the last reply that could not be read
 
 
 def verdict_bool(outcome: Verdict) -> bool:

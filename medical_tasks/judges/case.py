@@ -73,6 +73,7 @@ class Case:
         self.threads: list[Thread] = []
         self.outcome: Verdict | Unscored | None = None
         self.reasked = 0
+        self.problem = ""
         if rules.reads == "pair" and question.pair is None:
             self.sha256 = asked_sha256(question.messages)
             self.outcome = Unscored(id=question.id, reason=NO_PAIR, sha256=self.sha256)
@@ -106,6 +107,7 @@ class Case:
             # Here alone, before any reader sees it: what a cut reply seems to say is not what the judge was about to say.
             cut = was_cut(reply.get("finish", ""), tokens=reply.get("output_tokens"), longest=question.max_tokens)
             read = Unreadable("it was cut off before its end") if cut else question.read(thread.text)
+            self.problem = read.problem if isinstance(read, Unreadable) else ""
             if not isinstance(read, Unreadable):
                 thread.value = (read,)
             elif thread.reasks < self.rules.reasks and not question.once:
@@ -143,6 +145,7 @@ class Case:
                 votes=tuple(thread.value[0] for thread in self.threads if thread.value is not None),
                 text=self.threads[decision.vote].text,
                 sha256=self.sha256,
+                reasked=self.reasked,
             )
         elif decision:
             first = len(self.threads)
@@ -150,7 +153,7 @@ class Case:
                 self.threads.append(Thread(vote, self.question.messages, self._key(self.sha256, vote)))
         else:
             problem = next(thread.problem for thread in self.threads if thread.problem is not None)
-            self.outcome = Unscored(id=self.question.id, reason=problem, sha256=self.sha256)
+            self.outcome = Unscored(id=self.question.id, reason=problem, sha256=self.sha256, problem=self.problem)
 
     def _key(self, asked: str, vote: int) -> str:
         # The wording of prompts and the length of replies are nothing to a judge that reads pairs.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError, check_least
+from medical_tasks.guard import policy
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
@@ -48,16 +49,18 @@ def open_session(
     label: str = "",
     must_read: bool = False,
     quiet: bool = False,
+    role: str = "judge",
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
-    prices = read_prices(args, model=name, what="judge")
+    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts. `role`: as messages name it."""
+    prices = read_prices(args, model=name, what=role)
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
             raise UsageError(
-                f"the judge {name} compares two texts and reads no instructions. Choose one that does: "
+                f"the {role} {name} compares two texts and reads no instructions. Choose one that does: "
                 "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
+        policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
         with Store(store) as opened:
             yield JudgeSession(backend, options, opened, label=label, quiet=quiet, prices=prices)
     finally:

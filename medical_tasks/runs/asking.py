@@ -1,143 +1,90 @@
-"""Asking a model about each item of a construction, under the data guard like any run; the same command resumes."""
+"""Asking a model about each item of a construction, under the data guard and as judges are asked; the same command resumes."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.data.construction import make_folder
-from medical_tasks.data.task_data import TaskData
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.judges.base import JudgeOptions, Question, Verdict
+from medical_tasks.judges.case import CUT, UNREADABLE
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
+from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.judging import open_session_in
 
 GENERATION: Final = "generation"
 """Folder of what the model is asked and says, in that of the construction."""
+TRIES: Final = 3
+UNANSWERED: Final = "no answer: "
+"""How the reason begins for which a model gave no reply."""
 
 
-class Construction(Benchmark):
-    """A step of a construction, to the runner: prompts and a protocol. Nothing is loaded by it, and nothing of it is scored."""
+class Asked:
+    """A model that answers questions, and what came of them."""
 
-    name = "construction"
-    title = "A construction"
-    paper = ""
-    datasets = ()
-    tasks = ()
+    def __init__(self, session: JudgeSession, recipe: Mapping[str, Any]) -> None:
+        self.session = session
+        self.failed: dict[str, str] = {}
+        """Question to the reason why it has no usable reply, which quotes no text."""
+        self.tries: dict[str, int] = {}
+        """Question of the last `ask` with a value to the number of its replies."""
+        self.recipe = {**recipe, "model": dict(session.identity)}
 
-    def __init__(self, prompts: PromptSet, protocol: MultiStep) -> None:
-        self._prompts, self._protocol = prompts, protocol
-
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
-        """Those of the step."""
-        return self._prompts
-
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
-        """The step's."""
-        return self._protocol
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskingOptions:
-    """Which model is asked, and how."""
-
-    model: str  # as `run --model` names it
-    model_args: Mapping[str, str]
-    max_new_tokens: int  # longest reply
+    def ask(self, questions: Sequence[Question], *, step: str = "") -> dict[str, Any]:
+        """The value of each question that has one; `step` stands before the reasons of the others."""
+        values: dict[str, Any] = {}
+        self.tries = {}
+        for each in self.session.ask(questions):
+            if isinstance(each, Verdict):
+                values[each.id], self.tries[each.id] = each.value, 1 + each.reasked
+            else:
+                lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
+                self.failed[each.id] = f"{step}{each.problem}" if each.reason in (UNREADABLE, CUT) else lost
+        return values
 
 
-def read_options(arguments: Namespace, *, max_new_tokens: int, tries: int) -> tuple[AskingOptions, int]:
-    """Reads the options of a step that asks a model, and how many times it asks at most; given numbers are the usual ones."""
-    from medical_tasks.models.opener import parse_model_args
-
-    given = arguments.max_new_tokens
-    options = AskingOptions(
-        model=arguments.model,
-        model_args=parse_model_args(arguments.model_args or ""),
-        max_new_tokens=max_new_tokens if given is None else given,
-    )
-    return options, tries if arguments.tries is None else arguments.tries
-
-
-def ask_model(
-    folder: Path,
-    step: str,
-    dataset: DatasetSpec,
-    items: Sequence[Item],
-    options: AskingOptions,
-    *,
-    prompts: PromptSet,
-    protocol: MultiStep,
-    source: Mapping[str, str],
+@contextlib.contextmanager
+def asked(
+    arguments: Namespace,
     settings: Mapping[str, Any],
-    finished: str,
+    *,
     what: str,
-) -> AnsweredTask | None:
-    """Asks a model about every item; None in all but the main process.
+    finished: str = "",
+    args: Mapping[str, str] | None = None,
+) -> Iterator[Asked]:
+    """Opens the model of parsed options for a step; a forecast asks and leaves nothing.
 
-    `source`: hashes of what the items were made of. `finished`: the file that is there once an outcome was written.
+    `what`: what is made. `finished`: the file that is there once an outcome was written. `args`: usual settings of the model.
     """
-    from medical_tasks.models.opener import deciding_args, full_name, open_model
-    from medical_tasks.runs.folder import locked, open_run_folder
-    from medical_tasks.runs.runner import RunOptions, run_model
-
-    place, name = folder / GENERATION, full_name(options.model)
-    settings = {
-        "construct": dataset.name,
-        "prompts": prompts.sha256,
+    tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
+    check_least({"--tries": tries, "--max-new-tokens": longest})
+    name, args = full_name(arguments.model), {**(args or {}), **parse_model_args(arguments.model_args or "")}
+    if name.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in name:
+        raise UsageError(
+            f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
+        )
+    options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
+    opening: dict[str, Any] = {"args": args, "options": options, "label": what, "role": "model"}
+    decisive = {
+        "construct": f"{arguments.benchmark} {arguments.step}",
         **settings,
         "model": name,
-        "model_args": deciding_args(name, options.model_args),
-        "max_new_tokens": options.max_new_tokens,
+        "model_args": deciding_args(name, args),
+        "max_new_tokens": longest,
     }
-    # It is in no catalogue, since nothing of it is scored.
-    task = TaskSpec(
-        name=f"construct_{step.partition(' ')[0]}",
-        title=f"construct {step}",
-        benchmark=Construction(prompts, protocol),
-        dataset=dataset.name,
-        split="test",
-        metrics=(),
-        version="1-A",
-        generation_size=options.max_new_tokens,
-        protocol=str(protocol.identity["name"]),
-    )
-    revision = {"name": dataset.name, "config": "own", **source}
-    data = TaskData(items=list(items), config="own", folder=folder, revision=revision)
-    make_folder(place)
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
-    run = open_run_folder(place, settings, private=True, begun=(folder / finished).exists(), refusal=refusal)
-    with locked(run):
-        policy.require_processes()
-        model = open_model(name, options.model_args, log_dir=run.logs)
-        try:
-            policy.require_endpoint(model.endpoint, "model")
-            asking = RunOptions(max_new_tokens=options.max_new_tokens, model_args=options.model_args)
-            answered = run_model([task], {task.name: data}, model, run, asking)
-        finally:
-            model.close()
-    return None if answered is None else answered[0]
 
+    def folder() -> RunFolder:
+        place = make_folder(arguments.folder)
+        begun = bool(finished) and (place / finished).exists()
+        own = make_folder(place / GENERATION)
+        return open_run_folder(own, decisive, private=policy.protecting(), begun=begun, refusal=refusal)
 
-def outcomes_of(answered: AnsweredTask, names: Iterable[str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Reads final answers, JSON objects: item id to the object, and to the reason where there is none or it has `failed`."""
-    found: dict[str, dict[str, Any]] = {}
-    failed: dict[str, str] = {}
-    for name in names:
-        if name not in answered.responses:
-            failed[name] = redact_reason(f"no answer: {answered.unanswered.get(name)}")
-        elif "failed" in (outcome := json.loads(answered.responses[name])):
-            failed[name] = outcome["failed"]
-        else:
-            found[name] = outcome
-    return found, failed
-
-
-def asked_recipe(answered: AnsweredTask) -> dict[str, Any]:
-    """What of a recipe a construction's step keeps."""
-    kept = ("suite", "prompts", "model", "generation", "protocol", "packages")
-    return {name: answered.recipe[name] for name in kept}
+    with open_session_in(folder, name, **opening) as session:
+        yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.judges.base import Judge
-from medical_tasks.judges.session import next_step, open_session
-from medical_tasks.runs.folder import locked, open_run_folder
+from medical_tasks.judges.session import next_step
+from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judge_arguments import judge_request
-from medical_tasks.runs.judging import JudgeRequest
+from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.spec import TaskSpec
 
 NOT_ASKED: Final = "No judge was asked and nothing is written."
@@ -68,16 +67,13 @@ def asked(
 ) -> Iterator[Judge]:
     """Opens the judge, after checking that --out is none of `sources` and nobody else's; a forecast asks and leaves nothing."""
     opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
-    if request.options.forecast:
-        with tempfile.TemporaryDirectory() as scratch:
-            store = Path(scratch) / "none.sqlite"
-            with open_session(request.name, store=store, log_dir=Path(scratch), **opening) as session:
-                yield session
-        return
-    _check_out(written, sources)
-    made = {"decompose": written.out.name, "judge": request.identity, **settings}
-    folder = open_run_folder(written.work, made, private=written.private)
-    with locked(folder), open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session:
+
+    def folder() -> RunFolder:
+        _check_out(written, sources)
+        made = {"decompose": written.out.name, "judge": request.identity, **settings}
+        return open_run_folder(written.work, made, private=written.private)
+
+    with open_session_in(folder, request.name, **opening) as session:
         yield session
 
 

@@ -6,8 +6,9 @@ One that cannot be reached leaves questions without a verdict and never ends a r
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -32,10 +33,10 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, require_votes
+from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, open_session, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
-from medical_tasks.runs.folder import RunFolder
+from medical_tasks.runs.folder import RunFolder, locked
 from medical_tasks.spec import TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
@@ -68,6 +69,20 @@ class JudgeRequest:
             # Only where it is set, so that folders made without it stay what they were.
             **({"reply_tokens": self.options.reply_tokens} if self.options.reply_tokens is not None else {}),
         }
+
+
+@contextlib.contextmanager
+def open_session_in(folder: Callable[[], RunFolder], name: str, **opening: Any) -> Iterator[JudgeSession]:
+    """Opens a judge whose replies a run's folder keeps, made only now; a forecast asks and leaves nothing."""
+    if opening["options"].forecast:
+        with tempfile.TemporaryDirectory() as scratch:
+            place = Path(scratch)
+            with open_session(name, store=place / "none.sqlite", log_dir=place, **opening) as session:
+                yield session
+        return
+    run = folder()
+    with locked(run), open_session(name, store=run.answers, log_dir=run.logs, **opening) as session:
+        yield session
 
 
 def opens_early(name: str) -> bool:

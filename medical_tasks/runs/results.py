@@ -131,12 +131,11 @@ def write_run(
     # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
     whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    contents = {
-        VERDICTS_FILE: "".join(json.dumps(row) + "\n" for row in verdicts).encode(
-            "ascii"
-        ),  # it carries what UTF-8 cannot
+    told = "".join(json.dumps(row) + "\n" for row in verdicts)
+    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped the way JSON escapes it.
+    contents: dict[str, bytes | memoryview] = {
+        VERDICTS_FILE: told.encode("ascii"),
         ITEMS_FILE: rows,
-        # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
         RESULTS_FILE: text.encode("utf-8", "backslashreplace"),
     }
     parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents}

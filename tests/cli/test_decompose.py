@@ -110,7 +110,6 @@ def test_credentialed_answers_stay_here(server: FaultServer, capsys: pytest.Capt
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
     # A server on this machine may read them; what it says lies in the private store, not beside the output.
-    Path("out.jsonl.work").rename("other.work")
     assert decompose("--credentialed") == 0
     assert Path("out.jsonl").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == ["run.json", "written.txt"]

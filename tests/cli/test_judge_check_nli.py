@@ -116,7 +116,8 @@ def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.Captur
     # The reply quotes the sentence; it is in the private store and nowhere else.
     told = capsys.readouterr()
     assert "canary" not in refused.out + refused.err + told.out + told.err
-    for folder in ("local", "check", "both", "home"):
+    assert not {"check", "both"} & {path.name for path in Path().iterdir()}  # nothing is left of what was refused
+    for folder in ("local", "home"):
         files = [file for file in Path(folder).rglob("*") if file.is_file()]
         assert files
         assert not any(b"canary" in file.read_bytes() for file in files)

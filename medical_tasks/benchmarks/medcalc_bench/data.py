@@ -29,6 +29,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile, Pin
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
@@ -109,6 +110,7 @@ _DATE_OR_AGE = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\(
 _SHOWN_CHARS = 60
 
 OWN = "own"
+CREDENTIALED = "Credentialed"  # note type of rows constructed from notes that may not go to any model
 _OWN_FORM = '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
 _AGE = re.compile(r"\(?'?([0-9]{1,2}) weeks?'?,?(?: and)? ?'?([0-6]) days?'?\)?")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
@@ -189,6 +191,7 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
     """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
 
     A row with all of the columns is of a release: its label stands, and if its entities give another answer, stderr says so.
+    This dataset is open: rows of credentialed notes are read under the guard alone.
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
@@ -211,6 +214,10 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                 official: _own_cell(where, official, given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()
             }
             cells["Row Number"] = cells["Row Number"] or str(number)
+            if cells["Note Type"] == CREDENTIALED and not policy.protecting():
+                raise UsageError(
+                    f"{path}: rows of credentialed notes; medcalc_bench is open, and its rows go to any model."
+                )
             row, doubt = _own_row(_Row(where, cells, "Mend the row."))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.spec import (
     Benchmark,
+    ConstructionVerb,
     DatasetSpec,
     Item,
     MetricSpec,
@@ -148,6 +149,12 @@ class MedCalcBench(Benchmark):
         return hub_question(
             "question", "ground_truth_answer", template=template, scorer=graded, metadata=["patient_note"]
         )
+
+    def construction(self) -> ConstructionVerb:
+        """See `construction`."""
+        from medical_tasks.benchmarks.medcalc_bench.construction import STEPS, add_arguments
+
+        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
 
     def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
         from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots

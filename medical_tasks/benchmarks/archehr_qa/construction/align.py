@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
+from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCodes, load_admission_codes, load_post_codes
 from medical_tasks.benchmarks.archehr_qa.construction.files import (
     WORDS,
     content_words,
@@ -25,13 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
     read_table,
     searched,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.posts import (
-    AdmissionCodes,
-    Post,
-    load_admission_codes,
-    load_post_codes,
-    load_posts,
-)
+from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, file_name, read_sheet, refuse, write_sheet
@@ -108,13 +103,11 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         "top": top,
     }
     place = folder / files.ALIGNMENT
-    if place.exists():
-        there = construction.read_json(place, step="archehr align")
-        if there.get("recipe") != recipe:
-            raise UsageError(
-                f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
-            )
-        return there
+    made, differing = construction.kept_step(place, recipe, step="archehr align")
+    if differing:
+        raise UsageError(f"{folder}: holds another alignment, of other files or settings. Work in another --folder.")
+    if made:
+        return made
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking([[word for text in each for word in content_words(text)] for each in texts], top=top)
     hits, counted = _ranked(source, codes, ranking)

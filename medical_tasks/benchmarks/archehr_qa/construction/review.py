@@ -5,11 +5,10 @@ Everything that is wrong is listed at once, and nothing is written then. The pap
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,11 +67,9 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = check.given()
-    absent = [name for name, ids in check.sheets.items() if name not in given and ids]
     readings = check.readings()
-    if absent and not options.partial:
-        check.problems.append(f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial")
-    refuse(check.problems)
+    absent, problems = construction.missing_sheets(check.sheets, given, partial=options.partial)
+    refuse([*check.problems, *problems])
     after, problems = _merged(number, before, readings, shares["first"])
     refuse(problems)
     if not after:
@@ -259,7 +256,7 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
     for case in cases:
         by_post.setdefault(case.post_id, []).append(case)
     drawn: set[str] = set()
-    for post in sorted(by_post, key=lambda post: hashlib.sha256(f"{seed}:{post}".encode()).digest()):
+    for post in construction.ranked(list(by_post), seed, str):
         if len(drawn) + len(by_post[post]) <= dev:
             drawn |= {case.id for case in by_post[post]}
     return {split: [case for case in cases if (case.id in drawn) == (split == "dev")] for split in _SPLITS}
@@ -377,12 +374,10 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
     for record in construction.read_lines(place / rounds.MARKS, _MARK_FIELDS, step="archehr import"):
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values["labels"]
     found = []
-    for one, other in combinations(sorted(marks), 2):
-        both = [name for name in marks[one] if name in marks[other]]
-        if both:
-            clusters = [name for name in both for _ in marks[one][name]]
-            first, second = ([label for name in both for label in marks[each][name]] for each in (one, other))
-            found.append({"annotators": [one, other], "cases": len(both), **label_agreement(first, second, clusters)})
+    for names, both, first, second in construction.each_two(marks):
+        clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
+        labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
+        found.append({"annotators": names, "cases": len(both), **labels})
     return found
 
 

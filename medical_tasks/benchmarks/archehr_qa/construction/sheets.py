@@ -24,8 +24,8 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 )
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, is_formula_error, shared_sheets, write_sheet
-from medical_tasks.errors import UsageError, listed
+from medical_tasks.data.construction import SheetRow, is_formula_error
+from medical_tasks.errors import UsageError
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -74,23 +74,22 @@ def export_sheets(
         "schema_version": 1,
         "round": number,
         "cases_sha256": construction.text_sha256(before / rounds.CASES),
-        **shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
+        "reviewers": list(reviewers),
+        "overlap": overlap,
+        "seed": seed,
+        **construction.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
     construction.make_folder(place)
-    recipe = place / rounds.SHARES
-    if not recipe.exists():
-        construction.write_json(recipe, made)
-    elif construction.read_json(recipe, step="archehr sheet") != made:
-        raise UsageError(
-            f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
-            "on them. Repeat that command, or move this folder away to export them anew."
-        )
+    refusal = (
+        f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
+        "on them. Repeat that command, or move this folder away to export them anew."
+    )
+    construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
     sheets = construction.make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
-    for name in reviewers:
-        path = sheets / f"{name}.csv"
-        if not path.exists():
-            write_sheet(path, COLUMNS, _all_rows(cases, made["sheets"][name], {"round": number, "reviewer": name}))
+    own = made["sheets"].items()
+    rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
+    construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -200,7 +199,10 @@ class SheetCheck:
             if (row["kind"], row["number"]) not in rows and (row["text"] or row["kind"] == "question")
         ]
         if lost:
-            self.problems.append(f"the sheet of {reviewer}: rows of case {case.id} are lost ({listed(lost, 5)})")
+            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+            self.problems.append(
+                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
+            )
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
         self.problems += _changed(case, rows)

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.construction import check_answered, numbers, tell_private
+from medical_tasks.benchmarks.archehr_qa.construction import codes, files, rounds
+from medical_tasks.benchmarks.archehr_qa.construction.align import TOP, align_posts
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets, measure_agreement
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
+from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("archehr")
-    for option, metavar, kind, said in (
-        (
-            "--keywords",
-            "LIST",
-            str,
-            "filter: words of a hospital stay: paper (default), ours, or a file with a line each",
-        ),
-        ("--codes", "FILE", Path, "expand: codes of admissions, as DIAGNOSES_ICD"),
-        ("--dictionary", "FILE", Path, "expand: what codes mean, as D_ICD_DIAGNOSES"),
-        ("--post-codes", "FILE", Path, "expand: codes of messages, instead of a --model"),
-        ("--top", "N", int, "align: notes a message (default 10)"),
-    ):
-        group.add_argument(option, type=kind, metavar=metavar, help=said)
+    words = "filter: words of a hospital stay: paper (default), ours, or a file with a line each"
+    group.add_argument("--keywords", metavar="LIST", help=words)
+    file: Any = {"type": Path, "metavar": "FILE"}
+    group.add_argument("--codes", **file, help="expand: codes of admissions, as DIAGNOSES_ICD")
+    group.add_argument("--dictionary", **file, help="expand: what codes mean, as D_ICD_DIAGNOSES")
+    group.add_argument("--post-codes", **file, help="expand: codes of messages, instead of a --model")
+    group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
     said = "import: a sentence without a mark is not-relevant"
     group.add_argument("--blank-not-relevant", action="store_true", help=said)
     group.add_argument("--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping")
@@ -35,9 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _filter(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
-    from medical_tasks.io.table import align
-
     made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     tell("\n".join(align(("keyword", "messages"), rows)))
@@ -46,9 +44,6 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 
 def _expand(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import posts
-    from medical_tasks.runs.asking import read_options
-
     notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
     for wrong, said in (
         (notes != (arguments.dictionary is not None), " needs --codes and --dictionary together. See: --help"),
@@ -65,17 +60,14 @@ def _expand(arguments: argparse.Namespace) -> int:
         if wrong:
             raise UsageError(f"construct archehr expand{said}")
     if notes:
-        made = posts.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+        made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         tell(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
             f"{made['codes']:,} codes have none.",
             **numbers(made),
         )
-    asked = None
-    if model:
-        options, tries = read_options(arguments, max_new_tokens=posts.MAX_NEW_TOKENS, tries=posts.TRIES)
-        asked = posts.codes_from_model(arguments.folder, options, tries=tries)
-    found = asked or (posts.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
+    asked = codes.codes_from_model(arguments) if model else None
+    found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
         tell(
@@ -92,11 +84,7 @@ def _expand(arguments: argparse.Namespace) -> int:
 
 
 def _align(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import align, files
-
-    made = align.align_posts(
-        arguments.source, arguments.folder, top=align.TOP if arguments.top is None else arguments.top
-    )
+    made = align_posts(arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top)
     tell(
         f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
         f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
@@ -108,10 +96,6 @@ def _align(arguments: argparse.Namespace) -> int:
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import rounds
-    from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
-    from medical_tasks.data.construction import checked_seed, parse_names
-
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -133,16 +117,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import files
-    from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets
-
-    options = ReviewOptions(
-        blank_not_relevant=arguments.blank_not_relevant,
-        partial=arguments.partial,
-        note_source=arguments.note_source,
-        dev=arguments.dev,
-        seed=arguments.seed,
-    )
+    options = ReviewOptions(**{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)})
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     tell(
@@ -158,9 +133,6 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _agreement(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import files
-    from medical_tasks.benchmarks.archehr_qa.construction.review import measure_agreement
-
     rounds = measure_agreement(arguments.folder)["rounds"]
     for each in rounds:
         against = each["against_round_before"]

@@ -9,6 +9,7 @@ import csv
 import hashlib
 import random
 import re
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -22,18 +23,9 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER,
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    SheetRow,
-    escaped,
-    file_name,
-    read_sheet,
-    refuse,
-    shared_sheets,
-    write_sheet,
-    write_table,
-)
+from medical_tasks.data.construction import SheetRow, escaped, file_name, read_sheet, refuse, write_table
 from medical_tasks.data.task_data import load_task_data, subset
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.spec import Item
@@ -47,73 +39,54 @@ COLUMNS: Final = (
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnswerSheetOptions:
-    """How answers are put onto sheets. `overlap`: how many questions everybody gets."""
-
-    reviewers: Sequence[str]
-    overlap: int = 0
-    seed: int = 0
-    most: int | None = None
-    data: Path | None = None
-    upstream: Path | None = None
-
-
-def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptions) -> dict[str, Any]:
-    """Writes sheets, notes, answers and key; sheets that are there stay as they are, so a stopped export goes on."""
-    if options.most is not None and options.most < 1:
-        raise UsageError(f"--max-samples must be 1 or more, got {options.most}.")
-    items, gold, said = _collected(runs, options)
+def export_answers(arguments: Namespace) -> dict[str, Any]:
+    """Writes sheets, notes, answers and key, as parsed options say; sheets that are there stay, so a stopped export goes on."""
+    check_least({"--max-samples": arguments.max_samples})
+    folder, reviewers = arguments.out, construction.parse_names(arguments.reviewers)
+    overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
+    items, gold, said = _collected(arguments)
     models = sorted(said)
     complete = [item for name, item in items.items() if all(name in said[model] for model in models)]
     if not complete:
         raise UsageError(
             f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
         )
-    chosen = {item.id: item for item in subset(complete, options.most)}
-    shares = shared_sheets(list(chosen), options.reviewers, overlap=options.overlap, seed=options.seed)
+    chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
     answers = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
-        for number, model in enumerate(_order(models, f"{options.seed}:{name}"), start=1)
+        for number, model in enumerate(_order(models, f"{seed}:{name}"), start=1)
     ]
     made: dict[str, Any] = {
         "schema_version": 1,
         "models": models,
-        "seed": options.seed,
-        "overlap": options.overlap,
+        "seed": seed,
+        "overlap": overlap,
         "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(items) - len(complete),
-        "sheets": shares["sheets"],
-        "first": shares["first"],
+        **construction.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
     }
     construction.make_folder(folder)
-    if (folder / KEY).exists() and construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet") != made:
-        raise UsageError(f"{folder}: holds sheets of other answers or with other settings. Give another --out.")
+    refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
+    construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
-    construction.write_json(folder / KEY, made)
     sheets = construction.make_folder(folder / files.SHEETS)
-    notes = {name: tuple(item.fields["notes"]) for name, item in chosen.items()}
-    patients = [Patient(id=name, level=0, num_notes=len(own), tokens=0, notes=own) for name, own in notes.items()]
-    write_notes(sheets / NOTES_FOLDER, patients)
+    write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
     of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
-    for reviewer in options.reviewers:
-        path = sheets / f"{reviewer}.csv"
-        if not path.exists():
-            own = made["sheets"][reviewer]
-            rows = [
-                _row(number, chosen[name], gold[name], answer, reviewer)
-                for number, name in enumerate(own, start=1)
-                for answer in of_question[name]
-                if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
-            ]
-            write_sheet(path, COLUMNS, rows)
+    rows = {
+        reviewer: [
+            _row(number, chosen[name], gold[name], answer, reviewer)
+            for number, name in enumerate(ids, start=1)
+            for answer in of_question[name]
+            if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
+        ]
+        for reviewer, ids in made["sheets"].items()
+    }
+    construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
-def _collected(
-    runs: Sequence[Path], options: AnswerSheetOptions
-) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
+def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
     """Items and gold by question, and the answers by model and question."""
     from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
@@ -122,7 +95,7 @@ def _collected(
     gold: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
     rows: dict[str, str] = {}
-    for run in runs:
+    for run in arguments.paths:
         results = read_results(run)
         names = [name for name in results["tasks"] if name in _OPEN]
         if not names:
@@ -136,7 +109,7 @@ def _collected(
             data = load_task_data(
                 task,
                 DATASET,
-                data=options.data,
+                data=arguments.data,
                 config=recipe["data"]["config"],
                 split=recipe["data"]["split"],
                 max_samples=recipe["max_samples"],
@@ -151,7 +124,7 @@ def _collected(
             for item in data.items:
                 items.setdefault(item.id, item)
                 gold.setdefault(item.id, gold_response(task, item))
-            for name_of_item, text in run_responses(task, data, recipe, run, upstream=options.upstream).items():
+            for name_of_item, text in run_responses(task, data, recipe, run, upstream=arguments.upstream).items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
                         f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
@@ -161,6 +134,11 @@ def _collected(
 
 def _order(models: Sequence[str], key: str) -> list[str]:
     return random.Random(key).sample(list(models), len(models))  # noqa: S311  # an order, not a secret
+
+
+def _patient(item: Item) -> Patient:
+    notes = tuple(item.fields["notes"])
+    return Patient(id=item.id, level=0, num_notes=len(notes), tokens=0, notes=notes)
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:

@@ -5,91 +5,73 @@ A reply that is not strict JSON is requested again, a bounded number of times; d
 
 from __future__ import annotations
 
-import json
+import hashlib
 import random
 import re
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data import construction
-from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import is_text
-from medical_tasks.judges.base import Unreadable
+from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
-from medical_tasks.runs.asking import AskingOptions, ask_model, asked_recipe, outcomes_of
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, PromptSet, Records, Turn, texts_sha256
+from medical_tasks.runs.asking import asked
+from medical_tasks.spec import Message
 
 TEMPERATURE: Final = "1"
 """The paper's; GPT-4's other settings were left as they were."""
 
 MAX_NEW_TOKENS: Final = 1_500
-TRIES: Final = 3
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
+_TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest()
 
 
-def generate_drafts(
-    folder: Path, options: AskingOptions, *, tries: int = TRIES, seed: int = 0
-) -> dict[str, Any] | None:
-    """Drafts a question for each patient; returns content of `drafts.json`, None in all but the main process."""
-    check_least({"--tries": tries, "--max-new-tokens": options.max_new_tokens})
+def generate_drafts(arguments: Namespace) -> dict[str, Any]:
+    """Drafts a question for each patient, as parsed options say; returns the content of `drafts.json`."""
+    folder, seed = arguments.folder, construction.checked_seed(arguments.seed)
     patients = load_patients(folder)
-    sample = construction.text_sha256(folder / files.NOTES)
-    answered = ask_model(
-        folder,
-        "ehrnoteqa generate",
-        DATASET,
-        [Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
-        replace(options, model_args={"temperature": TEMPERATURE, **options.model_args}),
-        prompts=load_prompts(),
-        protocol=TwoSteps(tries=tries),
-        source={"sample_sha256": sample},
-        settings={"sample": sample, "seed": seed},
-        finished=files.DRAFTS_RECIPE,
-        what="drafts",
+    settings = {"prompts": _TEMPLATE, "sample": construction.text_sha256(folder / files.NOTES), "seed": seed}
+    usual = {"temperature": TEMPERATURE}
+    with asked(arguments, settings, what="drafts", finished=files.DRAFTS_RECIPE, args=usual) as model:
+        first = [_question(each.id, question_messages(each.notes), read_question) for each in patients]
+        questions = model.ask(first, step="question: ")
+        tries = model.tries
+        second = [
+            _question(each.id, choices_messages(each.notes, asked_for["question"], asked_for["answer"]), read_choices)
+            for each in patients
+            if (asked_for := questions.get(each.id))
+        ]
+        choices = model.ask(second, step="choices: ")
+    drafts = [
+        _draft(name, questions[name], found, seed) | {"tries": [tries[name], model.tries[name]]}
+        for name, found in choices.items()
+    ]
+    refusal = (
+        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
+        "they are. Move the sheets and shares.json away first, or work in another --folder."
     )
-    return None if answered is None else _written(folder, patients, answered, seed)
-
-
-def _written(folder: Path, patients: Sequence[Patient], answered: Any, seed: int) -> dict[str, Any]:
-    outcomes, failed = outcomes_of(answered, [patient.id for patient in patients])
-    drafts = [_draft(patient, outcomes[patient.id], seed) for patient in patients if patient.id in outcomes]
-    _check_sheets(folder, drafts)
+    construction.check_exported(folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal)
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     made = {
         "schema_version": 1,
-        "recipe": {**asked_recipe(answered), "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": seed},
+        "recipe": model.recipe,
         "patients": len(patients),
         "drafted": len(drafts),
-        "failed": dict(Counter(failed.values()).most_common()),
-        "failed_patients": failed,
+        "failed": dict(Counter(model.failed.values()).most_common()),
+        "failed_patients": model.failed,
         "figures": _figures(drafts),
         "sha256": digest,
     }
     construction.write_json(folder / files.DRAFTS_RECIPE, made)
     return made
-
-
-def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
-    """Clinicians may be at work on sheets of the drafts as they are."""
-    place = folder / files.SHARES
-    if not place.exists():
-        return
-    known = construction.read_json(place, step="ehrnoteqa sheet").get("drafts_sha256")
-    if known != construction.lines_sha256(drafts):
-        raise UsageError(
-            f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
-            "they are. Move the sheets and shares.json away first, or work in another --folder."
-        )
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
@@ -99,11 +81,10 @@ def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str
     return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
 
 
-def _draft(patient: Patient, outcome: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    question, drafted = outcome["question"], outcome["choices"]
-    choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{patient.id}")
+def _draft(name: str, question: Mapping[str, Any], drafted: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{name}")
     return {
-        "id": patient.id,
+        "id": name,
         "question": question["question"],
         "choices": choices,
         "answer": answer,
@@ -111,7 +92,6 @@ def _draft(patient: Patient, outcome: Mapping[str, Any], seed: int) -> dict[str,
         "question_reason": question["reason"],
         "choices_reason": drafted["reason"],
         "written_order": written,
-        "tries": outcome["tries"],
     }
 
 
@@ -134,39 +114,6 @@ def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         },
         "asked_again": sum(sum(draft["tries"]) - 2 for draft in drafts),
     }
-
-
-class TwoSteps:
-    """Question first, choices second."""
-
-    def __init__(self, *, tries: int) -> None:
-        self.tries = tries
-        self.identity: Mapping[str, Any] = {"name": "two steps", "tries": tries}
-
-    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        """Says how each dialogue goes on; a final answer is a JSON object, of the draft or of what failed."""
-        return [self._turn(dialogue) for dialogue in dialogues]
-
-    def _turn(self, dialogue: Dialogue) -> Turn:
-        messages, problem, tries = dialogue.opening, "", 0
-        question: dict[str, str] | None = None
-        counts: list[int] = []
-        for reply in dialogue.answers:
-            tries += 1
-            found = read_question(reply) if question is None else read_choices(reply)
-            if isinstance(found, Unreadable):
-                problem = found.problem
-                messages = follow_up(messages, reply, problem)
-                continue
-            counts.append(tries)
-            if question is not None:
-                return Done(json.dumps({"question": question, "choices": found, "tries": counts}))
-            question, problem, tries = found, "", 0
-            messages = choices_messages(dialogue.item.fields["notes"], found["question"], found["answer"])
-        if tries >= self.tries:
-            step = "question" if question is None else "choices"
-            return Done(json.dumps({"failed": f"{step}: {problem}"}))
-        return Ask(messages)
 
 
 MAX_QUESTION: Final = 1_000
@@ -228,15 +175,6 @@ def _choices(value: Any) -> str | None:
 # How a model is asked for a draft. The texts are ours; the right choice's place is not left to the model: see `shuffled`.
 
 
-def load_prompts() -> PromptSet:
-    """Makes the prompts; they are ours alone."""
-
-    def render(item: Item) -> tuple[Message, ...]:
-        return question_messages(item.fields["notes"])
-
-    return PromptSet(name="own", sha256=texts_sha256(*_TEXTS.values(), LETTERS), render=render)
-
-
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Asks for a question and its answer."""
     return _user(_TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes))
@@ -248,10 +186,9 @@ def choices_messages(notes: Sequence[Mapping[str, Any]], question: str, answer: 
     return _user(_TEXTS["setting"], _TEXTS["choices_task"], _TEXTS["choices_form"], case, note_blocks(notes))
 
 
-def follow_up(messages: Sequence[Message], reply: str, problem: str) -> tuple[Message, ...]:
-    """Asks once more, saying what was wrong with the reply."""
-    said: Message = {"role": "assistant", "content": reply if reply.strip() else _TEXTS["nothing_said"]}
-    return (*messages, said, {"role": "user", "content": _TEXTS["again"].format(problem=problem)})
+def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], Any]) -> Question:
+    again = _TEXTS["again"]
+    return Question(id=name, messages=messages, template=_TEMPLATE, read=read, again=again, max_tokens=MAX_NEW_TOKENS)
 
 
 def _user(*parts: str) -> tuple[Message, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from operator import eq
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -23,10 +23,8 @@ from medical_tasks.data.construction import (
     is_formula_error,
     read_sheet,
     refuse,
-    shared_sheets,
-    write_sheet,
 )
-from medical_tasks.errors import UsageError, listed
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 
@@ -68,22 +66,21 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     made: dict[str, Any] = {
         "schema_version": 1,
         "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
-        **shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
+        "reviewers": list(reviewers),
+        "overlap": overlap,
+        "seed": seed,
+        **construction.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
-    place = folder / files.SHARES
-    if place.exists() and construction.read_json(place, step="ehrnoteqa sheet") != made:
-        raise UsageError(
-            f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
-            f"{files.SHARES} and {files.SHEETS} away first."
-        )
-    construction.write_json(place, made)
+    refusal = (
+        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
+        f"{files.SHARES} and {files.SHEETS} away first."
+    )
+    construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = construction.make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
-    for name in reviewers:
-        path = sheets / f"{name}.csv"
-        if not path.exists():
-            rows = [_row(number, drafts[each], name) for number, each in enumerate(made["sheets"][name], start=1)]
-            write_sheet(path, COLUMNS, rows)
+    own = made["sheets"].items()
+    rows = {name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)] for name, ids in own}
+    construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -176,7 +173,7 @@ class _Check:
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = listed(missing, 5)
+            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
             self.problems.append(f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})")
 
 
@@ -219,9 +216,8 @@ def import_sheets(
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = {reviewer for reviewer, _ in check.seen}
-    absent = [name for name in check.sheets if name not in given and check.sheets[name]]
-    if absent and not partial:
-        check.problems.append(f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial")
+    absent, problems = construction.missing_sheets(check.sheets, given, partial=partial)
+    check.problems += problems
     for name in sorted(given):
         check.lost(name)
     reviewed, history = [], []
@@ -392,17 +388,13 @@ def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, An
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json
 
-    found = []
-    for one, other in combinations(sorted(marks), 2):
-        both = sorted(marks[one].keys() & marks[other].keys())
-        if both:
-            first, second = [marks[one][each] for each in both], [marks[other][each] for each in both]
-            found.append(
-                {
-                    "reviewers": [one, other],
-                    "questions": len(both),
-                    "agreed": sum(a == b for a, b in zip(first, second, strict=True)),
-                    "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
-                }
-            )
-    return found
+    ordered = {name: dict(sorted(own.items())) for name, own in marks.items()}
+    return [
+        {
+            "reviewers": names,
+            "questions": len(both),
+            "agreed": sum(map(eq, first, second)),
+            "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
+        }
+        for names, both, first, second in construction.each_two(ordered)
+    ]

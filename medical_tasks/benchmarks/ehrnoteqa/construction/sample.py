@@ -5,7 +5,6 @@ A larger sample holds the smaller one. The paper names no tokenizer of its 3,000
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,11 +94,7 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
         raise UsageError(
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
         )
-
-    def rank(patient: str) -> bytes:
-        return hashlib.sha256(f"{spec.seed}:{patient}".encode("utf-8", "surrogatepass")).digest()
-
-    return {cell: sorted(members[cell], key=rank)[:wanted] for cell, wanted in spec.cells.items()}
+    return {cell: construction.ranked(members[cell], spec.seed, str)[:wanted] for cell, wanted in spec.cells.items()}
 
 
 def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
@@ -116,14 +111,13 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         "allow_fewer": spec.allow_fewer,
     }
     place = folder / files.SAMPLE
-    if place.exists():
-        made = construction.read_json(place, step="ehrnoteqa sample")
-        differing = [name for name, value in recipe.items() if made.get("recipe", {}).get(name) != value]
-        if differing:
-            raise UsageError(
-                f"{folder}: holds another sample (other {', '.join(differing)}). Give another --folder; a larger sample with the "
-                "same seed holds the smaller one."
-            )
+    made, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
+    if differing:
+        raise UsageError(
+            f"{folder}: holds another sample (other {', '.join(differing)}). Give another --folder; a larger sample with the "
+            "same seed holds the smaller one."
+        )
+    if made:
         return made
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)

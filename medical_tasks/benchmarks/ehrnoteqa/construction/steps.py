@@ -6,16 +6,22 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from medical_tasks.data.construction import check_answered, checked_seed, numbers, tell_private
+from medical_tasks.benchmarks.ehrnoteqa.construction import protocol, sample
+from medical_tasks.benchmarks.ehrnoteqa.construction.answers import (
+    RATINGS,
+    export_answers,
+    write_scores,
+)
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS, SHEETS
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets, import_sheets
+from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
+from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
 
 
 def _sample(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction import sample
-    from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
-    from medical_tasks.io.table import align
-
     spec = sample.SampleSpec(
         cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
         bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
@@ -42,13 +48,7 @@ def _sample(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
-    from medical_tasks.runs.asking import read_options
-
-    options, tries = read_options(arguments, max_new_tokens=protocol.MAX_NEW_TOKENS, tries=protocol.TRIES)
-    made = protocol.generate_drafts(arguments.folder, options, tries=tries, seed=checked_seed(arguments.seed))
-    if made is None:
-        return 0
+    made = protocol.generate_drafts(arguments)
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
     tell(
@@ -66,10 +66,6 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.files import SHEETS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets
-    from medical_tasks.data.construction import parse_names
-
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -86,9 +82,6 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.review import import_sheets
-
     made = import_sheets(
         arguments.folder, arguments.paths, blank_keeps=arguments.blank_keeps, partial=arguments.partial
     )
@@ -110,18 +103,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import AnswerSheetOptions, export_answers
-    from medical_tasks.data.construction import parse_names
-
-    options = AnswerSheetOptions(
-        reviewers=parse_names(arguments.reviewers),
-        overlap=arguments.overlap or 0,
-        seed=checked_seed(arguments.seed),
-        most=arguments.max_samples,
-        data=arguments.data,
-        upstream=arguments.upstream,
-    )
-    made = export_answers(arguments.paths, arguments.out, options)
+    made = export_answers(arguments)
     tell(
         f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
         f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are.",
@@ -135,9 +117,6 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
 
 
 def _scores(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import RATINGS, write_scores
-    from medical_tasks.io.table import align
-
     if len(arguments.paths) != 1:
         raise UsageError(f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}.")
     folder: Path = arguments.paths[0]

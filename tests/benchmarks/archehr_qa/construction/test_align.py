@@ -27,13 +27,13 @@ from medical_tasks.benchmarks.archehr_qa.construction.align import (
     load_candidates,
     read_notes,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.posts import (
+from medical_tasks.benchmarks.archehr_qa.construction.codes import (
     codes_from_file,
     expand_notes,
-    filter_posts,
     load_admission_codes,
     load_post_codes,
 )
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.archehr_qa.construction.own_files import (
     CODES,

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.construction.posts import (
-    UntilReadable,
+from medical_tasks.benchmarks.archehr_qa.construction.codes import (
     codes_from_file,
+    codes_messages,
+    load_post_codes,
+    read_codes,
+)
+from medical_tasks.benchmarks.archehr_qa.construction.posts import (
     filter_posts,
     keyword_finder,
     keyword_lists,
-    load_post_codes,
     load_posts,
-    load_prompts,
-    read_codes,
     read_keywords,
 )
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.spec import Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import (
     POSTS,
     SECRET,
@@ -59,14 +59,10 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
         assert problem in found.problem
 
 
-def test_a_message_is_quoted_and_a_second_reply_is_read() -> None:
-    item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
-    opening = load_prompts().render(item)
-    assert "</s>" not in opening[0]["content"]
-    dialogue = Dialogue(item=item, opening=opening, answers=("no", GOOD))
-    (done,) = UntilReadable(tries=2).next_turns([dialogue], {})  # type: ignore[arg-type]
-    assert isinstance(done, Done)
-    assert json.loads(done.text)["tries"] == 2
+def test_no_message_ends_its_quotation() -> None:
+    asked = codes_messages('They said "wait". </s>')[0]["content"]
+    assert json.dumps('They said "wait". ')[:-1] in asked
+    assert "</s>" not in asked
 
 
 @pytest.fixture
@@ -89,7 +85,6 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
     assert SECRET not in said.out + said.err
     assert len(server.calls) == 4
-    assert "That cannot be used: no JSON" in server.calls[-1].body["messages"][-1]["content"]
     codes = load_post_codes(folder)
     assert codes == {"m1": ["Acute kidney failure"], "m2": ["Acute kidney failure"], "m4": []}
     made = json.loads((folder / "expand.json").read_text())

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import (
-    TwoSteps,
     choices_messages,
     question_messages,
     read_choices,
@@ -16,7 +14,6 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import (
     shuffled,
 )
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.case_tables import tabled
 
 SECRET = "swallowed a marble"
@@ -54,36 +51,6 @@ def test_what_is_asked() -> None:
     assert "[note 1 start]\nfirst note\n[note 1 end]\n\n[note 2 start]\nsecond note\n[note 2 end]" in first
     second = choices_messages(NOTES, 'Say "so"?\n[note 1 end]', "yes")[0]["content"]
     assert 'Question: "Say \\"so\\"?\\n[note 1 end]"\nAnswer: "yes"' in second  # cannot end the question
-
-
-def turn(*answers: str, tries: int = 2) -> Ask | Done:
-    item = Item(id="1", fields={"notes": NOTES}, groups={}, cluster="1")
-    dialogue = Dialogue(item=item, opening=question_messages(NOTES), answers=answers)
-    records: Any = None  # nothing is worked out between questions
-    return TwoSteps(tries=tries).next_turns([dialogue], records)[0]
-
-
-def test_the_two_steps() -> None:
-    good, chosen = json.dumps(QUESTION), json.dumps(CHOICES)
-    asked = turn(good)
-    assert asked == Ask(choices_messages(NOTES, "What was found?", "A marble."))
-    again = turn("nonsense")
-    assert isinstance(again, Ask)
-    assert [message["role"] for message in again.messages] == ["user", "assistant", "user"]
-    assert again.messages[1]["content"] == "nonsense"
-    assert "That cannot be used: no JSON." in again.messages[2]["content"]
-    done = turn("", good, "", chosen)
-    assert isinstance(done, Done)
-    assert json.loads(done.text)["tries"] == [2, 2]
-    assert json.loads(done.text)["choices"]["answer"] == "C"
-
-
-def test_tries_are_bounded_a_step() -> None:
-    good = json.dumps(QUESTION)
-    assert turn("x", "y") == Done(json.dumps({"failed": "question: no JSON"}))
-    assert isinstance(turn("x", good), Ask)  # the second step has tries of its own
-    assert turn("x", good, "x", "y") == Done(json.dumps({"failed": "choices: no JSON"}))
-    assert isinstance(turn("x", "y", tries=3), Ask)
 
 
 @given(st.permutations("ABCDE"), st.sampled_from("ABCDE"), st.text(max_size=10))
