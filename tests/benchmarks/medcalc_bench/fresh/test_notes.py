@@ -39,7 +39,7 @@ BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
 
 @functools.cache
 def made_rows() -> list[Row]:
-    return list(fresh_rows(20_260, 55 * 32))
+    return list(fresh_rows(20_260, 55 * 32, 1))
 
 
 def entities(row: Row) -> dict[str, Any]:
