@@ -59,7 +59,7 @@ MEDCALC_BENCH = DatasetSpec(
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100",
     ),
-    version="1.1.0",
+    version="1.2.0",
 )
 
 DATASET = MEDCALC_BENCH

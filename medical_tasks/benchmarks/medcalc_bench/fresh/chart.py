@@ -104,6 +104,7 @@ Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "disc
 _DATA: Final = read_json("cases.json")["settings"]
 """Where a patient is: the styles of note that are written there, and how one begins."""
 
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One statement about an input of the calculator; those of the patient, now, that are stated or denied are the entities."""
@@ -161,7 +162,9 @@ class Chart:
         """Whether the note is telegraphic."""
         return self.style == "telegraphic"
 
-    def enter(self, parameter: str, value: object, *, what: str = "", text: str = "", reading: Reading | None = None) -> None:
+    def enter(
+        self, parameter: str, value: object, *, what: str = "", text: str = "", reading: Reading | None = None
+    ) -> None:
         """Puts a value into the facts and, under the dataset's name of the parameter, into the entities."""
         self.entities[self._names[parameter]] = value
         text, status = reading.text if reading else text, "denied" if value is False else "stated"

@@ -17,7 +17,14 @@ from typing import Any, Final
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import MONTHS, written_date
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Setting
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import PLACES, list_sentence
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Amount, Form, Reading, background, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    Amount,
+    Form,
+    Reading,
+    background,
+    read_json,
+)
 
 __all__ = ["ASKED", "LONG_NOTE", "MARKERS", "long_note", "other_readings", "recomputed", "sentences"]
 
@@ -39,7 +46,6 @@ _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _ABBREVIATIONS: Final = re.compile("|".join(rf"\b{re.escape(word)}(?!\w)" for word in _DATA["abbreviations"]))
 _FAMILY: Final = frozenset({"coronary", "brain", "arteries", "clots"})  # what a family history item asks for
 _OLD, _YOUNG = 55, 40  # years beyond which, and up to which, other relatives are named
-_USUAL_PRESSURE: Final = 105
 _YEAR: Final = 250  # days after which a date names its year
 
 SETTINGS: Final[Mapping[str, frozenset[Setting]]] = {
@@ -72,7 +78,7 @@ def _clauses() -> Iterator[tuple[frozenset[str], _Clause]]:
             low, high = (int(age) for age in ages[0].split("-")) if ages else (0, 200)
             sex = {"f:": "female", "m:": "male"}.get(text[:2], "")
             clause = _Clause(place, frozenset(concepts.split()), text[2:] if sex else text, (low, high), sex)
-            yield SETTINGS.get(settings, frozenset({settings})), clause  # type: ignore[arg-type]
+            yield SETTINGS.get(settings, frozenset({settings})), clause
 
 
 def _diseases() -> Iterator[_Clause]:
@@ -88,7 +94,12 @@ def _panel(entry: Sequence[Any]) -> Amount:
     name, short, low, high, digits, unit, concepts = entry
     form = Form(unit=unit.strip(), texts=(unit,), digits=digits)
     return Amount(
-        names=(name,), short=(short,), forms=(form,), place="labs", usual=(low, high), concepts=frozenset(concepts.split())
+        names=(name,),
+        short=(short,),
+        forms=(form,),
+        place="labs",
+        usual=(low, high),
+        concepts=frozenset(concepts.split()),
     )
 
 
@@ -109,7 +120,8 @@ def _options(inner: str) -> Sequence[str]:
 
 def _lower(text: str) -> str:
     """A clause after a semicolon; names and abbreviations keep their capital."""
-    return text if text[1:2].isupper() or not text[1:2].isalpha() or _NAMES.match(text) else text[0].lower() + text[1:]
+    kept = not text.startswith("A ") and (not text[1:2].islower() or _NAMES.match(text))
+    return text if kept else text[0].lower() + text[1:]
 
 
 def sentences(note: str) -> list[str]:
@@ -128,20 +140,31 @@ class _Writer:
         self.today = datetime.date(2021, 1, 5) + datetime.timedelta(days=self.draw.whole(0, 1700))
         self.style = self.draw.pick(("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}"))
         self.days = sorted({self.draw.whole(*_DATA["lags"][chart.setting]) for _ in range(3)}, reverse=True)
+        self.seen: dict[tuple[str, int], Reading | None] = {}  # earlier values by amount and day
         self.kin = not chart.concepts & {"kin"}
 
     def day(self, lag: int) -> str:
         day = self.today - datetime.timedelta(days=lag)
         month = MONTHS[day.month - 1]
         text = self.style.format(d=day.day, month=month, mon=month[:3])
-        return f"{text}{',' if text.endswith(str(day.day)) else ''} {day.year}" if lag > _YEAR or day.year != self.today.year else text
+        return (
+            f"{text}{',' if text.endswith(str(day.day)) else ''} {day.year}"
+            if lag > _YEAR or day.year != self.today.year
+            else text
+        )
 
     def fill(self, text: str, /, **given: str) -> str:
         """A template with slots and pronouns filled; of `given`, too."""
         while (new := _SLOT.sub(self._slot, text)) != text:
             text = new
         person, chart = self.person, self.chart
-        words = {**person.words, "side": chart.side, "other": chart.other, "described": person.described, "A": person.article}
+        words = {
+            **person.words,
+            "side": chart.side,
+            "other": chart.other,
+            "described": person.described,
+            "A": person.article,
+        }
         for name, word in {**words, "a": person.article.lower(), **given}.items():
             text = text.replace(f"{{{name}}}", word)
         return text[:1].upper() + text[1:]
@@ -157,7 +180,12 @@ class _Writer:
             return str(self.draw.whole(int(limits[1]), int(limits[2])))
         age = 0 if self.person.months else self.person.age
         own = f"{inner}_{'old' if age > _OLD else 'young'}"  # nobody of eighty has a father who comes along
-        return self.draw.pick(_options(own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner))
+        choices = _options(own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner)
+        if inner not in ("kin", "elder"):
+            return self.draw.pick(choices)
+        chosen = self.draw.pick([each for each in choices if each not in self.told] or choices)
+        self.told.add(chosen)  # one who has died in a sentence is not alive in the next
+        return chosen
 
     def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:
         """Writes what does not count, unless its sentence lacks a marker."""
@@ -174,22 +202,29 @@ class _Writer:
             parts[place] += [self.fill(text) for text in texts]
         for (kind, there), phrases in chart.phrases.items():
             form = {"present": there, "brief": chart.brief}
-            parts[PLACES[kind]].append(self.fill(list_sentence(draw, kind, draw.shuffled(phrases), voice=chart.voice, **form)))
+            parts[PLACES[kind]].append(
+                self.fill(list_sentence(draw, kind, draw.shuffled(phrases), voice=chart.voice, **form))
+            )
         story = [*map(self.fill, chart.story), *parts.pop("story", [])]
         told = _STORIES.get(chart.topic, [])
-        parts["story"] = story + [self.fill(text) for text in draw.some(told, draw.whole(3, 5))]
+        parts["story"] = story + [self.fill(text) for text in draw.some(told, draw.whole(4, 5))]
         opening = draw.pick(_DATA["openings"][chart.setting]).replace("{reason}", chart.reason)
-        parts["opening"] = [self.fill(f"{self.person.brief} {{reason}}.".replace("{reason}", chart.reason) if chart.brief else opening)]
+        parts["opening"] = [
+            self.fill(f"{self.person.brief} {{reason}}.".replace("{reason}", chart.reason) if chart.brief else opening)
+        ]
         self._values()
 
     def _values(self) -> None:
         chart, draw = self.chart, self.draw
         child, pools = chart.person.child, {"vitals": background("vitals"), "labs": list(_PANEL)}
         if child or chart.setting == "obstetric":  # what is usual there depends on too much
-            pools = {"vitals": [AMOUNTS["temperature"], AMOUNTS["spo2"]] if child else background("vitals")[:4], "labs": []}
+            pools = {
+                "vitals": [AMOUNTS["temperature"], AMOUNTS["spo2"]] if child else background("vitals")[:4],
+                "labs": [],
+            }
         taken, lists = set(chart.concepts), {place: list(readings) for place, readings in chart.values.items()}
-        for place, pool in pools.items():
-            for amount in draw.some(pool, draw.whole(1, 6)):
+        for pool in pools.values():
+            for amount in draw.some(pool, draw.whole(1, 4)):
                 if amount.concepts & taken:
                     continue
                 taken |= amount.concepts & {"red"}  # hemoglobin and hematocrit drawn apart might not fit each other
@@ -211,9 +246,10 @@ class _Writer:
         draw, frames = self.draw, _DATA["superseded"]
         measured = [fact for fact in self.chart.facts if fact.reading is not None]
         if self.dated and measured:
-            for fact in draw.some(measured, draw.pick((0, 1, 1, 2))):
+            for fact in draw.some([fact for fact in measured if fact.what != "height"], draw.pick((0, 1, 1))):
                 self._trend(fact)
-            self._sheet("earlier", draw.pick(frames["panel"]), measured, "superseded")
+            vital = any(self._place(fact) == "vitals" for fact in measured)
+            self._sheet("earlier", draw.pick(frames["sheet" if vital else "panel"]), measured, "superseded")
             if self.chart.setting in ("ward", "icu", "clinic") and draw.chance(0.7):
                 self._sheet("story" if draw.chance(0.3) else "earlier", draw.pick(frames["copied"]), measured, "copied")
             crew = [fact for fact in measured if fact.reading and self._place(fact) == "vitals"]
@@ -221,7 +257,8 @@ class _Writer:
                 self._sheet("story", draw.pick(frames["ambulance"]), crew, "superseded")
         for fact in measured if self.kin else ():
             if fact.what in _DATA["relatives"] and draw.chance(0.4) and (other := self._other(fact)):
-                if fact.what == "pressure" and other.base < _USUAL_PRESSURE:
+                low, high = _DATA["healthy"].get(fact.what, (0, other.base))
+                if not low <= other.base <= high:
                     continue
                 entry = replace(fact, value=other.entity, reading=other, who="relative")
                 self.marked("family", _DATA["relatives"][fact.what], entry, text=other.text)
@@ -235,7 +272,7 @@ class _Writer:
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
         """Another value of the same quantity, in either laboratory's units."""
         draw, known = self.draw, fact.reading
-        assert known is not None  # noqa: S101 - callers choose measured facts
+        assert known is not None
         for _ in range(6):
             up = -1 if self.person.child and fact.what == "weight" else draw.pick((-1, 1))
             if fact.what == "pressure":
@@ -256,12 +293,16 @@ class _Writer:
 
     def _trend(self, fact: Fact) -> None:
         values: list[Reading] = []
-        for _ in self.days[-self.draw.pick((2, 2, 3)):]:
+        days = self.days[-self.draw.pick((2, 2, 3)) :]
+        for lag in days:
             unit = values[0].entity[1:] if values and isinstance(values[0].entity, list) else None
             if (other := self._other(fact, unit)) and other.text not in {value.text for value in values}:
                 values.append(other)
+                self.seen[fact.what, lag] = other
+            else:
+                return
         if len(values) > 1:
-            shown = [f"{value.text} on {self.day(lag)}" for value, lag in zip(values, self.days, strict=False)]
+            shown = [f"{value.text} on {self.day(lag)}" for value, lag in zip(values, days, strict=True)]
             name = fact.reading.name if fact.reading else ""
             entry = replace(fact, value=values[0].entity, reading=values[0], when="past", status="superseded")
             text = f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -269,12 +310,18 @@ class _Writer:
 
     def _sheet(self, place: str, frame: str, facts: Sequence[Fact], status: Any) -> None:
         """One sentence with earlier values of several quantities."""
-        found = [(fact, other) for fact in self.draw.some(facts, self.draw.whole(1, 5)) if (other := self._other(fact))]
+        lag = self.draw.pick(self.days) if "{day}" in frame else 0
+        found = []
+        for fact in self.draw.some(facts, self.draw.whole(1, 5)):
+            other = self.seen.setdefault((fact.what, lag), self._other(fact))
+            found += [(fact, other)] if other else []
         if found:
-            text = self.fill(frame, list=self._listed([other for _, other in found]), day=self.day(self.draw.pick(self.days)))
+            text = self.fill(frame, list=self._listed([other for _, other in found]), day=self.day(lag))
             self.parts[place].append(text)
             for fact, other in found:
-                self.facts.append(replace(fact, value=other.entity, reading=other, when="past", status=status, text=text))
+                self.facts.append(
+                    replace(fact, value=other.entity, reading=other, when="past", status=status, text=text)
+                )
 
     def _finding(self, fact: Fact) -> None:
         lines = []
@@ -285,8 +332,11 @@ class _Writer:
             lines.append(line)
         if lines and self.draw.chance(0.75):
             status, _, text = self.draw.pick(lines).partition(": ")
-            who, when = ("relative", "now") if status == "relative" else ("patient", "past")
-            entry = replace(fact, value=None, who=who, when=when, status="ruled out" if status == "ruled out" else "superseded")  # type: ignore[arg-type]
+            entry = replace(
+                fact, value=None, when="past", status="ruled out" if status == "ruled out" else "superseded"
+            )
+            if status == "relative":
+                entry = replace(entry, who="relative", when="now")
             place = "family" if status == "relative" else "earlier"
             self.marked(place, text, entry)
 
@@ -302,21 +352,37 @@ class _Writer:
             given["text"] = re.sub(r"\d+(?:\.\d+)?", f"{dose * self.draw.pick((0.5, 2, 3)):g}", fact.text, count=1)
         elif fact.what == "lmp":
             month, day, year = (int(part) for part in str(fact.value).split("/"))
-            shifted = datetime.date(year, month, day) + datetime.timedelta(days=self.draw.pick((-26, -19, -12, 9, 16, 23)))
+            shifted = datetime.date(year, month, day) + datetime.timedelta(
+                days=self.draw.pick((-26, -19, -12, 9, 16, 23))
+            )
             given["date"] = written_date(self.draw, shifted)
         else:
             number_of = int(fact.text)
-            given["n"] = str(max(1, number_of + self.draw.pick((-5, -4, 4, 5)) if fact.what == "cycle" else number_of + self.draw.whole(6, 14)))
-        self.marked("medication" if fact.what == "dose" else "story" if fact.what == "lmp" else "family", self.draw.pick(frames), entry, **given)
+            given["n"] = str(
+                max(
+                    1,
+                    number_of + self.draw.pick((-5, -4, 4, 5))
+                    if fact.what == "cycle"
+                    else number_of + self.draw.whole(6, 14),
+                )
+            )
+        self.marked(
+            "medication" if fact.what == "dose" else "story" if fact.what == "lmp" else "family",
+            self.draw.pick(frames),
+            entry,
+            **given,
+        )
 
     # What nobody asks for.
 
     def background(self) -> None:
         chart, draw = self.chart, self.draw
-        taken = frozenset(chart.concepts | ({"talk"} if chart.voice == "none" else set()) | (_FAMILY if not self.kin else set()))
+        taken = frozenset(
+            chart.concepts | ({"talk"} if chart.voice == "none" else set()) | (_FAMILY if not self.kin else set())
+        )
         age = 0 if chart.person.months else chart.person.age
         aim = draw.whole(*_DATA["aims"])
-        words = sum(len(text.split()) for texts in self.parts.values() for text in texts) + 30
+        words = sum(len(text.split()) for texts in self.parts.values() for text in texts)
         adult = chart.setting in SETTINGS["adult"] and not chart.person.child
         diseases = draw.shuffled(_ALL_DISEASES)[: 14 if adult else 0]
         drugs = 0
@@ -330,7 +396,11 @@ class _Writer:
             for place, template in ((clause.place, clause.text), ("medication", clause.drug)):
                 if template:
                     text = self.fill(template)
-                    text = _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text) if chart.brief else text
+                    text = (
+                        _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text)
+                        if chart.brief
+                        else text
+                    )
                     self.loose[place].append(text)
                     words += len(text.split())
             drugs += bool(clause.drug)
@@ -361,7 +431,7 @@ class _Writer:
             if not texts:
                 continue
             head = self.fill(heading)
-            if mode == "list":
+            if mode == "list" and len(texts) > 1:
                 body = "\n".join(f"- {text}" for text in texts)
             elif mode == "days" and len(texts) > 1 and chart.setting in ("ward", "icu"):
                 body = "\n".join(f"Day {number}: {text}" for number, text in enumerate(texts, 1))
@@ -369,7 +439,7 @@ class _Writer:
                 body = " ".join(texts)
             gap = "\n" if "\n" in body else " "
             blocks.append(f"{head}{gap}{body}" if head else body)
-        assert set(self.parts) <= placed, set(self.parts) - placed  # noqa: S101 - a layout without a place loses facts
+        assert set(self.parts) <= placed, set(self.parts) - placed
         if chart.style == "referral":
             blocks.append(draw.pick(_DATA["closings"]))
         return ("\n" if chart.style in ("soap", "telegraphic") else "\n\n").join(blocks)
@@ -386,7 +456,9 @@ def long_note(chart: Chart) -> tuple[str, list[Fact]]:
 
 def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
     """The inputs that a note's own facts give: the patient's, present, stated or denied."""
-    counted = (fact for fact in facts if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied"))
+    counted = (
+        fact for fact in facts if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
+    )
     return {fact.parameter: fact.value for fact in counted}
 
 
@@ -399,9 +471,11 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
     for fact in chart.facts:
         if fact.reading is None:
             continue
-        amount = AMOUNTS.get(fact.what)
-        names = (*amount.names, *amount.short, *(n for f in amount.forms for n in (*f.names, *f.short))) if amount else ("blood pressure", "BP", "SBP")
-        pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{'|'.join(map(re.escape, names))})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
+        names: tuple[str, ...] = ("blood pressure", "BP", "SBP")
+        if amount := AMOUNTS.get(fact.what):
+            names = (*amount.names, *amount.short, *(n for form in amount.forms for n in (*form.names, *form.short)))
+        any_name = "|".join(map(re.escape, names))
+        pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
         found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
         if found != [fact.reading.text]:
             problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")

@@ -77,7 +77,14 @@ def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
     asked = (item.note, item.question, dict(item.entities))
     result = item.result
-    return synthetic_row(n, f"fresh-{seed}-{n}" + f"-{level}" * (level > 1), item.calculator, asked, result.answer_text, result.explanation)
+    return synthetic_row(
+        n,
+        f"fresh-{seed}-{n}" + f"-{level}" * (level > 1),
+        item.calculator,
+        asked,
+        result.answer_text,
+        result.explanation,
+    )
 
 
 def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
