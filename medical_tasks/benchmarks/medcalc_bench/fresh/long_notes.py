@@ -39,7 +39,8 @@ ASKED: Final[Sequence[str]] = _DATA["asked"]
 
 MARKERS: Final = re.compile("|".join(_DATA["markers"]))
 _UNDATED: Final = re.compile("|".join(_DATA["undated_markers"]))
-_NAMES: Final = re.compile(r"(?:Hashimoto|Ménière|Dr|Romberg|Ward|Braden|Group|Ishi|Mumps\b)")
+_NAMES: Final = re.compile(r"(?:Hashimoto|Ménière|Dr\b|Romberg|Ward|Braden|FAST|COVID)")
+_LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")  # headings say it
 _JOINED: Final = (2, 4)  # clauses of a sentence
 _SLOT: Final = re.compile(r"<([^<>]*)>")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
@@ -202,9 +203,8 @@ class _Writer:
             parts[place] += [self.fill(text) for text in texts]
         for (kind, there), phrases in chart.phrases.items():
             form = {"present": there, "brief": chart.brief}
-            parts[PLACES[kind]].append(
-                self.fill(list_sentence(draw, kind, draw.shuffled(phrases), voice=chart.voice, **form))
-            )
+            text = list_sentence(draw, kind, draw.shuffled(phrases), voice=chart.voice, **form)
+            parts[PLACES[kind]].append(self.fill(_LABELS.sub("", text)))
         story = [*map(self.fill, chart.story), *parts.pop("story", [])]
         told = _STORIES.get(chart.topic, [])
         parts["story"] = story + [self.fill(text) for text in draw.some(told, draw.whole(4, 5))]
@@ -257,11 +257,13 @@ class _Writer:
                 self._sheet("story", draw.pick(frames["ambulance"]), crew, "superseded")
         for fact in measured if self.kin else ():
             if fact.what in _DATA["relatives"] and draw.chance(0.4) and (other := self._other(fact)):
-                low, high = _DATA["healthy"].get(fact.what, (0, other.base))
+                low, high = _DATA["told"].get(fact.what, (0, other.base))
                 if not low <= other.base <= high:
                     continue
                 entry = replace(fact, value=other.entity, reading=other, who="relative")
-                self.marked("family", _DATA["relatives"][fact.what], entry, text=other.text)
+                frames_of, child = _DATA["relatives"], f"{fact.what}_child"
+                frame = frames_of[child if self.person.child and child in frames_of else fact.what]
+                self.marked("family", frame, entry, text=other.text)
         for fact in draw.shuffled([fact for fact in self.chart.facts if fact.reading is None]):
             self._finding(fact)
             self._told(fact)
@@ -401,7 +403,9 @@ class _Writer:
                         if chart.brief
                         else text
                     )
-                    self.loose[place].append(text)
+                    self.loose[place].insert(
+                        0 if "c1" in clause.concepts else len(self.loose[place]), text
+                    )  # arrivals first
                     words += len(text.split())
             drugs += bool(clause.drug)
         for place, texts in self.loose.items():
