@@ -2,18 +2,24 @@
 
     python benchmarks/fresh.py
     python benchmarks/fresh.py --n 10000 --seed 7
+    python benchmarks/fresh.py --real ../shared/data/medcalc/test_data_v1.csv
 
-Prints wall-clock and processor seconds for generating, for building the parquet folder, and for checking; then for how many
+For both levels: prints wall-clock and processor seconds for generating, for building the parquet folder, and for
+checking; then for how many
 items each independent path agrees with the gold: the last line of the explanation, the entities typed as texts at the
-command line, and the two scorers on the gold's own reply.
+command line, the two scorers on the gold's own reply, and for long notes the values read from the text and the note's own
+facts. `--real` adds the variety of the released notes that were taken from case reports.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import re
+import statistics
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -23,14 +29,16 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
+from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item, fresh_rows
+from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import other_readings, recomputed, sentences
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.calculators import calculate
+from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
 from medical_tasks.cli.calc import from_arguments
 
 Row = dict[str, Any]
+_COMPARED = 791  # as many notes as the release has from case reports
 
 
 def timed(what: str, work: Callable[[], Any]) -> Any:
@@ -67,35 +75,92 @@ def typed(row: Row) -> bool:
     return bool(calculate(row["calculator_id"], entities).answer_text == row["ground_truth_answer"])
 
 
+def variety(notes: list[str]) -> str:
+    """Median words, distinct sentences with numbers masked, types per 10,000 tokens, median numbers a note."""
+    number = r"\d+(?:[.,]\d+)*"
+    masked = [re.sub(number, "#", part).lower() for note in notes for part in sentences(note)]
+    tokens = [word for note in notes for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", note.lower())]
+    types = [len(set(tokens[start : start + 10_000])) for start in range(0, len(tokens) - 9_999, 10_000)]
+    words = statistics.median(len(note.split()) for note in notes)
+    numbers = statistics.median(len(re.findall(number, note)) for note in notes)
+    share = 100 * len(set(masked)) / len(masked)
+    return f"{words:.0f} | {share:.0f} % | {statistics.mean(types or [0]):,.0f} | {numbers:.0f}"
+
+
+def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
+    """Of long notes: golds from their facts, notes with one reading, notes with an other value, golds that one would change."""
+    agreed = single = tempting = wrong = 0
+    for number in range(1, n + 1):
+        calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
+        item = draw_item(calculator, f"{seed}:{number}", 2)
+        names = {entry.parameter: entry.name for entry in calculator.inputs}
+        facts = {names[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()}
+        agreed += calculator.calculate(facts).answer_text == item.result.answer_text
+        single += not other_readings(item.chart, item.note, item.others)
+        others = [fact for fact in item.others if fact.reading is not None]
+        tempting += bool(others)
+        swaps = [{**item.entities, names[fact.parameter]: fact.value} for fact in others]
+        wrong += any(_answer(calculator.id, swap) != item.result.answer_text for swap in swaps)
+    return agreed, single, tempting, wrong
+
+
+def _answer(number: int, entities: Row) -> str:
+    try:
+        return str(calculate(number, entities).answer_text)
+    except CalculatorInputError:
+        return ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=10_000, help="items")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument(
+        "--real", type=Path, metavar="CSV", help="test set of v1.0, to compare the variety of its notes"
+    )
     options = parser.parse_args()
-    rows = timed(f"{options.n:,} items generated", lambda: list(fresh_rows(options.seed, options.n)))
+    table = {f"level {level}": check(level, options.seed, options.n) for level in (1, 2)}
+    if options.real:
+        csv.field_size_limit(sys.maxsize)
+        with options.real.open(encoding="utf-8", newline="") as stream:
+            rows = [row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"]
+        table["released, from case reports"] = variety(list(dict.fromkeys(row["Patient Note"] for row in rows)))
+    print("notes | words | distinct sentences | types per 10,000 | numbers")
+    for name, figures in table.items():
+        print(f"{name} | {figures}")
+
+
+def check(level: int, seed: int, n: int) -> str:
+    """Makes and checks the rows of one level, and returns the variety of its first notes."""
+    rows = timed(f"level {level}: {n:,} items generated", lambda: list(fresh_rows(seed, n, level)))
     with tempfile.TemporaryDirectory() as folder:
         timed(
-            f"{options.n:,} items built into a folder (imports and writing included)",
+            f"{n:,} items built into a folder (imports and writing included)",
             lambda: build_dataset(
                 "medcalc_bench",
                 source=None,
                 config="fresh",
                 out=Path(folder) / "medcalc_bench",
-                options={"seed": options.seed, "n": options.n},
+                options={"seed": seed, "n": n, "level": level},
             ),
         )
     lengths = [len(row["patient_note"].split()) for row in rows]
     calculators = Counter(row["calculator_id"] for row in rows)
     print(f"words of a note: {min(lengths)} to {max(lengths)}, {sum(lengths) / len(lengths):.0f} on average")
     print(f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each")
-    agreed = timed("golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows))))
-    print(f"last line of the explanation agrees: {agreed[0]:,} of {len(rows):,}")
-    print(f"entities typed as texts agree: {agreed[1]:,} of {len(rows):,}")
+    paths = timed("golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows))))
+    print(f"last line of the explanation agrees: {paths[0]:,} of {len(rows):,}")
+    print(f"entities typed as texts agree: {paths[1]:,} of {len(rows):,}")
     items = load_items(MEDCALC, rows)
     replies = [gold_response(MEDCALC, item) for item in items]
     scores = timed("gold replies scored", lambda: score_items(MEDCALC, items, replies))
     for metric in ("accuracy", "accuracy_official"):
         print(f"{metric} of the gold replies: {sum(score.values[metric] for score in scores) / len(scores):.4f}")
+    if level > 1:
+        agreed, single, tempting, wrong = timed("facts and readings checked", lambda: own_facts(seed, n))
+        print(f"golds from the note's own facts agree: {agreed:,}; notes with one reading: {single:,} of {n:,}")
+        print(f"notes with another value of an input: {tempting:,}; with one that would change the answer: {wrong:,}")
+    return variety([row["patient_note"] for row in rows[:_COMPARED]])
 
 
 if __name__ == "__main__":

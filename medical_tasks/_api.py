@@ -293,7 +293,7 @@ def built(arguments: argparse.Namespace) -> BuiltDataset:
             source=arguments.source,
             config=config,
             out=arguments.out,
-            options={"seed": arguments.seed, "n": arguments.n},
+            options={name: getattr(arguments, name) for name in ("seed", "n", "level")},
             partial=arguments.partial,
             fetch=arguments.fetch,
         )

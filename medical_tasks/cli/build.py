@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="NAME", help="configuration to build (default: the dataset's default one)")
     parser.add_argument("--seed", type=int, metavar="S", help="generated configurations: which set of rows")
     parser.add_argument("--n", type=int, metavar="N", help="generated configurations: how many rows")
+    parser.add_argument("--level", type=int, metavar="L", help="generated configurations: how hard the rows are")
     parser.add_argument(
         "--partial", action="store_true", help="build a part of a release that is still corrected, as it is"
     )

@@ -399,6 +399,13 @@ FRESH_OPTIONS = (
         highest=1_000_000,
         default=1100,
     ),
+    BuildOption(
+        name="level",
+        description="1 for short, plain notes, 2 for notes with earlier results, relatives' values and copied text",
+        lowest=1,
+        highest=2,
+        default=2,
+    ),
 )
 
 
@@ -406,7 +413,7 @@ def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]
     # Late: reading released rows must not pay for it.
     from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 
-    return fresh_rows(options["seed"], options["n"])
+    return fresh_rows(options["seed"], options["n"], options["level"])
 
 
 def _twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:

@@ -38,7 +38,7 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
 
 
 def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
-    scene = ""
+    scene, name = "", CASE_OF[calculator.id]
     setting: Any = case.get("setting")
     reason: Any = case.get("reason")
     if "scenes" in case:
@@ -51,7 +51,7 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
     reasons = _DATA["reasons"][reason] if isinstance(reason, str) else reason
     more = {key: case[key] for key in ("voice", "blocks") if key in case}
     chart = Chart(calculator, draw, person, setting=setting, reason=reasons, **more)
-    chart.scene = scene
+    chart.scene, chart.topic = scene, reason if isinstance(reason, str) else case.get("topic", name)
     return chart
 
 
@@ -114,7 +114,7 @@ def drinks(chart: Chart) -> None:
     draw = chart.draw
     count = draw.pick((7, 8, 9)) if draw.chance(0.35) else draw.whole(0, 21)
     chart.concepts.add("alcohol")
-    chart.enter("drinks_per_week", [count, "drinks/week"])
+    chart.enter("drinks_per_week", [count, "drinks/week"], what="drinks", text=str(count))
     chart.say("social", draw.pick(_TEXTS["drinks"]).replace("{n}", str(count)))
 
 
@@ -172,8 +172,7 @@ def without(chart: Chart, parameter: str, symptom: str) -> None:
     """The entity says that the symptom is absent; the note, if at all, speaks of the symptom itself."""
     if chart.draw.chance(0.8):
         there = chart.draw.chance(0.45)
-        chart.state(FINDINGS[symptom], there=there)
-        chart.enter(parameter, not there)
+        chart.enter(parameter, not there, what=symptom, text=chart.state(FINDINGS[symptom], there=there))
 
 
 _NORMAL_GAP: Final = 12

@@ -13,7 +13,7 @@ from typing import Final
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
 
-__all__ = ["STEPS", "steroid_words"]
+__all__ = ["MONTHS", "STEPS", "steroid_words", "written_date"]
 
 
 _TEXTS: Final = read_json("cases.json")["texts"]
@@ -42,10 +42,10 @@ def size_on_a_bound(chart: Chart) -> None:
     """States a height and a weight whose BMI is exactly a limit of the classes, and enters them."""
     height, weight = chart.draw.pick(_ON_BOUND)
     chart.concepts.add("body")
-    chart.note_value("vitals", Reading([height, "cm"], f"{height} cm", "height", "Ht", height))
-    chart.note_value("vitals", Reading([weight, "kg"], f"{weight} kg", "weight", "Wt", weight))
-    chart.enter("height_cm", [height, "cm"])
-    chart.enter("weight_kg", [weight, "kg"])
+    for name, short, size, unit in (("height", "Ht", height, "cm"), ("weight", "Wt", weight, "kg")):
+        reading = Reading([size, unit], f"{size} {unit}", name, short, size)
+        chart.note_value("vitals", reading)
+        chart.enter(f"{name}_{unit}", reading.entity, what=name, reading=reading)
 
 
 def body_size(chart: Chart) -> None:
@@ -101,7 +101,7 @@ def steroids(chart: Chart) -> None:
     source, target = draw.some(tuple(_STEROIDS), 2)
     drug, route, doses = _STEROIDS[source]
     dose = draw.pick(doses)
-    chart.enter("source", [source, dose, "mg"])
+    chart.enter("source", [source, dose, "mg"], what="dose", text=f"{drug} {dose:g} mg {route} once a day")
     chart.enter("target_steroid", target)
     sentence = draw.pick(_TEXTS["steroid_dose"])
     chart.say("medication", sentence.replace("{drug}", drug).replace("{dose}", f"{dose:g}").replace("{route}", route))
@@ -115,7 +115,7 @@ def opioids(chart: Chart) -> None:
         drug, doses, unit, times = _OPIOIDS[name]
         dose = draw.pick(doses)
         parameter = name.lower().replace(" ", "_")
-        chart.enter(parameter, [dose, unit])
+        chart.enter(parameter, [dose, unit], what="dose", text=f"{drug} {dose:g} {unit}")
         if not times:
             chart.say("medication", f"{{He}} wears {drug} that delivers {dose} µg/h, changed every three days.")
             continue
@@ -127,7 +127,7 @@ def opioids(chart: Chart) -> None:
         chart.say("medication", draw.pick(_TEXTS["other_pain_drugs"]))
 
 
-_MONTHS: Final = (
+MONTHS: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
@@ -136,9 +136,9 @@ _SPAN_DAYS: Final = 4000
 _LONGEST_PREGNANCY: Final = 286
 
 
-def _written_date(draw: Draw, day: datetime.date) -> str:
+def written_date(draw: Draw, day: datetime.date) -> str:
     """A date as a note writes it; figures alone only where day and month cannot be mistaken for each other."""
-    month = _MONTHS[day.month - 1]
+    month = MONTHS[day.month - 1]
     forms = [f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}", f"{day:%Y-%m-%d}"]
     if day.day > 12:
         forms.append(f"{day:%m/%d/%Y}")
@@ -147,8 +147,8 @@ def _written_date(draw: Draw, day: datetime.date) -> str:
 
 def last_period(chart: Chart) -> datetime.date:
     day = _FIRST_DAY + datetime.timedelta(days=chart.draw.whole(0, _SPAN_DAYS))
-    chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}")
-    chart.say("story", chart.draw.pick(_TEXTS["last_period"]).replace("{day}", _written_date(chart.draw, day)))
+    chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}", what="lmp")
+    chart.say("story", chart.draw.pick(_TEXTS["last_period"]).replace("{day}", written_date(chart.draw, day)))
     return day
 
 
@@ -156,7 +156,7 @@ def cycle(chart: Chart) -> None:
     draw = chart.draw
     if draw.chance(0.8):
         length = draw.pick((27, 28, 29)) if draw.chance(0.3) else draw.whole(22, 36)
-        chart.enter("cycle_length_days", [length, "days"])
+        chart.enter("cycle_length_days", [length, "days"], what="cycle", text=str(length))
         chart.say("story", draw.pick(_TEXTS["cycle"]).replace("{n}", str(length)))
 
 
@@ -170,7 +170,7 @@ def visit(chart: Chart) -> None:
     days = draw.whole(3, 40) * 7 + draw.pick((-1, 0, 1)) if draw.chance(0.35) else draw.whole(24, _LONGEST_PREGNANCY)
     today = last + datetime.timedelta(days=days)
     chart.enter("current_date", f"{today:%m/%d/%Y}")
-    chart.say("story", draw.pick(_TEXTS["visit"]).replace("{day}", _written_date(draw, today)))
+    chart.say("story", draw.pick(_TEXTS["visit"]).replace("{day}", written_date(draw, today)))
 
 
 STEPS: Final[tuple[Callable[[Chart], object], ...]] = (

@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Dra
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
-__all__ = ["Chart", "Person", "Setting", "draw_person", "note_text"]
+__all__ = ["Chart", "Fact", "Person", "Setting", "draw_person", "note_text"]
 
 
 Sex: TypeAlias = Literal["male", "female"]
@@ -104,6 +104,21 @@ Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "disc
 _DATA: Final = read_json("cases.json")["settings"]
 """Where a patient is: the styles of note that are written there, and how one begins."""
 
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement about an input of the calculator; those of the patient, now, that are stated or denied are the entities."""
+
+    parameter: str
+    value: object  # as an entity has it; None where the note leaves it out or gives words alone
+    what: str = ""  # the amount, finding or grades it is of
+    text: str = ""  # its words in the note: a number with its unit, a phrase, for another's or an old one the sentence
+    reading: Reading | None = None
+    who: Literal["patient", "relative"] = "patient"
+    when: Literal["now", "past"] = "now"
+    status: Literal["stated", "denied", "left out", "superseded", "copied", "ruled out"] = "stated"
+
+
 _CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
 _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how many use one in prose
 
@@ -127,7 +142,7 @@ class Chart:
         self.draw = draw
         self.person = person
         self.setting = setting
-        self.scene = ""  # which of a case's scenes, where it has several
+        self.scene = self.topic = ""  # which of a case's scenes and of `reasons`, where it has several
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
         self.voice: Voice = "none" if quiet else voice
@@ -135,6 +150,7 @@ class Chart:
         self.system: System = "us" if draw.chance(0.55) else "si"
         self.side, self.other = ("left", "right") if draw.chance(0.5) else ("right", "left")
         self.entities: dict[str, object] = {}
+        self.facts: list[Fact] = []
         self.concepts: set[str] = set(blocks.split()) | ({"mind", "brain"} if quiet else set())
         self.sentences: dict[Place, list[str]] = defaultdict(list)
         self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
@@ -146,9 +162,13 @@ class Chart:
         """Whether the note is telegraphic."""
         return self.style == "telegraphic"
 
-    def enter(self, parameter: str, value: object) -> None:
-        """Puts a value into the entities, under the dataset's name of a parameter."""
+    def enter(
+        self, parameter: str, value: object, *, what: str = "", text: str = "", reading: Reading | None = None
+    ) -> None:
+        """Puts a value into the facts and, under the dataset's name of the parameter, into the entities."""
         self.entities[self._names[parameter]] = value
+        text, status = reading.text if reading else text, "denied" if value is False else "stated"
+        self.facts.append(Fact(parameter, value, what, text, reading, status=status))  # type: ignore[arg-type]
 
     def age(self) -> None:
         """Enters the patient's age, which every note states."""
@@ -179,7 +199,7 @@ class Chart:
         system = self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
         reading = amount.read(self.draw, system, low, high, near=near, printed=printed)
         self.note_value(amount.place, reading)
-        self.enter(parameter, reading.entity)
+        self.enter(parameter, reading.entity, what=amount_name, reading=reading)
         return reading
 
     def perhaps(self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()) -> None:
@@ -221,7 +241,7 @@ class Chart:
         else:
             reading = Reading(None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic)
         self.note_value("vitals", reading)
-        self.enter("systolic_mm_hg", [systolic, "mm Hg"])
+        self.enter("systolic_mm_hg", [systolic, "mm Hg"], what="pressure", reading=reading)
         if "diastolic_mm_hg" in self._names:
             self.enter("diastolic_mm_hg", [diastolic, "mm Hg"])
 
@@ -249,19 +269,19 @@ class Chart:
         self.concepts |= finding.concepts
         there = self.draw.chance(present) if forced is None else forced
         if not there and not self.draw.chance(known):
+            self.facts.append(Fact(parameter, None, name or parameter, status="left out"))
             return None
-        self.state(finding, there=there)
-        self.enter(parameter, there)
+        self.enter(parameter, there, what=name or parameter, text=self.state(finding, there=there))
         if there and clouds:
             self.voice = "none"
         return there
 
-    def state(self, finding: Finding, *, there: bool) -> None:
-        """Writes a finding into the note alone."""
+    def state(self, finding: Finding, *, there: bool) -> str:
+        """Writes a finding into the note alone, and returns its words."""
         told, phrases = (finding.told, finding.yes) if there else (finding.denied, finding.no)
         prose = bool(self._fitting(told)) and not self.brief
         prose = prose and (finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE))
-        self._write(finding.kind, told, phrases, there=there, prose=prose)
+        return self._write(finding.kind, told, phrases, there=there, prose=prose)
 
     def choose(self, parameter: str, name: str = "", *places: int) -> int:
         """States one class of a graded finding and returns its place: one of `places`, of all where none are given."""
@@ -269,16 +289,18 @@ class Chart:
         among = places or range(len(grades))
         place = among[0] if len(among) == 1 else self.draw.pick(among)
         grade = grades[place]
-        self.enter(parameter, grade.word)
-        self._write(grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief)
+        text = self._write(grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief)
+        self.enter(parameter, grade.word, what=name or parameter, text=text)
         return place
 
-    def _write(self, kind: Kind, told: tuple[str, ...], phrases: tuple[str, ...], *, there: bool, prose: bool) -> None:
-        sentences = self._fitting(told)
-        if sentences and prose:
-            self.say(PLACES[kind], self.draw.pick(sentences))
+    def _write(self, kind: Kind, told: tuple[str, ...], phrases: tuple[str, ...], *, there: bool, prose: bool) -> str:
+        sentences = self._fitting(told) if prose else []
+        text = self.draw.pick(sentences or self._fitting(phrases))
+        if sentences:
+            self.say(PLACES[kind], text)
         else:
-            self.phrases[kind, there].append(self.draw.pick(self._fitting(phrases)))
+            self.phrases[kind, there].append(text)
+        return text
 
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
         """The wordings for this patient's sex, without their mark."""

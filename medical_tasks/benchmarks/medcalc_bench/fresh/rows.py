@@ -13,8 +13,9 @@ from typing import Any, Final, TypeAlias
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Setting, note_text
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Setting, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Place, finding
+from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import ASKED, long_note
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, background, read_json
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 
@@ -22,7 +23,7 @@ __all__ = ["LONGEST", "QUESTIONS", "SHORTEST", "FreshItem", "draw_item", "fresh_
 
 
 SHORTEST, LONGEST = 60, 250
-"""Words of a note, at least and at most."""
+"""Words of a short note, at least and at most."""
 
 _AIM, _BRIEF_AIM = (80, 125), (72, 95)
 
@@ -39,19 +40,28 @@ class FreshItem:
     question: str
     entities: Mapping[str, object]  # what the note says of the calculator's inputs
     result: Result
+    chart: Chart
+    others: Sequence[Fact] = ()  # what the note says of the inputs that is old, copied or of somebody else
 
 
-def draw_item(calculator: AnyCalculator, key: str) -> FreshItem:
-    """Draws a patient for a calculator; the item depends on calculator and key alone."""
-    draw = Draw(key)
+def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
+    """Draws a patient for a calculator; the item depends on calculator, key and level alone."""
+    draw = Draw(key if level == 1 else f"{key}:{level}")
     chart = draw_chart(calculator, draw)
-    aim = draw.whole(*(_BRIEF_AIM if chart.brief else _AIM))
-    add_background(chart, _words(chart), aim)
+    others: Sequence[Fact] = ()
+    if level == 1:
+        aim = draw.whole(*(_BRIEF_AIM if chart.brief else _AIM))
+        add_background(chart, _words(chart), aim)
     question = draw.pick(QUESTIONS[calculator.id])
     if calculator.slug == "steroid_conversion":
         source, target = chart.entities["input steroid"], chart.entities["target steroid"]
         question = question.replace("{source}", steroid_words(source[0])).replace("{target}", steroid_words(target))  # type: ignore[index, arg-type]
-    return FreshItem(calculator, note_text(chart), question, chart.entities, calculator.calculate(chart.entities))
+    if level == 1:
+        note = note_text(chart)
+    else:
+        note, others = long_note(chart)
+        question = f"{question} {draw.pick(ASKED)}"
+    return FreshItem(calculator, note, question, chart.entities, calculator.calculate(chart.entities), chart, others)
 
 
 def _words(chart: Chart) -> int:
@@ -62,18 +72,25 @@ def _words(chart: Chart) -> int:
     return (5 if chart.brief else 12) + len(chart.reason.split()) + sum(len(part.split()) for part in parts)
 
 
-def fresh_row(seed: int, n: int) -> dict[str, Any]:
+def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
     """The `n`-th row, from 1, with the names and types of the released rows; 55 rows in a row hold each calculator once."""
-    item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}")
+    item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
     asked = (item.note, item.question, dict(item.entities))
     result = item.result
-    return synthetic_row(n, f"fresh-{seed}-{n}", item.calculator, asked, result.answer_text, result.explanation)
+    return synthetic_row(
+        n,
+        f"fresh-{seed}-{n}" + f"-{level}" * (level > 1),
+        item.calculator,
+        asked,
+        result.answer_text,
+        result.explanation,
+    )
 
 
-def fresh_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
+def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
     """The first `n` rows of a seed's set, in order."""
     for number in range(1, n + 1):
-        yield fresh_row(seed, number)
+        yield fresh_row(seed, number, level)
 
 
 # Distractors: what a note says besides, which the calculator does not use. Each carries the concepts it tells of; a note whose

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST
-from medical_tasks.calculators import CALCULATORS, find
+from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import LONG_NOTE, other_readings, recomputed
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST, draw_item
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -28,10 +31,11 @@ CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON[
 
 # A sentence that denies: the words of denial, and the near misses (another time, another cause) that amount to one. Harmless is
 # what reads like a denial and is none: part of a disease's name, or of what a finding looks like.
-DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY = (
+DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
-    for name in ("denial", "harmless", "men", "women", "women_only", "men_only")
+    for name in ("denial", "harmless", "men", "women", "women_only", "men_only", "marked", "kin", "corrected")
 )
+PREGNANCY, FAMILY_COUNTS = (13, 68, 69), (18, 36)  # calculators that ask for dates, and for relatives
 
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
@@ -39,7 +43,21 @@ BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
 
 @functools.cache
 def made_rows() -> list[Row]:
-    return list(fresh_rows(20_260, 55 * 32))
+    return [*fresh_rows(20_260, 55 * 32, 1), *map(unmarked, long_rows())]
+
+
+@functools.cache
+def long_rows() -> list[Row]:
+    return list(fresh_rows(20_260, 55 * 20))
+
+
+def unmarked(row: Row) -> Row:
+    """A row of long notes without the sentences that say themselves that they are old, copied or of somebody else."""
+    number = int(row["calculator_id"])
+    patterns = [CORRECTED, *[MARKED] * (number not in PREGNANCY), *[KIN] * (number not in FAMILY_COUNTS)]
+    parts = sentences(row["patient_note"])
+    left = [part for part in parts if not any(pattern.search(part) for pattern in patterns)]
+    return {**row, "patient_note": "\n".join(left)}
 
 
 def entities(row: Row) -> dict[str, Any]:
@@ -52,7 +70,7 @@ def inputs(row: Row, kind: type) -> Iterator[Any]:
 
 
 def sentences(note: str) -> list[str]:
-    return re.split(r"(?<=[.!?])\s+", note)
+    return re.split(r"(?<=[.!?\]])\s+|\n+(?=[^\n])", note)
 
 
 def written(value: float) -> str:
@@ -71,10 +89,11 @@ def number_pattern(value: Any) -> str:
 
 
 def test_length_templates_and_lexicon() -> None:
-    lengths = [len(row["patient_note"].split()) for row in made_rows()]
-    assert min(lengths) >= SHORTEST
-    assert max(lengths) <= LONGEST
-    for row in made_rows():
+    short = made_rows()[: -len(long_rows())]
+    for rows, (low, high) in ((short, (SHORTEST, LONGEST)), (long_rows(), LONG_NOTE)):
+        lengths = [len(row["patient_note"].split()) for row in rows]
+        assert low <= min(lengths) < max(lengths) <= high
+    for row in [*short, *long_rows()]:
         text = row["patient_note"] + row["question"]
         assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text
     flags = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Flag)}
@@ -194,14 +213,15 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
 
 def test_sex_is_kept_and_bodies_fit_it() -> None:
     counted: Counter[str] = Counter()
-    for row in made_rows():
+    for row in [*made_rows()[: -len(long_rows())], *long_rows()]:
         known, note = entities(row), row["patient_note"]
         woman = bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", note))
         man = bool(re.search(r"\b(man|boy)\b|\d (y|mo) M\b", note))
         assert woman != man, note
         counted["woman" if woman else "man"] += 1
         assert not (MEN if woman else WOMEN).search(note), (row["note_id"], note)
-        assert not (MEN_ONLY if woman else WOMEN_ONLY).search(note), (row["note_id"], note)
+        own = " ".join(part for part in sentences(note) if not KIN.search(part))
+        assert not (MEN_ONLY if woman else WOMEN_ONLY).search(own), (row["note_id"], note)
         if "sex" in known:
             assert known["sex"] == ("Female" if woman else "Male")
         if int(row["calculator_id"]) in (13, 68, 69):
@@ -218,3 +238,28 @@ def test_no_note_says_both(one: str, other: str) -> None:
         counts[found] += 1
     assert counts[True, False] > 5
     assert counts[False, True] > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(key=st.text(max_size=8), calculator=st.sampled_from(CALCULATORS))
+def test_long_notes_have_one_reading_and_their_facts_give_the_gold(key: str, calculator: AnyCalculator) -> None:
+    item = draw_item(calculator, key, 2)
+    assert item.note == draw_item(calculator, key, 2).note
+    assert LONG_NOTE[0] <= len(item.note.split()) <= LONG_NOTE[1]
+    assert other_readings(item.chart, item.note, item.others) == []
+    known = {entry.parameter: entry.name for entry in calculator.inputs}
+    facts = {known[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()}
+    assert calculator.calculate(facts).answer == item.result.answer
+
+
+def test_a_competing_value_without_its_marker_is_found() -> None:
+    item = next(
+        item
+        for key in range(50)
+        if (item := draw_item(find(3), str(key), 2)) and any(fact.status == "superseded" for fact in item.others)
+    )
+    fact = next(fact for fact in item.others if fact.status == "superseded" and fact.reading)
+    assert fact.reading is not None
+    planted = f"{item.note} Bloods: creatinine {fact.reading.text}."
+    assert len(other_readings(item.chart, planted, item.others)) == 1
+    assert other_readings(item.chart, item.note.replace(fact.text, "Old."), item.others)
