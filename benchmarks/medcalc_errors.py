@@ -710,7 +710,7 @@ def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
     """
     make = score_reply if kind == "scores" else equation_reply
     wanted = SCORES if kind == "scores" else tuple(EQUATIONS)
-    for row in fresh_rows(seed, rows):
+    for row in fresh_rows(seed, rows, 1):
         if row["calculator_id"] not in wanted:
             continue
         for truth in TRUTHS:
