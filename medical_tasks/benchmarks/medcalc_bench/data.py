@@ -488,7 +488,7 @@ SOURCES = (
         },
         generated={
             "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
-            "twins": Generated(options=FRESH_OPTIONS, rows=_twins),
+            "twins": Generated(options=FRESH_OPTIONS[:2], rows=_twins),
         },
         known_files={V1_TEST_SHA256: "v1.0"},
         read=read_rows,
