@@ -15,11 +15,9 @@ The file is called `build.py`, not `medcalc_bench.py`: `load_dataset` refuses a 
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
+from medical_tasks.benchmarks.medcalc_bench.data import SOURCE
 from medical_tasks.data.building import builder_class
 
 __all__ = ["MedCalcBench"]
 
-(_source,) = SOURCES
-
-MedCalcBench = builder_class(_source)
+MedCalcBench = builder_class(SOURCE)

@@ -122,7 +122,7 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     assert result["metrics"]["accuracy"]["value"] == 1.0
 
 
-def test_credentialed_notes_stay_here_and_are_no_rows_of_an_open_set(server: FaultServer, capsys: Any) -> None:
+def test_credentialed_notes_stay_here_and_are_built_for_local_models(server: FaultServer, capsys: Any) -> None:
     assert extract("http://203.0.113.9/v1") == 4
     assert "notes are taken for credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
@@ -130,8 +130,23 @@ def test_credentialed_notes_stay_here_and_are_no_rows_of_an_open_set(server: Fau
     assert step("sheet", "--reviewers", "ann") == 0
     assert step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
     assert step("release") == 0
-    assert main(["build", "medcalc_bench", "--config", "own", "--source", "own/release/test.jsonl"]) == 2
-    assert "rows of credentialed notes" in capsys.readouterr().err
+    rows = ["--config", "own", "--source", "own/release/test.jsonl"]
+    assert main(["build", "medcalc_bench", *rows]) == 2
+    assert "rows of credentialed notes; rows of medcalc_bench go to any model. Build them as medcalc_own" in (
+        capsys.readouterr().err
+    )
+    assert main(["build", "medcalc_own", *rows]) == 0
+    far = ["--model", "openai-api/far/m", "--model-args", "base_url=http://203.0.113.9/v1", "--out", "sent"]
+    assert main(["run", "--tasks", "medcalc_own", *far]) == 4
+    assert main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"]) == 0
+    assert json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]["metrics"]["accuracy"]["value"] == 1.0
+    capsys.readouterr()
+    lines = Path("own/release/test.jsonl").read_text().replace('"Output Type": "', '"Output Type": "secret ')
+    Path("bad.jsonl").write_text(lines)
+    assert main(["build", "medcalc_own", "--source", "bad.jsonl"]) == 2
+    told = capsys.readouterr().err
+    assert "column 'Output Type': breaks the rule of its column, got a text of" in told
+    assert "secret" not in told
     assert {each.stat().st_mode & 0o077 for each in Path("own").rglob("*.*l") if each.is_file()} == {0}
 
 

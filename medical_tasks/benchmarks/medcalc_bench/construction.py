@@ -1,7 +1,7 @@
 """`medical-tasks construct medcalc`: rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
 
-Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine unattested, and no open dataset is
-built of them.
+Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine unattested, and they are built as
+`medcalc_own`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench import extraction
-from medical_tasks.benchmarks.medcalc_bench.data import CREDENTIALED, OFFICIAL_COLUMNS, OWN, V1_TEST_SHA256, read_rows
+from medical_tasks.benchmarks.medcalc_bench.data import (
+    CREDENTIALED,
+    OFFICIAL_COLUMNS,
+    OWN,
+    V1_TEST_SHA256,
+    read_own_rows,
+    read_rows,
+)
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input
@@ -326,8 +333,9 @@ def _release(arguments: Namespace) -> int:
         shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
     construction.write_json(place / "one_shot.json", shown)
     tell(f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators", exemplars=len(shown))
-    if is_open:
-        tell(f"medical-tasks build medcalc_bench --config {OWN} --source {place / 'test.jsonl'}")
+    tell(
+        f"medical-tasks build {'medcalc_bench' if is_open else 'medcalc_own'} --config {OWN} --source {place / 'test.jsonl'}"
+    )
     return _tell_whose(folder)
 
 
@@ -347,7 +355,10 @@ def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str,
 def _check(arguments: Namespace) -> int:
     source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
-    read = read_rows("v1.0" if _is_released(source) else OWN, "test", {"test": source})
+    own = not _is_released(source)
+    read = (
+        read_own_rows(source, credentialed=policy.protecting()) if own else read_rows("v1.0", "test", {"test": source})
+    )
     known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
     rows = [row for row in known if row["calculator_id"] in chosen]
     rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[: arguments.max_samples]

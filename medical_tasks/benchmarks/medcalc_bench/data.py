@@ -12,6 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -25,11 +26,10 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     label_agrees,
     parse_entities,
 )
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH, MEDCALC_OWN
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile, Pin
 from medical_tasks.errors import UsageError
-from medical_tasks.guard import policy
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
@@ -148,12 +148,20 @@ class _Row(NamedTuple):
     place: str  # `FILE: row 3`
     cells: dict[str, str]
     again: str = "Download the file again."
+    private: bool = False  # nothing of it is quoted
 
     def wrong(self, column: str, rule: str) -> UsageError:
         value = self.cells[column]
-        shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "..."
+        got = repr(value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "...")
         number = self.cells["Row Number"]
-        return UsageError(f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {shown!r}. {self.again}")
+        if self.private:
+            rule, got, number = "breaks the rule of its column", shown(value), "n/a"
+        return UsageError(f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {got}. {self.again}")
+
+
+def read_credentialed_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of `medcalc_own`."""
+    yield from demo_rows() if config == "demo" else read_own_rows(files[split], credentialed=True)
 
 
 def _typed_row(row: _Row, config: str) -> dict[str, Any]:
@@ -187,11 +195,11 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     return typed
 
 
-def read_own_rows(path: Path) -> list[dict[str, Any]]:
+def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
     """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
 
     A row with all of the columns is of a release: its label stands, and if its entities give another answer, stderr says so.
-    This dataset is open: rows of credentialed notes are read under the guard alone.
+    Nothing of `credentialed` rows is quoted; rows that say so of themselves are refused otherwise, since MedCalc-Bench is open.
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
@@ -214,11 +222,11 @@ def read_own_rows(path: Path) -> list[dict[str, Any]]:
                 official: _own_cell(where, official, given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()
             }
             cells["Row Number"] = cells["Row Number"] or str(number)
-            if cells["Note Type"] == CREDENTIALED and not policy.protecting():
+            if cells["Note Type"] == CREDENTIALED and not credentialed:
                 raise UsageError(
-                    f"{path}: rows of credentialed notes; medcalc_bench is open, and its rows go to any model."
+                    f"{path}: rows of credentialed notes; rows of medcalc_bench go to any model. Build them as medcalc_own."
                 )
-            row, doubt = _own_row(_Row(where, cells, "Mend the row."))
+            row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none.")
             doubted += [place] * doubt
@@ -422,97 +430,114 @@ def _twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]
     return twin_rows(options["seed"], options["n"])
 
 
-SOURCES = (
-    DatasetSource(
-        spec=MEDCALC_BENCH,
-        summary=(
-            "MedCalc-Bench asks for medical calculations: each row has a patient note, a question for one of 55 calculators "
-            "(equations, scores, dates, dose conversions), the gold answer with the limits inside which an answer counts as "
-            "right, and the gold derivation. This is its test set in a uniform, typed form."
-        ),
-        changes=(
-            "Columns have lower-case names with underscores; their texts are as released.",
-            "`relevant_entities`, a Python literal in the release, is canonical JSON.",
-            "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
-            "the released name is kept in `source_category`.",
-            "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
-            "`own` holds a user's rows, golds computed from their entities; rows with all columns, as of a released training set, "
-            "keep theirs. Their terms are those of the notes.",
-            "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
-            "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
-        ),
-        licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
-        columns=COLUMNS,
-        key="row_number",
-        splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
-        # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
-        # nsk7153/MedCalc-Bench-Verified on the Hub.
-        published_rows={
-            "v1.0": {"test": 1047},
-            "v1.2": {"test": 1100},
-            "verified": {"test": 1100},
-            "demo": {"test": len(demo_rows())},
-        },
-        # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
-        living=frozenset({"v1.2", "verified"}),
-        files={
-            "v1.0": _test_file(
-                "test_data_v1.csv",
-                "MedCalc-Bench/dataset/test_data.csv",
-                pin=Pin(
-                    "ncbi-nlp/MedCalc-Bench",
-                    "5523b7785c004912e76ca4db19efbd7367b23c40",
-                    "dataset/test_data.csv",
-                    4_001_702,
-                    V1_TEST_SHA256,
-                ),
-            ),
-            "v1.2": _test_file(
-                "test_data_v1.2.csv",
-                *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets")),
-                pin=Pin(
-                    "ncbi-nlp/MedCalc-Bench",
-                    "20b10f9d66a8c3b0356ae3138533f5ec91666b6a",
-                    "datasets/test_data.csv",
-                    size=None,
-                    blob="0aabdb731ede27c04357a5cd01623462ede5b972",
-                ),
-            ),
-            "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
-            "demo": {},
-            OWN: {
-                "test": OfficialFile(places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines")
-            },
-            "fresh": {},
-            "twins": {},
-        },
-        generated={
-            "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
-            "twins": Generated(options=FRESH_OPTIONS[:2], rows=_twins),
-        },
-        known_files={V1_TEST_SHA256: "v1.0"},
-        read=read_rows,
-        published="2024-06-17",
-        creators=(
-            "Nikhil Khandekar",
-            "Qiao Jin",
-            "Guangzhi Xiong",
-            "Soren Dunn",
-            "Serina S Applebaum",
-            "Zain Anwar",
-            "Maame Sarfo-Gyamfi",
-            "Conrad W Safranek",
-            "Abid A Anwar",
-            "Andrew Zhang",
-            "Aidan Gilson",
-            "Maxwell B Singer",
-            "Amisha Dave",
-            "Andrew Taylor",
-            "Aidong Zhang",
-            "Qingyu Chen",
-            "Zhiyong Lu",
-        ),
-        task_categories=("question-answering",),
-        tags=("medical", "clinical", "calculation", "benchmark"),
+SOURCE = DatasetSource(
+    spec=MEDCALC_BENCH,
+    summary=(
+        "MedCalc-Bench asks for medical calculations: each row has a patient note, a question for one of 55 calculators "
+        "(equations, scores, dates, dose conversions), the gold answer with the limits inside which an answer counts as "
+        "right, and the gold derivation. This is its test set in a uniform, typed form."
     ),
+    changes=(
+        "Columns have lower-case names with underscores; their texts are as released.",
+        "`relevant_entities`, a Python literal in the release, is canonical JSON.",
+        "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
+        "the released name is kept in `source_category`.",
+        "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+        "`own` holds a user's rows, golds computed from their entities; rows with all columns, as of a released training set, "
+        "keep theirs. Their terms are those of the notes.",
+        "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
+        "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
+    ),
+    licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
+    columns=COLUMNS,
+    key="row_number",
+    splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
+    # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
+    # nsk7153/MedCalc-Bench-Verified on the Hub.
+    published_rows={
+        "v1.0": {"test": 1047},
+        "v1.2": {"test": 1100},
+        "verified": {"test": 1100},
+        "demo": {"test": len(demo_rows())},
+    },
+    # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
+    living=frozenset({"v1.2", "verified"}),
+    files={
+        "v1.0": _test_file(
+            "test_data_v1.csv",
+            "MedCalc-Bench/dataset/test_data.csv",
+            pin=Pin(
+                "ncbi-nlp/MedCalc-Bench",
+                "5523b7785c004912e76ca4db19efbd7367b23c40",
+                "dataset/test_data.csv",
+                4_001_702,
+                V1_TEST_SHA256,
+            ),
+        ),
+        "v1.2": _test_file(
+            "test_data_v1.2.csv",
+            *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets")),
+            pin=Pin(
+                "ncbi-nlp/MedCalc-Bench",
+                "20b10f9d66a8c3b0356ae3138533f5ec91666b6a",
+                "datasets/test_data.csv",
+                size=None,
+                blob="0aabdb731ede27c04357a5cd01623462ede5b972",
+            ),
+        ),
+        "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
+        "demo": {},
+        OWN: {"test": OfficialFile(places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines")},
+        "fresh": {},
+        "twins": {},
+    },
+    generated={
+        "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
+        "twins": Generated(options=FRESH_OPTIONS[:2], rows=_twins),
+    },
+    known_files={V1_TEST_SHA256: "v1.0"},
+    read=read_rows,
+    published="2024-06-17",
+    creators=(
+        "Nikhil Khandekar",
+        "Qiao Jin",
+        "Guangzhi Xiong",
+        "Soren Dunn",
+        "Serina S Applebaum",
+        "Zain Anwar",
+        "Maame Sarfo-Gyamfi",
+        "Conrad W Safranek",
+        "Abid A Anwar",
+        "Andrew Zhang",
+        "Aidan Gilson",
+        "Maxwell B Singer",
+        "Amisha Dave",
+        "Andrew Taylor",
+        "Aidong Zhang",
+        "Qingyu Chen",
+        "Zhiyong Lu",
+    ),
+    task_categories=("question-answering",),
+    tags=("medical", "clinical", "calculation", "benchmark"),
 )
+
+OWN_SOURCE = replace(
+    SOURCE,
+    spec=MEDCALC_OWN,
+    summary=(
+        "Rows in MedCalc-Bench's form about credentialed notes: what `medical-tasks construct medcalc` makes of them, or "
+        "rows that their holder wrote. As with `own` of MedCalc-Bench, golds are computed from the entities."
+    ),
+    changes=("`demo` was written for this package and is under the package's licence, Apache-2.0.",),
+    licence_note="Rows of `own` are under the terms of their notes.",
+    splits=dict.fromkeys(MEDCALC_OWN.configs, ("test",)),
+    published_rows={"demo": {"test": len(demo_rows())}},
+    files={config: SOURCE.files[config] for config in MEDCALC_OWN.configs},
+    living=frozenset(),
+    generated={},
+    known_files={},
+    read=read_credentialed_rows,
+    creators=("The medical-tasks developers",),
+)
+
+SOURCES = (SOURCE, OWN_SOURCE)

@@ -53,7 +53,8 @@ MEDCALC_BENCH = DatasetSpec(
         "by hand, v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "by hand, verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
         "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
-        "rows of your own, none of credentialed notes (CSV, XLSX): medical-tasks build medcalc_bench --source FILE --config own",
+        "rows of your own (CSV, XLSX; of credentialed notes as medcalc_own): medical-tasks build medcalc_bench --source FILE "
+        "--config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100 (families of notes that differ in one thing: --config twins)",
@@ -62,6 +63,22 @@ MEDCALC_BENCH = DatasetSpec(
 )
 
 DATASET = MEDCALC_BENCH
+
+MEDCALC_OWN = replace(
+    MEDCALC_BENCH,
+    name="medcalc_own",
+    title="MedCalc-Bench's form for credentialed notes",
+    access="credentialed",
+    licence="other",
+    configs=("own", "demo"),
+    default_config="own",
+    how_to_get=(
+        "make rows of your notes: docs/medcalc_construction.md, or write them (CSV, XLSX, parquet, JSON Lines)",
+        "then: medical-tasks build medcalc_own --source FILE",
+        "without any file: medical-tasks build medcalc_own --config demo",
+    ),
+    version="1.0.0",
+)
 
 METRICS = (
     MetricSpec(
@@ -129,7 +146,7 @@ class MedCalcBench(Benchmark):
     title = "MedCalc-Bench"
     mixed_rows = True
     paper = DATASET.paper
-    datasets = (DATASET,)
+    datasets = (DATASET, MEDCALC_OWN)
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
@@ -215,5 +232,13 @@ MEDCALC_TWINS = replace(
     groups=("kind", *MEDCALC.groups),
     options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
 )
+MEDCALC_NOTES = replace(
+    MEDCALC,
+    name="medcalc_own",
+    title="MedCalc-Bench's form, credentialed notes, chain of thought",
+    dataset=MEDCALC_OWN.name,
+)
 
-MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS)
+MedCalcBench.tasks = (
+    MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE, MEDCALC_TWINS, MEDCALC_NOTES
+)  # fmt: skip

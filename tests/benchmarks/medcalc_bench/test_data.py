@@ -136,7 +136,8 @@ def test_items_carry_id_groups_fields_and_clusters() -> None:
 
 
 def test_source_covers_the_spec() -> None:
-    (source,) = SOURCES
+    source, own = SOURCES
+    assert own.spec.access == "credentialed"
     assert source.spec is MEDCALC_BENCH
     assert list(source.splits) == ["v1.0", "v1.2", "verified", "own", "demo", "fresh", "twins"]
     # Paper, abstract; READMEs of the two repositories.
