@@ -33,6 +33,7 @@ from medical_tasks.guard import policy
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
 from medical_tasks.io.sheets import cell_text, folded, read_table
 from medical_tasks.spec import Item, TaskSpec
@@ -514,5 +515,6 @@ SOURCES = (
         ),
         task_categories=("question-answering",),
         tags=("medical", "clinical", "calculation", "benchmark"),
+        responsible_ai=packaged(__file__, "responsible_ai.json")["medcalc_bench"],
     ),
 )
