@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final
@@ -34,7 +34,7 @@ class Licence:
 
 
 _outside = partial(packaged, __file__, "cards.json")
-"""Croissant's context, as and in the order in which its specification prescribes it; licences; what a gate asks."""
+"""Croissant's context, the terms of specification 1.1 and those that mlcroissant expects; licences; what a gate asks."""
 
 
 @cache
@@ -104,15 +104,16 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
     if spec.access == "credentialed":
         parts.append(texts["credentialed"])
     generated = [config for config in _configs(source, built) if config in source.generated]
+    limits = _bullets(source.responsible_ai.get("dataLimitations", ()))
     parts += [
         "## Configurations\n\n" + _config_table(source, built),
         texts["demo"] + "".join(texts["generated"].format(config=config) for config in generated),
         "## Columns\n\n" + _column_table(source),
         "## Build and load\n\n" + _usage(source),
+        *([f"## Limitations\n\n{limits}"] if limits else []),
         "## Licence\n\n"
         f"The data is under the [{terms.name}]({terms.url}) licence ({spec.licence}). {source.licence_note}".rstrip()
-        + "\n\nWhat this form changes:\n\n"
-        + "\n".join(f"- {change}" for change in source.changes),
+        + f"\n\nWhat this form changes:\n\n{_bullets(source.changes)}",
         f"## Citation\n\n```bibtex\n{spec.citation}\n```",
     ]
     return f"---\n{header}---\n\n" + "\n\n".join(parts) + "\n"
@@ -168,11 +169,13 @@ def _column_table(source: DatasetSource) -> str:
     return "\n".join(lines)
 
 
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def _usage(source: DatasetSource) -> str:
-    spec = source.spec
-    steps = "\n".join(f"- {step}" for step in spec.how_to_get)
     return (
-        f"{steps}\n\n"
+        f"{_bullets(source.spec.how_to_get)}\n\n"
         "```python\n"
         "from datasets import load_dataset\n\n"
         f'rows = load_dataset("<folder of the built dataset>", "demo", split="{source.splits["demo"][0]}")\n'
@@ -221,7 +224,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
         "name": spec.name,
         "alternateName": spec.title,
         "description": source.summary,
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "conformsTo": ["http://mlcommons.org/croissant/1.1"],
         "license": licence(spec.licence).url,
         "url": spec.homepage,
         "sameAs": spec.paper,
@@ -232,6 +235,9 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
         "inLanguage": list(source.languages),
         "citeAs": spec.citation,
     }
+    if source.responsible_ai:
+        metadata["conformsTo"].append("http://mlcommons.org/croissant/RAI/1.0")
+        metadata |= {f"rai:{name}": value for name, value in source.responsible_ai.items()}
     if spec.access == "credentialed":
         metadata["conditionsOfAccess"] = f"Credentialed; permission is given by the publisher: {spec.homepage}"
     return {**metadata, "distribution": distribution, "recordSet": record_sets}

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.data.upstream_source import blob_id
 from medical_tasks.errors import MissingError, UsageError
@@ -19,6 +19,14 @@ from medical_tasks.spec import DatasetSpec
 
 Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
+
+# Croissant's properties of responsible AI (RAI): of one text, of a list of texts.
+_RAI_TEXTS: Final = "annotationsPerItem dataCollection dataReleaseMaintenancePlan dataSocialImpact"
+_RAI_LISTS: Final = (
+    "annotatorDemographics dataAnnotationAnalysis dataAnnotationPlatform dataAnnotationProtocol dataBiases dataCollectionType "
+    "dataLimitations dataPreprocessingProtocol dataUseCases machineAnnotationTools personalSensitiveInformation"
+)
+_RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(_RAI_LISTS.split(), list)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,7 @@ class DatasetSource:
     languages: tuple[str, ...] = ("en",)  # BCP 47
     task_categories: tuple[str, ...] = ()  # as the Hub names them
     tags: tuple[str, ...] = ()
+    responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)  # by RAI property
     beside: tuple[Pin, ...] = ()  # fetched with the official files: labels and prompts that other verbs read
 
     def __post_init__(self) -> None:
@@ -112,6 +121,10 @@ class DatasetSource:
                 raise ValueError(f"{self.spec.name}: {config} is generated, so it must be a config without files")
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
+        if wrong := [name for name, value in self.responsible_ai.items() if not isinstance(value, _RAI.get(name, ()))]:
+            raise ValueError(
+                f"{self.spec.name}: responsible_ai has {', '.join(wrong)}; texts are {_RAI_TEXTS}; lists of texts {_RAI_LISTS}"
+            )
 
     def wanted(self, config: str) -> Mapping[str, OfficialFile]:
         """The official files of a configuration; none of one that is made here."""

@@ -58,7 +58,7 @@ def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
 
 
 def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[str, Any]) -> list[dict[str, Any]]:
-    """Makes the Croissant 1.0 fields of a table; `source`: where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`."""
+    """Makes the Croissant 1.1 fields of a table; `source`: where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`."""
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:
         place = (*path, column.name)
@@ -73,7 +73,7 @@ def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[st
             "description": column.description,
         }
         if column.repeated:
-            node["repeated"] = True
+            node["isArray"] = True
         if column.fields:
             node["subField"] = [field(member, place) for member in column.fields]
         else:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Iterator
@@ -42,10 +43,14 @@ def records(path: Path, record_set: str) -> Iterator[dict[str, Any]]:
         yield plain(record)
 
 
-def issues(path: Path) -> str:
+def described(path: Path) -> Any:
     import mlcroissant
 
-    return str(mlcroissant.Dataset(jsonld=str(path)).metadata.issues.report())
+    return mlcroissant.Dataset(jsonld=str(path)).metadata
+
+
+def issues(path: Path) -> str:
+    return str(described(path).issues.report())
 
 
 @pytest.mark.parametrize(
@@ -80,10 +85,20 @@ def test_the_checked_in_form_loads_built_files_and_the_built_one_none_that_chang
 
 @pytest.mark.parametrize("source", [SOURCE, CREDENTIALED], ids=["open", "credentialed"])
 def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Path) -> None:
+    from mlcroissant._src.core.rdf import make_context
+
     path = tmp_path / "croissant.json"
     path.write_text(croissant_text(source), encoding="utf-8")
-    assert issues(path) == ""
+    read = described(path)
+    assert (read.issues.report(), read.conforms_to) == ("", ["http://mlcommons.org/croissant/1.1"])
+    assert make_context(read.ctx).items() <= json.loads(path.read_text())["@context"].items()
     assert "sha256" not in path.read_text()
     assert [entry["@id"] for entry in json.loads(path.read_text())["recordSet"]] == [
         f"{config}/{split}" for config in ("full", "demo") for split in SPLITS
     ]
+
+
+@pytest.mark.parametrize("wrong", [{"dataBias": ["few"]}, {"dataBiases": "few"}, {"dataCollection": ["by hand"]}])
+def test_properties_of_responsible_ai_are_those_of_croissant(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"tiny_notes: responsible_ai has {next(iter(wrong))}; texts are annotations"):
+        dataclasses.replace(SOURCE, responsible_ai=wrong)

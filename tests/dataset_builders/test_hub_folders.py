@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
-from tests.data.test_croissant import issues, records
+from tests.data.test_croissant import described, issues, records
 from tests.support import ROOT, SHARED, needs_shared
 
 
@@ -79,6 +80,7 @@ def test_the_demo_through_load_dataset_croissant_and_the_class(name: str, tmp_pa
         ] == wanted
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_folder_holds(name: str) -> None:
     source = dataset_source(name)
@@ -88,6 +90,14 @@ def test_what_the_folder_holds(name: str) -> None:
     assert (card, croissant) == (card_text(source), croissant_text(source))
     credentialed = source.spec.access == "credentialed"
     assert ("extra_gated_prompt" in card) == ("conditionsOfAccess" in json.loads(croissant)) == credentialed
+    read, known = described(PLACE / name / "croissant.json"), source.responsible_ai
+    assert read.issues.report() == ""
+    assert [str(each).partition("croissant/")[2] for each in read.conforms_to] == ["1.1", "RAI/1.0"]
+    assert known.keys() >= {"personalSensitiveInformation", "dataLimitations", "dataUseCases"}
+    assert {each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each)) for each in known} == known
+    assert all(f"\n- {limit}\n" in card for limit in known["dataLimitations"])
+    there = {column.name for column in source.columns}.union(source.spec.configs, *source.splits.values())
+    assert there.issuperset(re.findall("`(.*?)`", json.dumps(known)))
 
 
 @pytest.mark.parametrize(("name", "config", "message"), CASES["what_is_needed_is_told"])

@@ -24,7 +24,7 @@ def test_croissant_fields_of_a_list_of_records() -> None:
     kinds = ["sc:Text", "sc:Integer", "sc:Float", "sc:Boolean", "sc:Text", None]
     assert [field.get("dataType") for field in fields] == kinds
     sentences = fields[-1]
-    assert sentences["repeated"] is True
+    assert sentences["isArray"] is True
     names = [member["@id"] for member in sentences["subField"]]
     assert names == ["full/test/sentences/number", "full/test/sentences/text"]
     assert sentences["subField"][1]["source"] == {

@@ -409,5 +409,6 @@ SOURCES = (
         creators=("Sarvesh Soni", "Dina Demner-Fushman"),
         task_categories=("question-answering", "text-generation"),
         tags=("medical", "clinical notes", "discharge summaries", "citations", "benchmark"),
+        responsible_ai=packaged(__file__, "responsible_ai.json")["archehr_qa"],
     ),
 )

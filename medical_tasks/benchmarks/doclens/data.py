@@ -27,7 +27,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv
-from medical_tasks.io.files import check_columns
+from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
 from medical_tasks.io.sheets import folded, read_content, read_sheet, read_table
 from medical_tasks.scoring.sentences import split_sentences
@@ -156,6 +156,7 @@ ACI_SOURCE = DatasetSource(
     creators=("Wen-wai Yim", "Yujuan Fu", "Asma Ben Abacha", "Neal Snider", "Thomas Lin", "Meliha Yetisgen"),
     task_categories=("summarization", "text-generation"),
     tags=("medical", "clinical notes", "dialogue", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["aci_bench"],
 )
 
 
@@ -300,6 +301,7 @@ MEQSUM_SOURCE = DatasetSource(
     ),
     task_categories=("summarization",),
     tags=("medical", "patient questions", "question summarization", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["meqsum"],
 )
 
 
@@ -514,6 +516,7 @@ OWN_SOURCE = DatasetSource(
     creators=("The medical-tasks developers",),
     task_categories=("summarization", "text-generation"),
     tags=("medical", "clinical notes", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["doclens_own"],
 )
 
 SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)

@@ -33,7 +33,7 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
-from medical_tasks.io.files import readable
+from medical_tasks.io.files import packaged, readable
 from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
@@ -451,4 +451,5 @@ MIMIC_SOURCE = DatasetSource(
     ),
     task_categories=("summarization",),
     tags=("medical", "radiology reports", "summarization", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["mimic_rrs"],
 )

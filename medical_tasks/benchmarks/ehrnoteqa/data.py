@@ -297,5 +297,6 @@ SOURCES = (
         ),
         task_categories=("question-answering",),
         tags=("medical", "clinical notes", "discharge summaries", "benchmark"),
+        responsible_ai=packaged(__file__, "responsible_ai.json")["ehrnoteqa"],
     ),
 )

@@ -324,5 +324,6 @@ SOURCES = (
         ),
         task_categories=("question-answering",),
         tags=("medical", "patient questions", "long-form", "benchmark"),
+        responsible_ai=packaged(__file__, "responsible_ai.json")["kqa"],
     ),
 )

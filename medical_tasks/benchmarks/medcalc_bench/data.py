@@ -33,6 +33,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
 from medical_tasks.io.sheets import cell_text, folded, read_table
 from medical_tasks.spec import Item, TaskSpec
@@ -519,6 +520,7 @@ SOURCE = DatasetSource(
     ),
     task_categories=("question-answering",),
     tags=("medical", "clinical", "calculation", "benchmark"),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["medcalc_bench"],
 )
 
 OWN_SOURCE = replace(
@@ -538,6 +540,7 @@ OWN_SOURCE = replace(
     known_files={},
     read=read_credentialed_rows,
     creators=("The medical-tasks developers",),
+    responsible_ai=packaged(__file__, "responsible_ai.json")["medcalc_own"],
 )
 
 SOURCES = (SOURCE, OWN_SOURCE)
