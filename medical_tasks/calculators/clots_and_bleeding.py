@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.shared_inputs import Sex, quantity
@@ -252,11 +252,7 @@ _HAS_BLED_AGE: Final = Bands("Age", "", 0, (">", 65, 1))
 _HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", 0, (8, 1))
 
 
-@calculator(
-    source="Pisters R et al. Chest 2010;138:1093-1100.",
-    inputs=(_DRINKS,),
-    valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Pisters 2010: patients of 18 and over"),),
-)
+@calculator(source="Pisters R et al. Chest 2010;138:1093-1100.", inputs=(_DRINKS,))
 def has_bled(
     *,
     hypertension: bool,

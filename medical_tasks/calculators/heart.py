@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Flag
 from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
@@ -153,10 +153,7 @@ def heart_score(
     return points.score
 
 
-@calculator(
-    source="Lip GYH et al. Chest 2010;137:263-272.",
-    valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Lip 2010: patients of 18 and over"),),
-)
+@calculator(source="Lip GYH et al. Chest 2010;137:263-272.")
 def cha2ds2_vasc(
     *,
     age_years: float,
@@ -246,7 +243,6 @@ WOMEN: Final = Coefficients(
 @calculator(
     source="National Cholesterol Education Program, Adult Treatment Panel III (2001); Circulation 2002;106:3143-3421.",
     inputs=(quantity("systolic_mm_hg").within(40, 400),),
-    valid=(Valid(parameter="age_years", low=20, high=79, source="ATP III: ages 20 to 79"),),
 )
 def framingham_risk(
     *,
@@ -303,17 +299,7 @@ def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:
     return rr
 
 
-@calculator(
-    source="Bazett HC. Heart 1920;7:353-370.",
-    valid=(
-        Valid(
-            parameter="heart_rate_per_min",
-            low=60,
-            high=100,
-            source="over-corrects fast and under-corrects slow rates; Luo S et al. J Electrocardiol 2004;37(Suppl):81-90",
-        ),
-    ),
-)
+@calculator(source="Bazett HC. Heart 1920;7:353-370.")
 def qtc_bazett(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
     """QTc in ms: QT / √RR, RR in seconds."""
     rr = _rr_seconds(heart_rate_per_min, say)

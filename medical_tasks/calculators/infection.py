@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from medical_tasks.calculators.base import Convention, Valid, calculator
+from medical_tasks.calculators.base import Convention, calculator
 from medical_tasks.calculators.inputs import Flag, Input, Quantity
 from medical_tasks.calculators.intensive_care import mean_arterial_pressure, whole_coma_score
 from medical_tasks.calculators.measures import Measure
@@ -33,11 +33,7 @@ _PSI_HEMATOCRIT: Final = Bands("Hematocrit", "%", 10, (30, 0))
 _PSI_OXYGEN: Final = Bands("PaO2", "mm Hg", 10, (60, 0))
 
 
-@calculator(
-    source="Fine MJ et al. N Engl J Med 1997;336:243-250.",
-    inputs=(_LIVER_DISEASE,),
-    valid=(Valid(parameter="age_years", low=18, source="Fine 1997: adults"),),
-)
+@calculator(source="Fine MJ et al. N Engl J Med 1997;336:243-250.", inputs=(_LIVER_DISEASE,))
 def pneumonia_severity_index(
     *,
     age_years: float,
@@ -150,7 +146,6 @@ _CURB_AGE: Final = Bands("Age", "", 0, (65, 1))
         "diastolic_mm_hg",
         "age_years",
     ),
-    valid=(Valid(parameter="age_years", low=18, source="Lim 2003: adults"),),
     adapt=_split_urea,
 )
 def curb_65(
@@ -221,7 +216,6 @@ _CENTOR_TEMPERATURE: Final = Bands("Temperature", "°C", 0, (">", 38, 1))
 @calculator(
     source="McIsaac WJ et al. CMAJ 1998;158:75-83.",
     inputs=(_COUGH_ABSENT,),
-    valid=(Valid(parameter="age_years", low=3, source="McIsaac 1998: patients of 3 and over"),),
     conventions=(COUGH_UNMENTIONED_IS_ZERO,),
 )
 def centor(

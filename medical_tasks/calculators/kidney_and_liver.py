@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Input, fold
-from medical_tasks.calculators.person import DEVINE_HEIGHT, adjusted_body_weight, body_mass_index, ideal_body_weight
+from medical_tasks.calculators.person import adjusted_body_weight, body_mass_index, ideal_body_weight
 from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
@@ -16,10 +16,7 @@ from medical_tasks.calculators.units import CalculatorInputError
 
 @calculator(
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
-    valid=(
-        Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
-        replace(DEVINE_HEIGHT, when=lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2),
-    ),
+    valid_when={"height_cm": lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2},
 )
 def creatinine_clearance(
     *, sex: Sex, age_years: float, weight_kg: float, height_cm: float, creatinine_mg_dl: float, say: Say = quiet
@@ -48,10 +45,7 @@ def creatinine_clearance(
     return clearance
 
 
-@calculator(
-    source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
-    valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
-)
+@calculator(source="Inker LA et al. N Engl J Med 2021;385:1737-1749.")
 def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
 
@@ -99,7 +93,6 @@ class _Race(Input):
 @calculator(
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
     inputs=(_Race(parameter="black", name="Race", aliases=("ethnicity",)),),
-    valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
 )
 def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
@@ -150,17 +143,7 @@ def fractional_excretion_of_sodium(
     return percent
 
 
-@calculator(
-    source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
-    valid=(
-        Valid(
-            parameter="age_years",
-            low=35,
-            high=65,
-            source="validated between 35 and 65; McPherson S et al. Am J Gastroenterol 2017;112:740-751",
-        ),
-    ),
-)
+@calculator(source="Sterling RK et al. Hepatology 2006;43:1317-1325.")
 def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))

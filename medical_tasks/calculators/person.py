@@ -6,13 +6,11 @@ import datetime
 import math
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Choice, Day, Flag
 from medical_tasks.calculators.shared_inputs import Sex, quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
 
 @calculator(source="Quetelet index; WHO Technical Report Series 894 (2000).")
@@ -23,7 +21,7 @@ def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> 
     return index
 
 
-@calculator(source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.", valid=(DEVINE_HEIGHT,))
+@calculator(source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.")
 def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     """Ideal body weight in kg: 50 (men) or 45.5 (women) + 2.3 for each inch of height over 60.
 
@@ -37,10 +35,7 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     return weight
 
 
-@calculator(
-    source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
-    valid=(DEVINE_HEIGHT,),
-)
+@calculator(source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).")
 def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW."""
     ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
