@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input, Quantity, fold, is_missing
-from medical_tasks.calculators.shared_inputs import SHARED
+from medical_tasks.calculators.shared_inputs import SHARED, read_input
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.io.files import packaged
@@ -308,8 +308,8 @@ def calculator(
 ) -> Callable[[Callable[P, R_co]], Calculator[P, R_co]]:
     """Make a calculator of a function; see `Calculator` for the arguments, the rest of which stands in `catalog.json`.
 
-    A parameter is read by the one of `inputs` that has its name, else by the finding of that name in the catalog, else by the
-    shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order. `valid_when` says for which
+    A parameter is read by the one of `inputs` that has its name, else by the input or finding of that name in the catalog, else by
+    the shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order. `valid_when` says for which
     values the published range of a parameter matters, where it does not always.
     """
 
@@ -320,6 +320,7 @@ def calculator(
         }
         ranges = (Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ()))
         known = dict(SHARED)
+        known |= {parameter: read_input(parameter, form, SHARED) for parameter, form in facts.pop("inputs", {}).items()}
         for parameter, (name, *aliases) in facts.pop("findings", {}).items():
             known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
         known |= {item.parameter: item for item in inputs if isinstance(item, Input)}

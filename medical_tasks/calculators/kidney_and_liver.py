@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from medical_tasks.calculators.base import calculator
-from medical_tasks.calculators.inputs import Choice, Input, fold
+from medical_tasks.calculators.inputs import Input, fold
 from medical_tasks.calculators.person import adjusted_body_weight, body_mass_index, ideal_body_weight
-from medical_tasks.calculators.shared_inputs import Sex, quantity
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -117,15 +117,7 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
     return rate
 
 
-@calculator(
-    source="Espinel CH. JAMA 1976;236:579-581.",
-    inputs=(
-        quantity("sodium_mmol_l").named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
-        quantity("creatinine_mg_dl")
-        .named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl")
-        .within(0.1, 2000),
-    ),
-)
+@calculator(source="Espinel CH. JAMA 1976;236:579-581.")
 def fractional_excretion_of_sodium(
     *,
     sodium_mmol_l: float,
@@ -206,38 +198,6 @@ def meld_na(
 Ascites: TypeAlias = Literal["absent", "slight", "moderate"]
 Encephalopathy: TypeAlias = Literal["none", "grade 1-2", "grade 3-4"]
 
-_ASCITES: Final[Choice] = Choice(
-    parameter="ascites",
-    name="Ascites",
-    words={
-        "absent": "absent",
-        "none": "absent",
-        "no": "absent",
-        "no ascites": "absent",
-        "slight": "slight",
-        "mild": "slight",
-        "moderate": "moderate",
-        "moderate to severe": "moderate",
-        "severe": "moderate",
-    },
-).optional("absent")
-_ENCEPHALOPATHY: Final[Choice] = Choice(
-    parameter="encephalopathy",
-    name="Encephalopathy",
-    words={
-        "No Encephalopathy": "none",
-        "none": "none",
-        "no": "none",
-        "absent": "none",
-        "Grade 0": "none",
-        "Grade 1-2": "grade 1-2",
-        "Grade 1": "grade 1-2",
-        "Grade 2": "grade 1-2",
-        "Grade 3-4": "grade 3-4",
-        "Grade 3": "grade 3-4",
-        "Grade 4": "grade 3-4",
-    },
-).optional("none", "no encephalopathy")
 
 _BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", 1, (2, 2), (">", 3, 3))
 _ALBUMIN: Final = Bands("Albumin", "g/dL", 3, (2.8, 2), (">", 3.5, 1))
@@ -247,7 +207,7 @@ _ASCITES_POINTS: Final = {"absent": 1, "slight": 2, "moderate": 3}
 _ENCEPHALOPATHY_POINTS: Final = {"none": 1, "grade 1-2": 2, "grade 3-4": 3}
 
 
-@calculator(source="Pugh RNH et al. Br J Surg 1973;60:646-649.", inputs=(_ASCITES, _ENCEPHALOPATHY))
+@calculator(source="Pugh RNH et al. Br J Surg 1973;60:646-649.")
 def child_pugh(
     *,
     bilirubin_mg_dl: float,
