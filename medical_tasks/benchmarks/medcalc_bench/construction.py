@@ -332,14 +332,13 @@ def _release(arguments: Namespace) -> int:
 
 
 def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
 
     entities, calculator = pair["entities"], pair["calculator"]
-    question, result = QUESTIONS[calculator.id][0], calculator.calculate(entities)
-    if "{" in question:  # of the one that converts a steroid
-        source, target = (_said(entities[item.name]) for item in calculator.inputs)
-        question = question.format(source=source, target=target)
-    asked = (pair["note"], question, entities)
+    asked, result = (
+        (pair["note"], named_drugs(QUESTIONS[calculator.id][0], entities), entities),
+        calculator.calculate(entities),
+    )
     row = synthetic_row(number, pair["note_id"], calculator, asked, result.answer_text, result.explanation)
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {"Note Type": note_type}
 

@@ -248,7 +248,10 @@ def _own_cell(where: str, column: str, value: Any) -> str:
 
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS  # late: released rows must not pay for it
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (  # late: released rows must not pay for it
+        QUESTIONS,
+        named_drugs,
+    )
 
     cells, wrong = row.cells, row.wrong
     released = all(cells.values())
@@ -287,9 +290,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
                 gold = cells["Ground Truth Answer"] = result.answer_text
                 cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
             cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
-            if "{" in question:
-                source, target = entities["input steroid"], entities["target steroid"]
-                question = question.replace("{source}", str(source[0])).replace("{target}", str(target))  # type: ignore[index]
+            question = named_drugs(question, entities)
     if doubt and not released:
         raise doubt
     if not gold:
