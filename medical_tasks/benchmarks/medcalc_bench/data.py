@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_row
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
     answer_kind,
+    calculated,
     canonical_entities,
     label_agrees,
     parse_entities,
@@ -277,9 +278,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         try:
             parsed = parse_entities(cells["Relevant Entities"])
             entities = calculator.named(parsed.items())
-            result = calculator.calculate(entities)
-            if result.unit_doubts:
-                raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
+            result = calculated(calculator, entities)
         except (CalculatorInputError, ValueError) as error:
             doubt = wrong("Relevant Entities", f"cannot be calculated with ({error})")
         else:
