@@ -409,17 +409,13 @@ FRESH_OPTIONS = (
 )
 
 
-def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def _generated(split: str, options: Mapping[str, int], *, twins: bool = False) -> Iterator[Mapping[str, Any]]:
     # Late: reading released rows must not pay for it.
     from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-
-    return fresh_rows(options["seed"], options["n"], options["level"])
-
-
-def _twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
     from medical_tasks.benchmarks.medcalc_bench.fresh.twins import twin_rows
 
-    return twin_rows(options["seed"], options["n"])
+    seed, n = options["seed"], options["n"]
+    return twin_rows(seed, n) if twins else fresh_rows(seed, n, options["level"])
 
 
 SOURCES = (
@@ -487,8 +483,8 @@ SOURCES = (
             "twins": {},
         },
         generated={
-            "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
-            "twins": Generated(options=FRESH_OPTIONS, rows=_twins),
+            "fresh": Generated(options=FRESH_OPTIONS, rows=_generated),
+            "twins": Generated(options=FRESH_OPTIONS, rows=partial(_generated, twins=True)),
         },
         known_files={V1_TEST_SHA256: "v1.0"},
         read=read_rows,

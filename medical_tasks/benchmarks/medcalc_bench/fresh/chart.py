@@ -107,14 +107,14 @@ def draw_person(
 Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
 
-_PLACES: Final[Mapping[str, str]] = read_json("cases.json")["places"]
-_DATA: Final = read_json("cases.json")["settings"]
+_CASES: Final = read_json("cases.json")
+_DATA: Final = _CASES["settings"]
 """Where a patient is: the styles of note that are written there, and how one begins."""
 
 
 def settings_of(word: str) -> frozenset[str]:
     """The settings that a word of the data files means: several, or the one of this name."""
-    return frozenset(_PLACES.get(word, word).split())
+    return frozenset(_CASES["places"].get(word, word).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,16 +86,9 @@ def _words(chart: Chart) -> int:
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
     """The `n`-th row, from 1, with the names and types of the released rows; 55 rows in a row hold each calculator once."""
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
-    asked = (item.note, item.question, dict(item.entities))
-    result = item.result
-    return synthetic_row(
-        n,
-        f"fresh-{seed}-{n}" + f"-{level}" * (level > 1),
-        item.calculator,
-        asked,
-        result.answer_text,
-        result.explanation,
-    )
+    asked, result = (item.note, item.question, dict(item.entities)), item.result
+    name = f"fresh-{seed}-{n}" + f"-{level}" * (level > 1)
+    return synthetic_row(n, name, item.calculator, asked, result.answer_text, result.explanation)
 
 
 def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
