@@ -94,18 +94,18 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     """Works out an expression, whose `names` are constants and functions; `ExpressionError` where it has no value."""
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about an odd escape or `1if`, which are no concern of the user
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape, `1if` or `~True` is no concern of the user
+        try:
             tree = ast.parse(text.lstrip(" \t"), "<arithmetic>", "eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExpressionError("no expression") from None
-    try:
-        return _value(tree.body, names, MAX_DEPTH)
-    except ExpressionError:
-        raise
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        raise ExpressionError("has no value") from None
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise ExpressionError("no expression") from None
+        try:
+            return _value(tree.body, names, MAX_DEPTH)
+        except ExpressionError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            raise ExpressionError("has no value") from None
 
 
 def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:

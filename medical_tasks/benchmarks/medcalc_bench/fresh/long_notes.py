@@ -223,9 +223,10 @@ class _Writer:
         return "vitals" if fact.what == "pressure" else AMOUNTS[fact.what].place
 
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
-        """Another value of the same quantity, in either laboratory's units."""
+        """Another value of a measured quantity, in either laboratory's units."""
         draw, known = self.draw, fact.reading
-        assert known is not None
+        if known is None:
+            return None
         for _ in range(6):
             up = -1 if self.person.child and fact.what == "weight" else draw.pick((-1, 1))
             if fact.what == "pressure":
@@ -348,11 +349,9 @@ class _Writer:
         if chart.style == "referral":
             blocks += [f"Re: {self.person.title}", draw.pick(_DATA["salutations"])]
             blocks[-1] = self.fill(blocks[-1])
-        placed = set()
         for heading, places, mode in draw.pick(_DATA["layouts"][chart.style]):
             texts = []
             for place in places.split():
-                placed.add(place)
                 fixed = place in ("opening", "story", "course")
                 texts += self.parts.get(place, []) if fixed else draw.shuffled(self.parts.get(place, []))
             if not texts:
@@ -366,7 +365,6 @@ class _Writer:
                 body = " ".join(texts)
             gap = "\n" if "\n" in body else " "
             blocks.append(f"{head}{gap}{body}" if head else body)
-        assert set(self.parts) <= placed, set(self.parts) - placed
         if chart.style == "referral":
             blocks.append(draw.pick(_DATA["closings"]))
         return ("\n" if chart.style in ("soap", "telegraphic") else "\n\n").join(blocks)
