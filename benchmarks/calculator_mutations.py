@@ -3,11 +3,12 @@
     python -m benchmarks.calculator_mutations              prints the survivors and the counts
     python -m benchmarks.calculator_mutations --write      and puts the counts into docs/calculators.md
 
-Every number in the rules, in the factors between units and in the constants of the substances is changed by 3 % up and down,
-and a whole number also by one up and down, one change at a time; the package is imported anew with the one changed module, and
-the cases of `tests/golden` are calculated. Numbers that only shape what is printed, ids, and the limits of what a
-patient can have are no part of a rule. Changes that cannot move an answer stand in `tests/golden/equivalent_mutants.json`, each
-with its reason; a change that survives and is not listed there, or is listed and does not survive, fails the run (exit code 1).
+Every number in the rules, in the factors between units, in the constants of the substances, and in what `catalog.json` says of
+classes, missing values and published ranges is changed by 3 % up and down, and a whole number also by one up and down, one change
+at a time; the package is imported anew with the one changed file, and the cases of `tests/golden` are calculated. Numbers that
+only shape what is printed, ids, and the limits of what a patient can have are no part of a rule. Changes that cannot move an
+answer stand in `tests/golden/equivalent_mutants.json`, each with its reason; a change that survives and is not listed there, or
+is listed and does not survive, fails the run (exit code 1).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from tests.calculators.test_golden import cases, conversion_difference, conversions, difference
 
@@ -44,6 +46,9 @@ FACTORS = frozenset({"units"})
 NO_RULE_KEYWORDS = frozenset({"id", "maxsize"})
 LIMITS = frozenset({"Measure", "within", "lru_cache", "range"})
 """Calls whose numbers say what is possible, not what the rule is."""
+CATALOG = "catalog"
+"""The data file that is changed as the modules are."""
+NO_RULE_KEYS = frozenset({"id", "possible"})
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -130,8 +135,32 @@ def changes(value: object) -> Iterator[object]:
             yield int(exact) if isinstance(value, int) and exact.is_integer() else exact
 
 
-def mutants(module: str, wanted: str = "") -> Iterator[tuple[Mutant, CodeType]]:
+def _entries(part: Any) -> Iterator[tuple[Any, Any]]:
+    """The containers and keys of all numbers of a rule in a part of the catalog."""
+    for key, value in [*(part.items() if isinstance(part, dict) else enumerate(part))]:
+        if isinstance(value, dict | list) and key not in NO_RULE_KEYS:
+            yield from _entries(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and key not in NO_RULE_KEYS:
+            yield part, key
+
+
+def catalog_mutants(wanted: str = "") -> Iterator[tuple[Mutant, Any]]:
+    """All mutants of the catalog, or of what it says of one calculator."""
+    catalog = json.loads((FOLDER / f"{CATALOG}.json").read_text(encoding="utf-8"))
+    for slug, entry in catalog.items():
+        for number, (part, key) in enumerate(_entries(entry)):
+            was = part[key]
+            for now in changes(was) if wanted in ("", slug) else ():
+                part[key] = now
+                yield Mutant(CATALOG, slug, number, str(was), str(now), 0), catalog
+            part[key] = was
+
+
+def mutants(module: str, wanted: str = "") -> Iterator[tuple[Mutant, Any]]:
     """All mutants of a module, or of one function or table of it, with their code."""
+    if module == CATALOG:
+        yield from catalog_mutants(wanted)
+        return
     path = FOLDER / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     numbers = _Numbers(texts=module in FACTORS)
@@ -152,7 +181,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports the package from code in memory, one module of it changed."""
 
     def __init__(self) -> None:
-        self.changed: dict[str, CodeType] = {}
+        self.changed: dict[str, Any] = {}
         self._code: dict[str, tuple[ModuleSpec, CodeType]] = {}
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -172,9 +201,11 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.changed.get(module.__name__) or self._code[module.__name__][1], module.__dict__)
+        if module.__name__ == f"{PACKAGE}.base" and f"{PACKAGE}.{CATALOG}" in self.changed:
+            module.__dict__["_CATALOG"] = self.changed[f"{PACKAGE}.{CATALOG}"]
 
 
-def unnoticed(importer: _Importer, changed: dict[str, CodeType]) -> bool:
+def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
     """Whether every golden case passes; a package that cannot be imported any more passes none."""
     for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
@@ -203,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("modules", nargs="*", help="modules to change, or MODULE.FUNCTION; all when none is given")
     parser.add_argument("--write", action="store_true", help=f"put the counts into {DOCUMENT.name}")
     options = parser.parse_args(arguments)
-    every = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_RULES)
+    every = [CATALOG, *sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_RULES)]
     chosen = options.modules or every
     listed = equivalent()
     importer = _Importer()
@@ -220,14 +251,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if unnoticed(importer, {f"{PACKAGE}.{module}": code}):
                 alive.add(mutant.key)
                 if mutant.key not in listed:
-                    print(f"{module}.py:{mutant.line}: {mutant.key}", flush=True)
+                    print(f"{module}:{mutant.line}: {mutant.key}", flush=True)
     new = alive - set(listed)
     stale = {key for key in listed if {key.split(".")[0], key.split("[")[0]} & set(chosen)} - alive
     for key in sorted(stale):
         print(f"listed as equivalent, and noticed or gone: {key}")
     total = sum(made.values())
     line = (
-        f"{total:,} changes of {len(made)} modules: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
+        f"{total:,} changes of {len(made)} files: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
         f"{len(new)} survive"
     )
     print(f"{line} ({time.process_time() - begun:.0f} s of processor time)")

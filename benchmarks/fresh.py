@@ -23,14 +23,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item, fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import other_readings, recomputed, sentences
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact
+from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import MARKERS, UNDATED_MARKERS
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
@@ -39,6 +41,39 @@ from medical_tasks.cli.calc import from_arguments
 
 Row = dict[str, Any]
 _COMPARED = 791  # as many notes as the release has from case reports
+
+
+def sentences(note: str) -> list[str]:
+    """The sentences and lines of a note."""
+    return [part for part in re.split(r"(?<=[.!?\]])\s+|\n+", note) if part]
+
+
+def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
+    """The inputs that a note's own facts give: the patient's, present, stated or denied."""
+    counted = (
+        fact for fact in facts if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
+    )
+    return {fact.parameter: fact.value for fact in counted}
+
+
+def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]:
+    """Where a note could be read otherwise: what does not count and has no marker, what counts and has one, or two values."""
+    parts = sentences(note)
+    markers = MARKERS if chart.setting != "obstetric" else UNDATED_MARKERS
+    plain = "\n".join(part for part in parts if not markers.search(part))
+    problems = [f"not marked: {fact.text}" for fact in others if not markers.search(fact.text) or fact.text not in note]
+    for fact in chart.facts:
+        if fact.reading is None:
+            continue
+        names: tuple[str, ...] = ("blood pressure", "BP", "SBP")
+        if amount := AMOUNTS.get(fact.what):
+            names = (*amount.names, *amount.short, *(n for form in amount.forms for n in (*form.names, *form.short)))
+        any_name = "|".join(map(re.escape, names))
+        pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
+        found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
+        if found != [fact.reading.text]:
+            problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")
+    return problems
 
 
 def timed(what: str, work: Callable[[], Any]) -> Any:

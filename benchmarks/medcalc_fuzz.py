@@ -397,7 +397,10 @@ def decisions(reply: str, row: tuple[int, str, str, str]) -> Iterator[tuple[str,
 
 
 class Guard:
-    """An audit hook that raises while scoring when code is compiled or run, or anything outside is touched."""
+    """An audit hook that raises while scoring when code is compiled or run, or anything outside is touched.
+
+    Arithmetic is parsed alone, which counts as compiling; to run it would be an `exec`.
+    """
 
     FORBIDDEN = ("compile", "exec", "import", "open", "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "code.")
 
@@ -406,7 +409,7 @@ class Guard:
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.armed and event.startswith(self.FORBIDDEN):
+        if self.armed and event.startswith(self.FORBIDDEN) and "<arithmetic>" not in arguments:
             self.armed = False
             raise AssertionError(f"scoring caused {event} {str(arguments)[:200]}")
 

@@ -76,7 +76,7 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping
             return False
         assert isinstance(node, ast.Call)
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-        if given.pop(None, "").endswith("LOCAL"):
+        if given.pop(None, "").rpartition(".")[2] == "LOCAL":
             given |= {name: str(value) for name, value in LOCAL.items()}
         local = ast.unparse(node.func) == "evaluate.load" and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
         bound = local or given.get("local_files_only") == "True" or given.get("revision", "None") != "None"

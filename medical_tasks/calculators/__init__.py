@@ -18,10 +18,10 @@ How to add a calculator
    returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`, and rounds only where the published rule does.
 2. Decorate it with `@calculator(source=)`, the paper, and describe it in `catalog.json` under its slug: `id`, `name`, `category`,
    `output` and `unit` are the dataset's; `aliases`; `unused`, what the dataset gives beside the inputs; `findings`, for each
-   parameter that is a finding (absent when not mentioned) the dataset's name and aliases. A parameter of `shared_inputs.json`
-   needs no more. What is read otherwise stands in `inputs=` (`quantity("systolic_mm_hg")`, which `.named()`, `.optional()` and
-   `.within()` change, or a `Choice`). `valid=` lists the ranges that the rule was published for. Entities that are not one to one
-   with parameters go through `adapt=` (see `drugs`).
+   parameter that is a finding (absent when not mentioned) the dataset's name and aliases; `valid`, the ranges that the rule was
+   published for. A parameter of `shared_inputs.json` needs no more; what is read otherwise stands in `inputs`, in the form of that
+   file (see `read_input`), an input of a class of its own in the decorator's. Entities that are not one to one with parameters go
+   through `adapt=` (see `drugs`).
 3. Values are already said when the function is called; it says what it does with them: `points = Points(say)`,
    `points.add("Age 72 is 65 to 74", 1)`, `points.flag("Hypertension", hypertension)`, also when it gives 0; equations say formula,
    numbers and result in one line. Use f-strings, and no loops over names: a calculation should take well under 50 microseconds.

@@ -8,10 +8,11 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input, Quantity, fold, is_missing
-from medical_tasks.calculators.shared_inputs import SHARED
+from medical_tasks.calculators.shared_inputs import SHARED, read_input
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.io.files import packaged
@@ -303,12 +304,13 @@ def calculator(
     inputs: tuple[Input | str, ...] = (),
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     conventions: tuple[Convention, ...] = (),
-    valid: tuple[Valid, ...] = (),
+    valid_when: Mapping[str, Callable[[Mapping[str, Any]], bool]] = MappingProxyType({}),
 ) -> Callable[[Callable[P, R_co]], Calculator[P, R_co]]:
     """Make a calculator of a function; see `Calculator` for the arguments, the rest of which stands in `catalog.json`.
 
-    A parameter is read by the one of `inputs` that has its name, else by the finding of that name in the catalog, else by the
-    shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order.
+    A parameter is read by the one of `inputs` that has its name, else by the input or finding of that name in the catalog, else by
+    the shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order. `valid_when` says for which
+    values the published range of a parameter matters, where it does not always.
     """
 
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
@@ -316,7 +318,9 @@ def calculator(
             key: tuple(value) if isinstance(value, list) else value
             for key, value in _CATALOG[function.__name__].items()
         }
+        ranges = (Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ()))
         known = dict(SHARED)
+        known |= {parameter: read_input(parameter, form, SHARED) for parameter, form in facts.pop("inputs", {}).items()}
         for parameter, (name, *aliases) in facts.pop("findings", {}).items():
             known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
         known |= {item.parameter: item for item in inputs if isinstance(item, Input)}
@@ -331,7 +335,7 @@ def calculator(
             source=source,
             adapt=adapt,
             conventions=conventions,
-            valid=valid,
+            valid=tuple(ranges),
             **facts,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
@@ -21,10 +21,7 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
     return corrected
 
 
-@calculator(
-    source="Hillier TA et al. Am J Med 1999;106:399-403.",
-    valid=(Valid(parameter="glucose_mg_dl", low=100, source="Hillier 1999: for glucose over 100 mg/dL"),),
-)
+@calculator(source="Hillier TA et al. Am J Med 1999;106:399-403.")
 def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = quiet) -> float:
     """Sodium in mmol/L corrected for glucose: Na + 0.024 · (glucose mg/dL − 100)."""
     # 2.4 mmol/L for each 100 mg/dL of glucose over 100.
@@ -47,10 +44,7 @@ def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: f
     return osmolality
 
 
-@calculator(
-    source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.",
-    valid=(Valid(parameter="sodium_mmol_l", low=145, source="Adrogué and Madias 2000: for hypernatremia"),),
-)
+@calculator(source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.")
 def free_water_deficit(
     *, age_years: float, sex: Sex, weight_kg: float, sodium_mmol_l: float, say: Say = quiet
 ) -> float:
@@ -75,17 +69,7 @@ def free_water_deficit(
     return deficit
 
 
-@calculator(
-    source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).",
-    valid=(
-        Valid(
-            parameter="weight_kg",
-            low=3.5,
-            high=65,
-            source="not for newborns, and at most 2.4 L a day, reached at 65 kg",
-        ),
-    ),
-)
+@calculator(source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).")
 def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg."""
     if weight_kg <= 10:
@@ -197,16 +181,7 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     return index
 
 
-@calculator(
-    source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
-    valid=(
-        Valid(
-            parameter="triglycerides_mg_dl",
-            high=400,
-            source="Friedewald 1972: above it LDL has to be measured directly",
-        ),
-    ),
-)
+@calculator(source="Friedewald WT et al. Clin Chem 1972;18:499-502.")
 def ldl_friedewald(
     *, total_cholesterol_mg_dl: float, hdl_mg_dl: float, triglycerides_mg_dl: float, say: Say = quiet
 ) -> float:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.inputs import Choice, Quantity
-from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import Sex, quantity
+from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 
 Surgery: TypeAlias = Literal[
@@ -15,36 +13,6 @@ Surgery: TypeAlias = Literal[
 ]
 Mobility: TypeAlias = Literal["normal", "on bed rest", "confined to bed >72 hours"]
 
-_SURGERY: Final[Choice] = Choice(
-    parameter="surgery",
-    name="Surgery Type",
-    aliases=("surgery",),
-    words={
-        "none": "none",
-        "no surgery": "none",
-        "minor": "minor",
-        "minor surgery": "minor",
-        "major": "major",
-        "major surgery": "major",
-        "laparoscopic": "laparoscopic",
-        "laparoscopic surgery": "laparoscopic",
-        "arthroscopic": "arthroscopic",
-        "arthroscopic surgery": "arthroscopic",
-        "elective major lower extremity arthroplasty": "elective major lower extremity arthroplasty",
-        "arthroplasty": "elective major lower extremity arthroplasty",
-    },
-).optional("none")
-_MOBILITY: Final[Choice] = Choice(
-    parameter="mobility",
-    name="Mobility",
-    words={
-        "normal": "normal",
-        "on bed rest": "on bed rest",
-        "bed rest": "on bed rest",
-        "confined to bed >72 hours": "confined to bed >72 hours",
-        "confined to bed": "confined to bed >72 hours",
-    },
-).optional("normal")
 _SURGERY_POINTS: Final = {
     "none": 0,
     "minor": 1,
@@ -58,9 +26,7 @@ _CAPRINI_AGE: Final = Bands("Age", "", 0, (41, 1), (61, 2), (75, 3))
 _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", 0, (">", 25, 1))
 
 
-@calculator(
-    source="Caprini JA. Dis Mon 2005;51:70-78.", inputs=(_SURGERY, _MOBILITY, quantity("bmi_kg_m2").optional(None))
-)
+@calculator(source="Caprini JA. Dis Mon 2005;51:70-78.")
 def caprini(
     *,
     age_years: float,
@@ -242,21 +208,11 @@ def perc(
     return points.score
 
 
-_DRINKS: Final = Quantity(
-    parameter="drinks_per_week",
-    name="Number of Alcoholic Drinks Per Week",
-    aliases=("drinks per week", "alcohol"),
-    measure=Measure(unit="drinks/week", low=0, high=700, accepts=("drinks/day",)),
-)
 _HAS_BLED_AGE: Final = Bands("Age", "", 0, (">", 65, 1))
 _HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", 0, (8, 1))
 
 
-@calculator(
-    source="Pisters R et al. Chest 2010;138:1093-1100.",
-    inputs=(_DRINKS,),
-    valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Pisters 2010: patients of 18 and over"),),
-)
+@calculator(source="Pisters R et al. Chest 2010;138:1093-1100.")
 def has_bled(
     *,
     hypertension: bool,

@@ -91,17 +91,12 @@ def _inputs() -> tuple[Input, ...]:
     inputs: list[Input] = []
     for drug, (_, unit) in FACTORS.items():
         name, parameter = f"{drug} Dose", drug.lower().replace(" ", "_")
-        alias = () if drug in ("FentaNYL buccal", _PATCH) else (f"{drug}",)
-        if drug == _PATCH:
-            inputs.append(_PatchInput(parameter=parameter, name=name, aliases=alias, absent=None, silent=True))
-        else:
-            measure = _MICROGRAM if unit == "µg" else _MG
-            inputs.append(
-                Quantity(parameter=parameter, name=name, aliases=alias, measure=measure, absent=None, silent=True)
-            )
-        inputs.append(
-            Quantity(parameter=f"{parameter}_per_day", name=f"{name} Per Day", measure=_TIMES, absent=None, silent=True)
-        )
+        not_taken: Any = {"absent": None, "silent": True}
+        dose: Any = {"parameter": parameter, "name": name, **not_taken}
+        dose |= {"aliases": () if drug in ("FentaNYL buccal", _PATCH) else (drug,)}
+        measure = _MICROGRAM if unit == "µg" else _MG
+        inputs.append(_PatchInput(**dose) if drug == _PATCH else Quantity(**dose, measure=measure))
+        inputs.append(Quantity(parameter=f"{parameter}_per_day", name=f"{name} Per Day", measure=_TIMES, **not_taken))
     return tuple(inputs)
 
 

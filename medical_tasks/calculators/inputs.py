@@ -11,9 +11,9 @@ import datetime
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.steps import Say
@@ -73,14 +73,6 @@ class Input:
                 return name.lower().replace(" ", "_")
         return self.parameter
 
-    def named(self, name: str, *aliases: str, parameter: str | None = None) -> Self:
-        """The same kind of input under another name (and parameter)."""
-        return replace(self, name=name, aliases=aliases, parameter=parameter or self.parameter)
-
-    def optional(self, absent: object, text: str = "") -> Self:
-        """The same input, with the value that is taken when it is not given."""
-        return replace(self, absent=absent, absent_text=text)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity(Input):
@@ -91,10 +83,6 @@ class Quantity(Input):
 
     measure: Measure
     rival: Measure | None = None
-
-    def within(self, low: float, high: float) -> Self:
-        """Another quantity of the same units, with limits of the possible of its own."""
-        return replace(self, measure=replace(self.measure, low=low, high=high, usual=None))
 
     def read(self, raw: object, say: Say) -> float:
         """The value in the measure's unit."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from medical_tasks.calculators.base import calculator
-from medical_tasks.calculators.inputs import Choice, Quantity
-from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.shared_inputs import quantity
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
@@ -20,82 +17,7 @@ def mean_arterial_pressure(*, systolic_mm_hg: float, diastolic_mm_hg: float, say
     return pressure
 
 
-# None stands for a part that could not be tested, by sedation, a tube, a swollen eye.
-_EYE: Final = Choice(
-    parameter="eye_response",
-    name="Best eye response",
-    aliases=("eye",),
-    words={
-        "eyes open spontaneously": 4,
-        "spontaneous": 4,
-        "4": 4,
-        "eye opening to verbal command": 3,
-        "to sound": 3,
-        "3": 3,
-        "eye opening to pain": 2,
-        "to pressure": 2,
-        "2": 2,
-        "no eye opening": 1,
-        "none": 1,
-        "1": 1,
-        "not testable": None,
-        "NT": None,
-    },
-)
-_VERBAL: Final = Choice(
-    parameter="verbal_response",
-    name="Best verbal response",
-    aliases=("verbal",),
-    words={
-        "oriented": 5,
-        "5": 5,
-        "confused": 4,
-        "4": 4,
-        "inappropriate words": 3,
-        "words": 3,
-        "3": 3,
-        "incomprehensible sounds": 2,
-        "sounds": 2,
-        "2": 2,
-        "no verbal response": 1,
-        "none": 1,
-        "1": 1,
-        "not testable": None,
-        "NT": None,
-    },
-)
-_MOTOR: Final = Choice(
-    parameter="motor_response",
-    name="Best motor response",
-    aliases=("motor",),
-    words={
-        "obeys commands": 6,
-        "6": 6,
-        "localizes pain": 5,
-        "localising": 5,
-        "5": 5,
-        "withdrawal from pain": 4,
-        "normal flexion": 4,
-        "4": 4,
-        "flexion to pain": 3,
-        "abnormal flexion": 3,
-        "3": 3,
-        "extension to pain": 2,
-        "extension": 2,
-        "2": 2,
-        "no motor response": 1,
-        "none": 1,
-        "1": 1,
-        "not testable": None,
-        "NT": None,
-    },
-)
-
-
-@calculator(
-    source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854.",
-    inputs=(_EYE, _VERBAL, _MOTOR),
-)
+@calculator(source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854.")
 def glasgow_coma_score(
     *, eye_response: int | None, verbal_response: int | None, motor_response: int | None, say: Say = quiet
 ) -> int:
@@ -141,25 +63,6 @@ def whole_coma_score(glasgow_coma_score: float) -> int:
 
 Admission: TypeAlias = Literal["nonoperative", "elective", "emergency"]
 
-_AA_GRADIENT: Final[Quantity] = Quantity(
-    parameter="aa_gradient_mm_hg",
-    name="A-a gradient",
-    aliases=("alveolar-arterial gradient",),
-    measure=Measure(unit="mm Hg", low=-100, high=800, accepts=("kPa",)),
-).optional(None, "counted only at FiO2 of 50 % or more")
-_ADMISSION: Final[Choice] = Choice(
-    parameter="surgery",
-    name="Surgery Type",
-    aliases=("surgery",),
-    words={
-        "Nonoperative": "nonoperative",
-        "none": "nonoperative",
-        "Elective": "elective",
-        "elective postoperative": "elective",
-        "Emergency": "emergency",
-        "emergency postoperative": "emergency",
-    },
-).optional("nonoperative")
 
 _TEMPERATURE: Final = Bands("Temperature", "°C", 4, (30, 3), (32, 2), (34, 1), (36, 0), (38.5, 1), (39, 3), (41, 4))
 _PRESSURE: Final = Bands("MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4))
@@ -178,10 +81,7 @@ _WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", 4, (1, 2), (3, 0), (1
 _AGE: Final = Bands("Age", "", 0, (45, 2), (55, 3), (65, 5), (75, 6))
 
 
-@calculator(
-    source="Knaus WA et al. Crit Care Med 1985;13:818-829.",
-    inputs=(_AA_GRADIENT, quantity("pao2_mm_hg").optional(None, "counted only at FiO2 under 50 %"), _ADMISSION),
-)
+@calculator(source="Knaus WA et al. Crit Care Med 1985;13:818-829.")
 def apache_ii(
     *,
     temperature_c: float,

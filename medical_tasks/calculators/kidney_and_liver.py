@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.inputs import Choice, Input, fold
-from medical_tasks.calculators.person import DEVINE_HEIGHT, adjusted_body_weight, body_mass_index, ideal_body_weight
-from medical_tasks.calculators.shared_inputs import Sex, quantity
+from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.inputs import Input, fold
+from medical_tasks.calculators.person import adjusted_body_weight, body_mass_index, ideal_body_weight
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 
 @calculator(
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
-    valid=(
-        Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
-        replace(DEVINE_HEIGHT, when=lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2),
-    ),
+    valid_when={"height_cm": lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2},
 )
 def creatinine_clearance(
     *, sex: Sex, age_years: float, weight_kg: float, height_cm: float, creatinine_mg_dl: float, say: Say = quiet
@@ -48,10 +45,7 @@ def creatinine_clearance(
     return clearance
 
 
-@calculator(
-    source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
-    valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
-)
+@calculator(source="Inker LA et al. N Engl J Med 2021;385:1737-1749.")
 def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
 
@@ -99,7 +93,6 @@ class _Race(Input):
 @calculator(
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
     inputs=(_Race(parameter="black", name="Race", aliases=("ethnicity",)),),
-    valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
 )
 def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
@@ -124,15 +117,7 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
     return rate
 
 
-@calculator(
-    source="Espinel CH. JAMA 1976;236:579-581.",
-    inputs=(
-        quantity("sodium_mmol_l").named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
-        quantity("creatinine_mg_dl")
-        .named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl")
-        .within(0.1, 2000),
-    ),
-)
+@calculator(source="Espinel CH. JAMA 1976;236:579-581.")
 def fractional_excretion_of_sodium(
     *,
     sodium_mmol_l: float,
@@ -150,17 +135,7 @@ def fractional_excretion_of_sodium(
     return percent
 
 
-@calculator(
-    source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
-    valid=(
-        Valid(
-            parameter="age_years",
-            low=35,
-            high=65,
-            source="validated between 35 and 65; McPherson S et al. Am J Gastroenterol 2017;112:740-751",
-        ),
-    ),
-)
+@calculator(source="Sterling RK et al. Hepatology 2006;43:1317-1325.")
 def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
@@ -223,38 +198,6 @@ def meld_na(
 Ascites: TypeAlias = Literal["absent", "slight", "moderate"]
 Encephalopathy: TypeAlias = Literal["none", "grade 1-2", "grade 3-4"]
 
-_ASCITES: Final[Choice] = Choice(
-    parameter="ascites",
-    name="Ascites",
-    words={
-        "absent": "absent",
-        "none": "absent",
-        "no": "absent",
-        "no ascites": "absent",
-        "slight": "slight",
-        "mild": "slight",
-        "moderate": "moderate",
-        "moderate to severe": "moderate",
-        "severe": "moderate",
-    },
-).optional("absent")
-_ENCEPHALOPATHY: Final[Choice] = Choice(
-    parameter="encephalopathy",
-    name="Encephalopathy",
-    words={
-        "No Encephalopathy": "none",
-        "none": "none",
-        "no": "none",
-        "absent": "none",
-        "Grade 0": "none",
-        "Grade 1-2": "grade 1-2",
-        "Grade 1": "grade 1-2",
-        "Grade 2": "grade 1-2",
-        "Grade 3-4": "grade 3-4",
-        "Grade 3": "grade 3-4",
-        "Grade 4": "grade 3-4",
-    },
-).optional("none", "no encephalopathy")
 
 _BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", 1, (2, 2), (">", 3, 3))
 _ALBUMIN: Final = Bands("Albumin", "g/dL", 3, (2.8, 2), (">", 3.5, 1))
@@ -264,7 +207,7 @@ _ASCITES_POINTS: Final = {"absent": 1, "slight": 2, "moderate": 3}
 _ENCEPHALOPATHY_POINTS: Final = {"none": 1, "grade 1-2": 2, "grade 3-4": 3}
 
 
-@calculator(source="Pugh RNH et al. Br J Surg 1973;60:646-649.", inputs=(_ASCITES, _ENCEPHALOPATHY))
+@calculator(source="Pugh RNH et al. Br J Surg 1973;60:646-649.")
 def child_pugh(
     *,
     bilirubin_mg_dl: float,

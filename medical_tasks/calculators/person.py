@@ -6,13 +6,10 @@ import datetime
 import math
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.inputs import Choice, Day, Flag
-from medical_tasks.calculators.shared_inputs import Sex, quantity
+from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
-
-DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
 
 @calculator(source="Quetelet index; WHO Technical Report Series 894 (2000).")
@@ -23,7 +20,7 @@ def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> 
     return index
 
 
-@calculator(source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.", valid=(DEVINE_HEIGHT,))
+@calculator(source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.")
 def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     """Ideal body weight in kg: 50 (men) or 45.5 (women) + 2.3 for each inch of height over 60.
 
@@ -37,10 +34,7 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     return weight
 
 
-@calculator(
-    source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
-    valid=(DEVINE_HEIGHT,),
-)
+@calculator(source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).")
 def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW."""
     ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
@@ -69,10 +63,7 @@ def target_weight(*, bmi_kg_m2: float, height_cm: float, say: Say = quiet) -> fl
 _LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 1945)
 
 
-@calculator(
-    source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).",
-    inputs=(quantity("cycle_length_days").optional(28.0, "28 days"),),
-)
+@calculator(source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).")
 def due_date(*, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet) -> datetime.date:
     """Due date: last menstrual date + 280 days + (cycle length − 28) days."""
     shift = _whole(cycle_length_days) - 28
@@ -98,10 +89,7 @@ def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> 
     return day
 
 
-@calculator(
-    source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).",
-    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)),),
-)
+@calculator(source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).")
 def gestational_age(
     *, current_date: datetime.date, last_menstrual_date: datetime.date, say: Say = quiet
 ) -> tuple[int, int]:
@@ -125,59 +113,6 @@ LiverDisease: TypeAlias = Literal["none", "mild", "moderate to severe"]
 Diabetes: TypeAlias = Literal["none or diet-controlled", "uncomplicated", "end-organ damage"]
 Tumor: TypeAlias = Literal["none", "localized", "metastatic"]
 
-_LIVER: Final[Choice] = Choice(
-    parameter="liver_disease",
-    name="Liver disease severity",
-    aliases=("Liver disease",),
-    words={
-        "None": "none",
-        "False": "none",
-        "no": "none",
-        "absent": "none",
-        "Mild": "mild",
-        "Moderate to Severe": "moderate to severe",
-        "Moderate": "moderate to severe",
-        "Severe": "moderate to severe",
-    },
-).optional("none")
-_DIABETES: Final[Choice] = Choice(
-    parameter="diabetes",
-    name="Diabetes mellitus",
-    aliases=("Diabetes mellitus criteria for CCI rule", "diabetes"),
-    words={
-        "None or diet-controlled": "none or diet-controlled",
-        "None": "none or diet-controlled",
-        "diet-controlled": "none or diet-controlled",
-        "False": "none or diet-controlled",
-        "no": "none or diet-controlled",
-        "absent": "none or diet-controlled",
-        "Uncomplicated": "uncomplicated",
-        "True": "uncomplicated",  # the least that "diabetes: yes" can mean here
-        "End-organ damage": "end-organ damage",
-    },
-).optional("none or diet-controlled")
-_TUMOR: Final[Choice] = Choice(
-    parameter="solid_tumor",
-    name="Solid tumor",
-    aliases=("tumor",),
-    words={
-        "None": "none",
-        "False": "none",
-        "no": "none",
-        "absent": "none",
-        "Localized": "localized",
-        "True": "localized",  # the least that "solid tumor: yes" can mean
-        "yes": "localized",
-        "Metastatic": "metastatic",
-    },
-).optional("none")
-_KIDNEY: Final = Flag(
-    parameter="kidney_disease",
-    name="Moderate to severe Chronic Kidney Disease",
-    aliases=("Chronic Kidney Disease", "CKD"),
-    yes=frozenset({"moderate", "severe", "moderatetosevere"}),
-    no=frozenset({"mild"}),
-)
 _LIVER_POINTS: Final = {"none": 0, "mild": 1, "moderate to severe": 3}
 _DIABETES_POINTS: Final = {"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2}
 _TUMOR_POINTS: Final = {"none": 0, "localized": 2, "metastatic": 6}
@@ -186,7 +121,6 @@ _AGE: Final = Bands("Age", "", 0, (50, 1), (60, 2), (70, 3), (80, 4))
 
 @calculator(
     source="Charlson ME et al. J Chronic Dis 1987;40:373-383; age: Charlson M et al. J Clin Epidemiol 1994;47:1245-1251.",
-    inputs=(_LIVER, _DIABETES, _KIDNEY, _TUMOR),
 )
 def charlson(
     *,

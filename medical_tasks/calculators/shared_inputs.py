@@ -11,35 +11,49 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from medical_tasks.calculators import units
-from medical_tasks.calculators.inputs import Choice, Day, Input, Quantity
+from medical_tasks.calculators.inputs import Choice, Day, Flag, Input, Quantity
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.io.files import packaged
 
 Sex: TypeAlias = Literal["male", "female"]
 
 
-def _input(parameter: str, form: Mapping[str, Any]) -> Input:
-    name, *aliases = form["names"]
+def read_input(parameter: str, form: Mapping[str, Any], shared: Mapping[str, Input] = MappingProxyType({})) -> Input:
+    """Reads an input of a JSON file: a choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
+
+    What is missing in a form is that of the shared input of the same name, or of the one that is named by `of`.
+    """
+    given: dict[str, Any] = {key: form[key] for key in ("absent", "absent_text", "words") if key in form}
+    given |= {"parameter": parameter, **{key: frozenset(form[key]) for key in ("yes", "no") if key in form}}
+    if "names" in form:
+        given |= {"name": form["names"][0], "aliases": tuple(form["names"][1:])}
     if "words" in form:
-        return Choice(parameter=parameter, name=name, aliases=tuple(aliases), words=form["words"])
-    if "units" not in form:
-        return Day(parameter=parameter, name=name, aliases=tuple(aliases))
-    unit, *accepts = form["units"]
-    low, high = form["possible"]
-    more = {key: form[key] for key in ("per_volume", "compound", "spellings") if key in form}
-    more |= {"usual": tuple(form["usual"])} if "usual" in form else {}
-    more |= {"substance": getattr(units, form["substance"])} if "substance" in form else {}
-    measure = Measure(unit=unit, low=low, high=high, accepts=tuple(accepts), **more)
-    rival = replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
-    return Quantity(parameter=parameter, name=name, aliases=tuple(aliases), measure=measure, rival=rival)
+        return Choice(**given)
+    if "yes" in form:
+        return Flag(**given)
+    low, high = form.get("possible", (0, 0))
+    if "units" in form:
+        unit, *accepts = form["units"]
+        more = {key: form[key] for key in ("per_volume", "compound", "spellings") if key in form}
+        more |= {"usual": tuple(form["usual"])} if "usual" in form else {}
+        more |= {"substance": getattr(units, form["substance"])} if "substance" in form else {}
+        measure = Measure(unit=unit, low=low, high=high, accepts=tuple(accepts), **more)
+        rival = replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
+        return Quantity(**given, measure=measure, rival=rival)
+    known = shared.get(form.get("of", parameter))
+    if known is None:
+        return Day(**given)
+    if isinstance(known, Quantity) and "possible" in form:
+        given["measure"] = replace(known.measure, low=low, high=high, usual=None)
+    return replace(known, **given)
 
 
 SHARED: Final[Mapping[str, Input]] = MappingProxyType(
-    {parameter: _input(parameter, form) for parameter, form in packaged(__file__, "shared_inputs.json").items()}
+    {parameter: read_input(parameter, form) for parameter, form in packaged(__file__, "shared_inputs.json").items()}
 )
 """Parameter to input; a calculator whose function has such a parameter needs no more to read it."""
 
 
 def quantity(parameter: str) -> Quantity:
-    """A shared measured value, to be renamed, made optional or limited otherwise."""
+    """A shared measured value."""
     return cast("Quantity", SHARED[parameter])

@@ -148,4 +148,4 @@ def test_a_changed_constant_is_noticed() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "8 changes of 1 modules: 8 noticed, 0 equivalent, 0 survive" in done.stdout
+    assert "8 changes of 1 files: 8 noticed, 0 equivalent, 0 survive" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, UnitError
-from medical_tasks.calculators.shared_inputs import quantity
+from medical_tasks.calculators.shared_inputs import SHARED, quantity, read_input
 from tests.calculators.score_strategies import table
 
 WEIGHT, SODIUM = quantity("weight_kg"), quantity("sodium_mmol_l")
@@ -52,7 +52,7 @@ def test_limits_themselves_are_accepted() -> None:
 
 
 def test_limits_of_one_use_do_not_change_another() -> None:
-    urine = SODIUM.named("Urine sodium", parameter="urine_sodium_mmol_l").within(0.1, 1000)
+    urine = read_input("urine_sodium_mmol_l", {"of": "sodium_mmol_l", "possible": [0.1, 1000]}, SHARED)
     assert urine.read([10, "mmol/L"], str) == 10
     with pytest.raises(CalculatorInputError, match="^Sodium: 10 mmol/L is outside"):
         SODIUM.read([10, "mmol/L"], str)

@@ -139,7 +139,9 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(server: Fau
     far = ["--model", "openai-api/far/m", "--model-args", "base_url=http://203.0.113.9/v1", "--out", "sent"]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
     assert main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"]) == 0
-    assert json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]["metrics"]["accuracy"]["value"] == 1.0
+    assert (
+        json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]["metrics"]["accuracy"]["value"] == 1.0
+    )
     capsys.readouterr()
     lines = Path("own/release/test.jsonl").read_text().replace('"Output Type": "', '"Output Type": "secret ')
     Path("bad.jsonl").write_text(lines)

@@ -27,6 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     entities_of,
     label_agrees,
     recompute,
+    score_steps,
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
@@ -218,7 +219,6 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     return table
 
 
-_ITEM: Final = re.compile(r"(?P<what>.+): (?P<points>[+-][0-9.]+), total (?P<total>-?[0-9.]+)\.")
 _ROUNDED: Final = re.compile(
     r"(?P<name>.+): \S+ \S+ became (?P<value>\S+) (?P<unit>\S+) by rounding each step \(exactly \S+\)"
 )
@@ -228,27 +228,15 @@ _MOVED: Final = 0.01
 """A rounding that moves the published answer by less than this share is not why a label is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreItem:
-    what: str  # the finding or the class of the value, in words
-    points: float
-
-
-def score_items(result: Result) -> list[ScoreItem]:
-    """The items of a score, in the rule's order; empty for an equation, a dose or a date."""
-    found = (_ITEM.fullmatch(line) for line in result.explanation.splitlines())
-    return [ScoreItem(match["what"], float(match["points"])) for match in found if match]
-
-
 def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
     """The way to the answer, in one line; `named` are folded first words of items to show although they give no point."""
     entry = find(result.calculator_id)
     answer = f"{answer_text(result.answer)} {entry.unit}".strip()
-    counted = score_items(result)
+    counted = score_steps(result.explanation)
     if not counted:
         return _equation(entry, result)
-    shown = [item for item in counted if item.points or _first_word(item.what) in named]
-    terms = [f"{'−' if item.points < 0 else '+'} {abs(item.points):g} ({item.what})" for item in shown]
+    shown = [(what, points) for what, points in counted if points or _first_word(what) in named]
+    terms = [f"{'−' if points < 0 else '+'} {abs(points):g} ({what})" for what, points in shown]
     return f"{' '.join(terms).removeprefix('+ ') or 'no item gives a point'} = {answer}"
 
 
@@ -290,12 +278,13 @@ def _compared(note: str, result: Result) -> str | None:
     scores = _SCORES.search(note)
     if scores is None:
         return note
-    counted = [item for item in score_items(result) if _first_word(item.what) == _first_word(note)]
+    steps = score_steps(result.explanation)
+    counted = [points for what, points in steps if _first_word(what) == _first_word(note)]
     if len(counted) != 1:
         return note
-    if counted[0].points == float(scores["points"]):
+    if counted[0] == float(scores["points"]):
         return None
-    return f"{note[: scores.end()]} instead of {counted[0].points:g}{note[scores.end() :]}"
+    return f"{note[: scores.end()]} instead of {counted[0]:g}{note[scores.end() :]}"
 
 
 def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:

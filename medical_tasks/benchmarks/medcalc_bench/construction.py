@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import eq
@@ -208,7 +208,32 @@ def _sheet(arguments: Namespace) -> int:
 def _import(arguments: Namespace) -> int:
     folder = arguments.folder
     pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
-    sheets: dict[str, list[str]] = shares["sheets"]
+    marks, absent = _read_marks(arguments, pairs, shares["sheets"])
+    decided = marks.pop(ADJUDICATOR, {})
+    agreement = [*_agreement(marks, pairs)]
+    _adjudicated(folder, pairs, {cell: said for cell, said in _disagreed(marks).items() if cell not in decided})
+    lines, dropped, changed = [], Counter[str](), 0
+    for key, pair in pairs.items():
+        left = ChainMap(decided, marks.get(shares["first"][key], {}))
+        found = {each: left[key, each][1] for each in _cells(pair) if (key, each) in left}
+        meant = found.pop(ELIGIBLE, None)
+        entities = {name: value for name, value in found.items() if value is not None}
+        unmeant = "not reviewed" if meant is None else "not eligible"
+        if reason := extraction.lacking(pair["calculator"], entities) if meant else unmeant:
+            dropped[reason] += 1
+        else:
+            changed += entities != pair["entities"]
+            lines.append({**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)})
+    construction.write_lines(folder / _ENTITIES, lines)
+    made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
+    construction.write_json(folder / "review.json", {"agreement": agreement, "without": absent, **made})
+    why = "".join(f", {count:,} {reason}" for reason, count in dropped.items())
+    tell(f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.", **made)
+    return _tell_whose(folder)
+
+
+def _read_marks(arguments: Namespace, pairs: Pairs, sheets: Mapping[str, Sequence[str]]) -> tuple[Marks, Any]:
+    """What all sheets say, the adjudicator's last, and whose sheets are not there; problems are told together."""
     expected = {name: {(key, each) for key in keys for each in _cells(pairs[key])} for name, keys in sheets.items()}
     marks: Marks = {}
     problems: list[str] = []
@@ -228,35 +253,19 @@ def _import(arguments: Namespace) -> int:
     lost = {name: len(expected[name] - own.keys()) for name, own in marks.items()}
     said = [f"the sheet of {name}: {count} rows are lost" for name, count in lost.items() if count]
     construction.refuse([*problems, *unsaid, *said])
-    decided = marks.pop(ADJUDICATOR, {})
-    agreement = [*_agreement(marks, pairs)]
-    waiting = {cell: said for cell, said in _disagreed(marks).items() if cell not in decided}
-    if waiting:
-        cells = ((cell, "; ".join(f"{name}: {text}" for name, text in said.items())) for cell, said in waiting.items())
-        construction.write_sheets(folder, COLUMNS, {"adjudication": _rows(pairs, cells, ADJUDICATOR)})
-        raise IncompleteError(
-            f"{len(waiting):,} attributes wait for adjudication in {folder / 'adjudication.csv'}: what was extracted, and in "
-            "comment what each says. Have it marked as the other sheets, and import all of them together."
-        )
-    lines, dropped, changed = [], Counter[str](), 0
-    for key, pair in pairs.items():
-        own = marks.get(shares["first"][key], {})
-        left = {each: decided.get((key, each)) or own.get((key, each)) for each in _cells(pair)}
-        found = {each: mark and mark[1] for each, mark in left.items()}
-        meant = found.pop(ELIGIBLE)
-        entities = {name: value for name, value in found.items() if value is not None}
-        unmeant = "not reviewed" if meant is None else "not eligible"
-        if reason := extraction.lacking(pair["calculator"], entities) if meant else unmeant:
-            dropped[reason] += 1
-        else:
-            changed += entities != pair["entities"]
-            lines.append({**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)})
-    construction.write_lines(folder / _ENTITIES, lines)
-    made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
-    construction.write_json(folder / "review.json", {"agreement": agreement, "without": absent, **made})
-    why = "".join(f", {count:,} {reason}" for reason, count in dropped.items())
-    tell(f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.", **made)
-    return _tell_whose(folder)
+    return marks, absent
+
+
+def _adjudicated(folder: Path, pairs: Pairs, waiting: Mapping[Cell, Mapping[str, str]]) -> None:
+    """Writes a sheet of what reviewers leave with different values and nobody has decided, and ends there if there is any."""
+    if not waiting:
+        return
+    cells = ((cell, "; ".join(f"{name}: {text}" for name, text in said.items())) for cell, said in waiting.items())
+    construction.write_sheets(folder, COLUMNS, {"adjudication": _rows(pairs, cells, ADJUDICATOR)})
+    raise IncompleteError(
+        f"{len(waiting):,} attributes wait for adjudication in {folder / 'adjudication.csv'}: what was extracted, and in "
+        "comment what each says. Have it marked as the other sheets, and import all of them together."
+    )
 
 
 def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object) -> tuple[str, tuple[str, object]]:
@@ -340,14 +349,13 @@ def _release(arguments: Namespace) -> int:
 
 
 def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
 
     entities, calculator = pair["entities"], pair["calculator"]
-    question, result = QUESTIONS[calculator.id][0], calculator.calculate(entities)
-    if "{" in question:  # of the one that converts a steroid
-        source, target = (_said(entities[item.name]) for item in calculator.inputs)
-        question = question.format(source=source, target=target)
-    asked = (pair["note"], question, entities)
+    asked, result = (
+        (pair["note"], named_drugs(QUESTIONS[calculator.id][0], entities), entities),
+        calculator.calculate(entities),
+    )
     row = synthetic_row(number, pair["note_id"], calculator, asked, result.answer_text, result.explanation)
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {"Note Type": note_type}
 

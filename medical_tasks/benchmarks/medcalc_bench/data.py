@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_row
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
     answer_kind,
+    calculated,
     canonical_entities,
     label_agrees,
     parse_entities,
@@ -257,7 +258,10 @@ def _own_cell(where: str, column: str, value: Any) -> str:
 
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS  # late: released rows must not pay for it
+    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (  # late: released rows must not pay for it
+        QUESTIONS,
+        named_drugs,
+    )
 
     cells, wrong = row.cells, row.wrong
     released = all(cells.values())
@@ -283,9 +287,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         try:
             parsed = parse_entities(cells["Relevant Entities"])
             entities = calculator.named(parsed.items())
-            result = calculator.calculate(entities)
-            if result.unit_doubts:
-                raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
+            result = calculated(calculator, entities)
         except (CalculatorInputError, ValueError) as error:
             doubt = wrong("Relevant Entities", f"cannot be calculated with ({error})")
         else:
@@ -296,9 +298,7 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
                 gold = cells["Ground Truth Answer"] = result.answer_text
                 cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
             cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
-            if "{" in question:
-                source, target = entities["input steroid"], entities["target steroid"]
-                question = question.replace("{source}", str(source[0])).replace("{target}", str(target))  # type: ignore[index]
+            question = named_drugs(question, entities)
     if doubt and not released:
         raise doubt
     if not gold:
@@ -418,17 +418,13 @@ FRESH_OPTIONS = (
 )
 
 
-def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def _generated(split: str, options: Mapping[str, int], *, twins: bool = False) -> Iterator[Mapping[str, Any]]:
     # Late: reading released rows must not pay for it.
     from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-
-    return fresh_rows(options["seed"], options["n"], options["level"])
-
-
-def _twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
     from medical_tasks.benchmarks.medcalc_bench.fresh.twins import twin_rows
 
-    return twin_rows(options["seed"], options["n"])
+    seed, n = options["seed"], options["n"]
+    return twin_rows(seed, n) if twins else fresh_rows(seed, n, options["level"])
 
 
 SOURCE = DatasetSource(
@@ -493,8 +489,8 @@ SOURCE = DatasetSource(
         "twins": {},
     },
     generated={
-        "fresh": Generated(options=FRESH_OPTIONS, rows=_fresh),
-        "twins": Generated(options=FRESH_OPTIONS[:2], rows=_twins),
+        "fresh": Generated(options=FRESH_OPTIONS, rows=_generated),
+        "twins": Generated(options=FRESH_OPTIONS[:2], rows=partial(_generated, twins=True)),
     },
     known_files={V1_TEST_SHA256: "v1.0"},
     read=read_rows,

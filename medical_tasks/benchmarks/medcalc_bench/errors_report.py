@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
+from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, Sorted, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
@@ -43,13 +43,11 @@ from medical_tasks.runs.numbers import bounds as shown_bounds
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds, proportion_interval
 from medical_tasks.spec import Item, Message, Plot, PlotPoint
 
-__all__ = [
-    "PROMPT_SHA256", "WrongAnswer", "add_arguments", "attribute_plots", "distribution", "judge_errors", "rule_rows",
-    "run", "verdict_rows", "write_attributes", "write_errors",
-]  # fmt: skip
+__all__ = ["add_arguments", "attribute_plots", "run"]
 
 SCHEMA_VERSION = 2
 MAX_REASON: Final = 400
@@ -58,13 +56,8 @@ _KIND_TITLES = {"equation": "Equation-based calculators", "rule": "Rule-based ca
 _PLOT_TITLES: Final = {"equation": "equations", "rule": "scores"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongAnswer:
-    """A wrong answer on a row whose label the published rule bears out."""
-
-    task: str
-    item: Item
-    response: str
+Answer: TypeAlias = tuple[Item, str]
+"""A wrong answer, on a row whose label the published rule bears out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +72,11 @@ class ErrorRow:
     cluster: str
 
 
-def rule_rows(wrong: Iterable[WrongAnswer]) -> list[ErrorRow]:
-    """Sorts wrong answers without a judge; what is no error, or has no label to rely on, is a `ValueError`."""
-    rows = []
-    for each in wrong:
-        found = sort_error(each.item.fields, each.response)
-        if found is None:
-            raise ValueError(f"item {each.item.id}: no wrong answer on a row that can be relied on")
-        rows.append(_row(each, found.error_type, found.reason, "rules"))
-    return rows
-
-
-def verdict_rows(wrong: Iterable[WrongAnswer], verdicts: Mapping[str, ErrorVerdict]) -> list[ErrorRow]:
-    """The same of a judge's verdicts."""
-    found = ((each, verdicts[each.item.id]) for each in wrong)
-    return [_row(each, verdict.error_type or "", verdict.reason, "judge") for each, verdict in found]
-
-
-def _row(wrong: WrongAnswer, error_type: str, reason: str, source: str) -> ErrorRow:
-    return ErrorRow(wrong.task, wrong.item.id, error_type, reason, source, wrong.item.cluster)
+def _rows(task: str, wrong: Sequence[Answer], found: Iterable[Sorted | ErrorVerdict], source: str) -> list[ErrorRow]:
+    return [
+        ErrorRow(task, item.id, each.error_type or "", each.reason, source, item.cluster)
+        for (item, _), each in zip(wrong, found, strict=True)
+    ]
 
 
 def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
@@ -106,17 +85,11 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
     types: dict[str, Any] = {}
     for name in _GIVEN:
         values = [float(row.error_type == name) for row in typed]
-        found = proportion_interval(values, clusters=[row.cluster for row in typed])
-        low, high = bounds(values, len(rows))
-        types[name] = {
-            "meaning": TYPES[name],
-            "count": int(sum(values)),
-            "value": _number(found.value),
-            "ci_low": _number(found.ci_low),
-            "ci_high": _number(found.ci_high),
-            "bound_low": _number(low),
-            "bound_high": _number(high),
-        }
+        found = as_json(proportion_interval(values, clusters=[row.cluster for row in typed]))
+        ends = (None if math.isnan(end) else end for end in bounds(values, len(rows)))
+        types[name] = {"meaning": TYPES[name], "count": int(sum(values)), **found}
+        types[name] |= dict(zip(("bound_low", "bound_high"), ends, strict=True))
+        del types[name]["n"]  # that of all types
     missing = Counter(row.reason for row in rows if not row.error_type)
     undetermined = sum(row.error_type == "undetermined" for row in rows)
     coverage = {"asked": len(rows), "scored": len(typed), "undetermined": undetermined}
@@ -124,10 +97,6 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
 
 
 _GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRow]) -> list[Path]:
@@ -145,10 +114,8 @@ def write_attributes(
 ) -> tuple[list[Path], dict[str, Any]]:
     """Writes accuracy by number of attributes as CSV and as two plots; returns the files and the data for `errors.json`."""
     points, left_out = accuracy_by_attributes(scored)
-    table = folder / f"attributes_{task}.csv"
-    written = [table]
-    rows = [asdict(each) for each in points]
-    write_table(table, (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)))
+    written, rows = [folder / f"attributes_{task}.csv"], [asdict(each) for each in points]
+    write_table(written[0], (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)))
     for kind, title in _KIND_TITLES.items():
         own = [each for each in points if each.kind == kind]
         written.append(folder / f"attributes_{task}_{kind}.svg")
@@ -189,7 +156,7 @@ def read_type(text: str) -> str | Unreadable:
     return found if isinstance(found, Unreadable) else str(found["error_type"])
 
 
-def judge_errors(pairs: Sequence[tuple[Item, str]], judge: Judge) -> dict[str, ErrorVerdict]:
+def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdict]:
     """Asks a judge about wrong answers; item id to verdict, scored or not, for each."""
     questions = [
         Question(
@@ -200,7 +167,7 @@ def judge_errors(pairs: Sequence[tuple[Item, str]], judge: Judge) -> dict[str, E
             again=JUDGE_TEXTS["again"],
             schema=schema_of(_KEYS),
         )
-        for item, response in pairs
+        for item, response in wrong
     ]
     found: dict[str, ErrorVerdict] = {}
     for outcome in judge.ask(questions):
@@ -261,10 +228,9 @@ def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]
             groups.setdefault((kind_of(row), count), []).append((right, cluster))
     points = []
     for (kind, count), members in sorted(groups.items()):
-        rights = [float(right) for right, _ in members]
-        found = proportion_interval(rights, clusters=[cluster for _, cluster in members])
-        accuracy = (found.value, found.ci_low, found.ci_high)
-        points.append(AttributePoint(kind, count, len(members), int(sum(rights)), *accuracy))
+        rights, clusters = zip(*members, strict=True)
+        found = proportion_interval([float(right) for right in rights], clusters=clusters)
+        points.append(AttributePoint(kind, count, found.n, sum(rights), found.value, found.ci_low, found.ci_high))
     return points, left_out
 
 
@@ -356,21 +322,20 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
     folder: Path = arguments.run
     items = read_items(folder)
     report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
-    rows, paths, wrong = [], [], {}
+    rows, paths, wrong = [], [], dict[str, list[Answer]]()
     for spec in specs:
         entry = results["tasks"][spec.name]
         own = [row for row in items if row["task"] == spec.name]
-        found, by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
-        wrong[spec.name] = found
+        wrong[spec.name], by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
         told = (row for row in own if row["accuracy"] is not None)
         scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
         written, attributes = write_attributes(folder, spec.name, entry["recipe"]["model"]["name"], scored)
         paths += written
-        sorted_rows = rule_rows(found)
-        rows += sorted_rows
-        report["tasks"][spec.name] = {**counts, "rules": distribution(sorted_rows), "attributes": attributes}
+        by_rules = _rows(spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules")
+        rows += by_rules
+        report["tasks"][spec.name] = {**counts, "rules": distribution(by_rules), "attributes": attributes}
     if arguments.judge is not None:
-        rows += _judge(arguments, folder, wrong, report)
+        rows += _judge(arguments, wrong, report)
     paths = [*write_errors(folder, report, rows), *paths]
     tell("\n".join([*_tables(report), "", *map(str, paths)]), report)
     return _finish(report)
@@ -378,7 +343,7 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
 
 def _wrong_answers(
     spec: Any, recipe: Mapping[str, Any], own: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
-) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     part |= {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
@@ -396,30 +361,31 @@ def _wrong_answers(
             f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store (first: item {lost[0]}). Give the "
             "folder as `medical-tasks run` left it, or repeat that command and try again."
         )
-    found = [WrongAnswer(task=spec.name, item=by_id[row["id"]], response=responses[row["id"]]) for row in examined]
+    found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
     counts = {"items": len(own), "wrong": len(wrong), "label_not_borne_out": left_out, "examined": len(found)}
     return found, by_id, counts
 
 
+def _sorted(answer: Answer) -> Sorted:
+    item, response = answer
+    found = sort_error(item.fields, response)
+    if found is None:
+        raise ValueError(f"item {item.id}: no wrong answer on a row that can be relied on")
+    return found
+
+
 def _judge(
-    arguments: argparse.Namespace, folder: Path, wrong: Mapping[str, Sequence[Any]], report: dict[str, Any]
-) -> list[Any]:
-    run = existing_run_folder(folder)
+    arguments: argparse.Namespace, wrong: Mapping[str, Sequence[Answer]], report: dict[str, Any]
+) -> list[ErrorRow]:
+    run = existing_run_folder(arguments.run)
     judge_args = parse_model_args(arguments.judge_args, option="--judge-args")
+    how: Any = {"store": run.answers, "log_dir": run.logs, "label": "errors", "must_read": True}
     rows = []
-    with open_session(
-        full_name(arguments.judge),
-        judge_args,
-        JudgeOptions(),
-        store=run.answers,
-        log_dir=run.logs,
-        label="errors",
-        must_read=True,
-    ) as judge:
+    with open_session(full_name(arguments.judge), judge_args, JudgeOptions(), **how) as judge:
         for name, found in wrong.items():
-            verdicts = judge_errors([(each.item, each.response) for each in found], judge)
-            judged = verdict_rows(found, verdicts)
+            verdicts = judge_errors(found, judge)
+            judged = _rows(name, found, (verdicts[item.id] for item, _ in found), "judge")
             rows += judged
             report["tasks"][name]["judge"] = {
                 "model": {"name": judge.name, **judge.identity},

@@ -1,14 +1,16 @@
 """Works out the arithmetic of a reply, which the authors' scorer hands to Python, with a bounded interpreter of our own.
 
-Text is never run as code. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
+Python parses the text and never runs it. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 import re
 import statistics
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -42,310 +44,145 @@ def formula_value(text: str) -> float | None:
 
 MAX_CHARACTERS = 1_000
 """Longest expression that is read; formulas of models are a third of it at most."""
-MAX_DEPTH = 40
-"""Deepest nesting of brackets and powers. Python itself stops at 200 brackets."""
+MAX_DEPTH = 100
+"""Deepest nesting of what is computed, but for rows of operators or signs."""
 MAX_BITS = 4_096
 """Largest whole number, as a size in bits: four times the largest float. Beyond it the expression has no value."""
 
 Value = Any
 """A Python value of the interpreted language: bool, int, float, complex, str, None, list, tuple or a table's function."""
 
-
-class _Failure:
-    """The value of a part that went wrong. It fails the whole only if it is used: `1/0 if False else 2` is 2."""
-
-
-_FAILED = _Failure()
-
-_CONSTANTS: Mapping[str, Value] = {"True": True, "False": False, "None": None}
-
-_COMPARISONS: Mapping[str, Callable[[Value, Value], Value]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-    "is": lambda a, b: type(a) is type(b) and a == b,
-    "is not": lambda a, b: type(a) is not type(b) or a != b,
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Value, Value], Value]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+    ast.Is: lambda a, b: type(a) is type(b) and a == b,
+    ast.IsNot: lambda a, b: type(a) is not type(b) or a != b,
 }
-_BINARY: Mapping[str, tuple[int, Callable[[Value, Value], Value]]] = {
-    "|": (5, operator.or_),
-    "^": (6, operator.xor),
-    "&": (7, operator.and_),
-    "<<": (8, operator.lshift),
-    ">>": (8, operator.rshift),
-    "+": (9, operator.add),
-    "-": (9, operator.sub),
-    "*": (10, operator.mul),
-    "/": (10, operator.truediv),
-    "//": (10, operator.floordiv),
-    "%": (10, operator.mod),
+_BINARY: Mapping[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
 }
-_OR, _AND, _NOT, _COMPARE = 1, 2, 3, 4
-_UNARY: Mapping[str, Callable[[Value], Value]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
-
-
-def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Works out an expression, whose `names` are constants and functions; `ExpressionError` where it has no value."""
-    if len(text) > MAX_CHARACTERS:
-        raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
-    value = _Parser(tokens(text), names).whole()
-    if isinstance(value, _Failure):
-        raise ExpressionError("has no value")
-    return value
-
-
-class _Parser:
-    """Reads and computes in one pass; parts that fail become `_FAILED` values, faults of form raise."""
-
-    def __init__(self, tokens: list[tuple[str, str]], names: Mapping[str, Value]) -> None:
-        self.tokens = tokens
-        self.names = names
-        self.at = 0
-        self.depth = 0
-
-    def whole(self) -> Value:
-        value = self.expression()
-        if self.take(","):
-            value = self.sequence(value, "end", tuple)
-        self.expect("")
-        return value
-
-    def expression(self) -> Value:
-        return self.nested(self.conditional)
-
-    def conditional(self) -> Value:
-        value = self.operation(_OR)
-        if self.take("if"):
-            condition = self.operation(_OR)
-            self.expect("else")
-            otherwise = self.expression()
-            value = _FAILED if isinstance(condition, _Failure) else (value if condition else otherwise)
-        return value
-
-    def operation(self, level: int) -> Value:
-        if level <= _NOT and self.take("not"):
-            left = _apply(operator.not_, self.nested(lambda: self.operation(_NOT)))
-        else:
-            left = self.unary()
-        while True:
-            sign = self.tokens[self.at][1] if self.tokens[self.at][0] in ("sign", "word") else ""
-            if sign in _BINARY and _BINARY[sign][0] >= level:
-                self.at += 1
-                precedence, function = _BINARY[sign]
-                left = _compute(sign, function, left, self.operation(precedence + 1))
-            elif level <= _COMPARE and self.comparison_ahead():
-                left = self.comparisons(left)
-            elif sign in ("and", "or") and level <= (own := _AND if sign == "and" else _OR):
-                self.at += 1
-                right = self.operation(own + 1)
-                left = right if not isinstance(left, _Failure) and bool(left) == (sign == "and") else left
-            else:
-                return left
-
-    def comparison_ahead(self) -> bool:
-        kind, written = self.tokens[self.at]
-        following = self.tokens[self.at + 1][1] if kind == "word" else ""
-        return (kind in ("sign", "word") and written in _COMPARISONS) or (written == "not" and following == "in")
-
-    def comparisons(self, left: Value) -> Value:
-        """A chain such as `a < b <= c`, which stops at the first link that does not hold."""
-        result: Value = True
-        while self.comparison_ahead():
-            sign = self.tokens[self.at][1]
-            self.at += 1
-            if sign == "not" or (sign == "is" and self.tokens[self.at][1] == "not"):
-                sign += " " + self.tokens[self.at][1]
-                self.at += 1
-            right = self.operation(_COMPARE + 1)
-            if not isinstance(result, _Failure) and result:
-                result = _apply(_COMPARISONS[sign], left, right)
-            left = right
-        return result
-
-    def unary(self) -> Value:
-        signs: list[str] = []
-        while self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in _UNARY:
-            signs.append(self.tokens[self.at][1])
-            self.at += 1
-        value = self.primary()
-        if self.take("**"):
-            value = _compute("**", operator.pow, value, self.nested(self.unary))
-        for sign in reversed(signs):
-            value = _apply(_UNARY[sign], value)
-        return value
-
-    def primary(self) -> Value:
-        kind, written = self.tokens[self.at]
-        self.at += 1
-        value: Value
-        if kind == "number":
-            value = _number(written)
-        elif kind == "text":
-            value = written[1:-1]
-            while self.tokens[self.at][0] == "text":
-                value += self.tokens[self.at][1][1:-1]
-                self.at += 1
-        elif kind == "name":
-            value = _CONSTANTS[written] if written in _CONSTANTS else self.names.get(written, _FAILED)
-        elif written == "(":
-            value = self.group()
-        elif written == "[":
-            value = self.sequence(None, "]", list)
-            self.expect("]")
-        else:
-            raise ExpressionError(f"unexpected {written!r}" if written else "ends too early")
-        while self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in ("(", "["):
-            value = self.call(value) if self.take("(") else self.subscript(value)
-        return value
-
-    def group(self) -> Value:
-        if self.take(")"):
-            return ()
-        value = self.expression()
-        if self.take(","):
-            value = self.sequence(value, ")", tuple)
-        self.expect(")")
-        return value
-
-    def sequence(self, first: Value, closing: str, build: Callable[[list[Value]], Value]) -> Value:
-        """The members up to the closing bracket; `first` is one already read when a tuple is built."""
-        members = [first] if build is tuple else []
-        while self.tokens[self.at][1] != closing and self.tokens[self.at] != END:
-            members.append(self.expression())
-            if not self.take(","):
-                break
-        return _FAILED if any(isinstance(member, _Failure) for member in members) else build(members)
-
-    def call(self, function: Value) -> Value:
-        positional: list[Value] = []
-        named: dict[str, Value] = {}
-        while not self.take(")"):
-            if self.tokens[self.at][0] == "name" and self.tokens[self.at + 1] == ("sign", "="):
-                key = self.tokens[self.at][1]
-                self.at += 2
-                named[key] = self.expression()
-            else:
-                positional.append(self.expression())
-            if not self.take(",") and self.tokens[self.at] != ("sign", ")"):
-                raise ExpressionError("arguments are not separated by commas")
-        if not callable(function):
-            return _FAILED
-        return _apply(function, *positional, **named)
-
-    def subscript(self, value: Value) -> Value:
-        self.expect("[")
-        index = self.expression()
-        self.expect("]")
-        return _apply(operator.getitem, value, index) if isinstance(value, list | tuple) else _FAILED
-
-    def nested(self, part: Callable[[], Value]) -> Value:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
-        value = part()
-        self.depth -= 1
-        return value
-
-    def take(self, written: str) -> bool:
-        kind, ahead = self.tokens[self.at]
-        if ahead != written or kind not in ("sign", "word"):
-            return False
-        self.at += 1
-        return True
-
-    def expect(self, written: str) -> None:
-        kind, ahead = self.tokens[self.at]
-        if ahead != written or kind not in ("sign", "word", "end"):
-            raise ExpressionError(f"expected {written or 'the end'!r}, found {ahead or 'the end'!r}")
-        self.at += 1
-
-
-def _number(written: str) -> Value:
-    digits = written.replace("_", "")
-    if digits[:2].lower() in ("0x", "0o", "0b"):
-        return _bounded(int(digits, 0))
-    if digits[-1] in "jJ":
-        return complex(digits)
-    if not digits.isdecimal():
-        return float(digits)
-    if digits[0] == "0" and digits.strip("0"):
-        raise ExpressionError(f"leading zeros in {written!r}")  # Python refuses the whole expression
-    return _bounded(int(digits))
-
-
-def _compute(sign: str, function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
-    if isinstance(left, str) and isinstance(right, str) and sign == "+":
-        return left + right
-    if not isinstance(left, int | float | complex) or not isinstance(right, int | float | complex):
-        return _FAILED
-    if isinstance(left, int) and isinstance(right, int):
-        if sign == "**" and right > 0 and abs(left) > 1 and left.bit_length() * right > MAX_BITS:
-            return _FAILED
-        if sign == "<<" and right > MAX_BITS:
-            return _FAILED
-    return _apply(function, left, right)
-
-
-def _apply(function: Callable[..., Value], *arguments: Value, **named: Value) -> Value:
-    if any(isinstance(argument, _Failure) for argument in (*arguments, *named.values())):
-        return _FAILED
-    try:
-        return _bounded(function(*arguments, **named))
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        return _FAILED
-
-
-def _bounded(value: Value) -> Value:
-    return _FAILED if isinstance(value, int) and value.bit_length() > MAX_BITS else value
+_UNARY: Mapping[type[ast.unaryop], Callable[[Value], Value]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
 
 
 class ExpressionError(ValueError):
     """The text is no expression of the language, or has no value (division by zero, unknown name, too large)."""
 
 
-_TOKEN = re.compile(
-    r"""[ \t\f]*+(?:
-      (?P<number>
-          0[xX](?:_?[0-9a-fA-F])++ | 0[oO](?:_?[0-7])++ | 0[bB](?:_?[01])++
-        | (?: [0-9](?:_?[0-9])*+ (?:\.(?:[0-9](?:_?[0-9])*+)?+)?+ | \.[0-9](?:_?[0-9])*+ )
-          (?:[eE][+-]?[0-9](?:_?[0-9])*+)?+ [jJ]?+
-      )
-    | (?P<name>[A-Za-z_][A-Za-z_0-9]*+ (?:\.[A-Za-z_][A-Za-z_0-9]*+)*+)
-    | (?P<text>'[^'\\\n]*+' | "[^"\\\n]*+")
-    | (?P<sign>\*\*|//|==|!=|<=|>=|<<|>>|[-+*/%()\[\],<>=&|^~])
-    | (?P<newline>\n|\r\n?)
-    | (?P<comment>\#[^\n]*+)
-    )""",
-    re.VERBOSE,
-)
-END = ("end", "")
-_KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "for", "await", "yield"})
+def evaluate(text: str, names: Mapping[str, Value]) -> Value:
+    """Works out an expression, whose `names` are constants and functions; `ExpressionError` where it has no value."""
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape, `1if` or `~True` is no concern of the user
+        try:
+            tree = ast.parse(text.lstrip(" \t"), "<arithmetic>", "eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise ExpressionError("no expression") from None
+        try:
+            return _value(tree.body, names, MAX_DEPTH)
+        except ExpressionError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            raise ExpressionError("has no value") from None
 
 
-def tokens(text: str) -> list[tuple[str, str]]:
-    found_tokens: list[tuple[str, str]] = []
-    position, depth = 0, 0
-    text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")
-    if text[:1] in (" ", "\t"):
-        raise ExpressionError("unexpected indent")
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is None:
-            raise ExpressionError(f"unexpected character {text[position]!r}")
-        position = found.end()
-        kind, written = found.lastgroup or "", found[found.lastgroup or 0]
-        if kind == "newline" and depth <= 0:
-            raise ExpressionError("more than one line")
-        if kind in ("newline", "comment"):
-            continue
-        depth += (written in "([") - (written in ")]") if kind == "sign" else 0
-        found_tokens.append(("word" if kind == "name" and written in _KEYWORDS else kind, written))
-    found_tokens.append(END)
-    return found_tokens
+def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
+    """The value of a part. What is not needed is not computed: `1/0 if False else 2` is 2."""
+    if not depth:
+        raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
+
+    def of(part: ast.expr) -> Value:
+        return _value(part, names, depth - 1)
+
+    match node:
+        case ast.Constant(value=bool() | int() | float() | complex() | str() | None as value):
+            return _bounded(value)
+        case ast.Name(id=name):
+            return names[name]
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return names[f"{module}.{name}"]
+        case ast.BinOp():
+            row = [node]
+            while isinstance(row[-1].left, ast.BinOp):
+                row.append(row[-1].left)
+            value = of(row[-1].left)
+            for each in reversed(row):
+                value = _computed(each.op, value, of(each.right))
+            return value
+        case ast.UnaryOp():
+            signs = [node]
+            while isinstance(signs[-1].operand, ast.UnaryOp):
+                signs.append(signs[-1].operand)
+            value = of(signs[-1].operand)
+            for sign in reversed(signs):
+                value = _bounded(_UNARY[type(sign.op)](value))
+            return value
+        case ast.BoolOp(op=op, values=parts):
+            for part in parts:
+                value = of(part)
+                if bool(value) is isinstance(op, ast.Or):
+                    break
+            return value
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            value, first = True, of(left)
+            for comparison, other in zip(ops, others, strict=True):
+                second = of(other)
+                value = _COMPARISONS[type(comparison)](first, second)
+                if not value:
+                    break
+                first = second
+            return value
+        case ast.IfExp(test=test, body=body, orelse=otherwise):
+            return of(body if of(test) else otherwise)
+        case ast.Tuple(elts=members):
+            return tuple(map(of, members))
+        case ast.List(elts=members):
+            return [*map(of, members)]
+        case ast.Subscript(value=whole, slice=index) if isinstance(found := of(whole), list | tuple):
+            return found[of(index)]
+        case ast.Call(func=function, args=arguments, keywords=keywords) if all(each.arg for each in keywords):
+            named = {str(each.arg): of(each.value) for each in keywords}
+            return _bounded(of(function)(*map(of, arguments), **named))
+    raise ExpressionError("no arithmetic")
+
+
+def _computed(sign: ast.operator, left: Value, right: Value) -> Value:
+    if not (isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add)):
+        if not isinstance(left, int | float | complex) or not isinstance(right, int | float | complex):
+            raise TypeError
+        if isinstance(left, int) and isinstance(right, int):
+            power = isinstance(sign, ast.Pow) and right > 0 and abs(left) > 1
+            if (power and left.bit_length() * right > MAX_BITS) or (isinstance(sign, ast.LShift) and right > MAX_BITS):
+                raise OverflowError
+    return _bounded(_BINARY[type(sign)](left, right))
+
+
+def _bounded(value: Value) -> Value:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise OverflowError
+    return value
 
 
 Function = Callable[..., Any]

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
-from medical_tasks.calculators import CALCULATORS, Answer, CalculatorInputError, Result, find
+from medical_tasks.calculators import CALCULATORS, Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.errors import UsageError
 
 __all__ = [
-    "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind", "answer_text",
+    "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind", "answer_text", "calculated",
     "canonical_entities", "decimal_or_none", "entities_of", "known_kind", "label_agrees", "limits", "recompute",
-    "recompute_or_none", "within",
+    "recompute_or_none", "score_steps", "within",
 ]  # fmt: skip
 
 
@@ -121,10 +121,25 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
 
 def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
     """Applies the published rule; a `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant."""
-    result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
+    return calculated(find(int(row["calculator_id"])), entities_of(row), conventions)
+
+
+def calculated(
+    calculator: AnyCalculator, entities: Mapping[str, object], conventions: frozenset[str] = frozenset()
+) -> Result:
+    """Applies a calculator's rule; a `CalculatorInputError` as of `recompute`."""
+    result = calculator.calculate(entities, conventions)
     if result.unit_doubts:
         raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
     return result
+
+
+_STEP = re.compile(r"^(.+): ([+-][\d.]+), total -?[\d.]+\.$", re.MULTILINE)
+
+
+def score_steps(explanation: str) -> list[tuple[str, float]]:
+    """The steps of a score, in the rule's order: the finding or class in words, and its points."""
+    return [(what, float(points)) for what, points in _STEP.findall(explanation)]
 
 
 def recompute_or_none(row: Mapping[str, Any]) -> Result | None:

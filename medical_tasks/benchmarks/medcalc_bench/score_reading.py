@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from medical_tasks.benchmarks.medcalc_bench.gold import score_steps
 from medical_tasks.benchmarks.medcalc_bench.grammar import patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Piece, Working, close
@@ -23,7 +24,6 @@ from medical_tasks.io.files import packaged
 __all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score", "words_of"]
 
 
-_STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
 _FACTORS: Final = (
     0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
 )  # fmt: skip
@@ -69,8 +69,7 @@ def _steps(calculator: Any, used: Mapping[str, object]) -> list[tuple[str, float
         calculator.function(**used, say=lines.append)
     except (CalculatorInputError, ValueError):
         return None
-    found = (_STEP.fullmatch(line) for line in lines)
-    return [(match["label"], float(match["points"])) for match in found if match]
+    return score_steps("\n".join(lines))
 
 
 def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> list[Criterion]:

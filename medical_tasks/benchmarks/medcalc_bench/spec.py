@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from medical_tasks.spec import (
     Benchmark,
@@ -21,10 +21,6 @@ from medical_tasks.spec import (
     TaskSpec,
     hub_question,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
 

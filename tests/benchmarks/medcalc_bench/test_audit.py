@@ -18,13 +18,18 @@ from medical_tasks.benchmarks.medcalc_bench.audit import (
     audit_row,
     derivation,
     label_quirks,
-    score_items,
     summary,
     write_audit,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows, synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.gold import answer_text, label_agrees, recompute, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    answer_text,
+    label_agrees,
+    recompute,
+    recompute_or_none,
+    score_steps,
+)
 from medical_tasks.calculators import CALCULATORS, calculate, find
 from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.official_csv import V1
@@ -98,9 +103,9 @@ def test_the_demo_labels_all_agree() -> None:
     scores = 0
     for entry in demo_rows():
         result = recompute(entry)
-        if counted := score_items(result):
+        if counted := score_steps(result.explanation):
             scores += 1
-            assert sum(item.points for item in counted) == result.answer
+            assert sum(points for _, points in counted) == result.answer
             assert derivation(result).endswith(f"= {answer_text(result.answer)}")
         else:
             assert " = " in derivation(result)
@@ -185,7 +190,7 @@ def test_the_audit_of_v1() -> None:
         if result is None or find(result.calculator_id).output != "integer" or isinstance(result.answer, tuple):
             continue
         counted += 1
-        assert sum(item.points for item in score_items(result)) == result.answer
+        assert sum(points for _, points in score_steps(result.explanation)) == result.answer
     assert counted == 18 * 20 - 4 - 3  # four comas have no total, three counts of white cells no unit
     text = (ROOT / "docs" / "medcalc_audit.md").read_text(encoding="utf-8")
     table = summary(v1_audit())

@@ -5,10 +5,11 @@ Every statement goes into the chart once and from there into note and entities, 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     FINDINGS,
@@ -26,7 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Dra
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
-__all__ = ["Chart", "Fact", "Person", "Setting", "draw_person", "note_text"]
+__all__ = ["Chart", "Fact", "Person", "Remark", "Setting", "draw_person", "note_text", "remark", "settings_of"]
 
 
 Sex: TypeAlias = Literal["male", "female"]
@@ -52,6 +53,11 @@ class Person:
     def child(self) -> bool:
         """Whether the patient is a minor."""
         return self.months or self.age < _ADULT
+
+    @property
+    def years(self) -> int:
+        """Completed years."""
+        return 0 if self.months else self.age
 
     @property
     def noun(self) -> str:
@@ -101,8 +107,42 @@ def draw_person(
 Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
 
-_DATA: Final = read_json("cases.json")["settings"]
+_CASES: Final = read_json("cases.json")
+_DATA: Final = _CASES["settings"]
 """Where a patient is: the styles of note that are written there, and how one begins."""
+
+
+def settings_of(word: str) -> frozenset[str]:
+    """The settings that a word of the data files means: several, or the one of this name."""
+    return frozenset(_CASES["places"].get(word, word).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence by the way, a template; a note has one on a topic. `talk` among the concepts needs a patient who talks."""
+
+    place: Any
+    settings: frozenset[str]
+    concepts: frozenset[str]
+    text: str
+    brief: str = ""  # its telegraphic form, in short notes
+    ages: tuple[int, int] = (0, 200)  # youngest and oldest patient
+    sex: str = ""
+    drug: str = ""  # of a disease: what is taken for it
+
+    def fits(self, person: Person) -> bool:
+        """Whether it can be said of a patient."""
+        return self.ages[0] <= person.years <= self.ages[1] and self.sex in ("", person.sex)
+
+
+def remark(place: str, line: str) -> Remark:
+    """A line of a data file: settings; concepts; sentence (`f:`, `m:`: of one sex); telegraphic form; ages, where they matter."""
+    settings, concepts, text, *more = (part.strip() for part in line.split(";"))
+    low, high = more.pop().split("-") if more and re.fullmatch(r"\d+-\d+", more[-1]) else (0, 200)
+    sex = {"f:": "female", "m:": "male"}.get(text[:2], "")
+    about: Any = {"brief": "".join(more), "ages": (int(low), int(high)), "sex": sex}
+    text = text[2:] if sex else text
+    return Remark(place, settings_of(settings), frozenset(concepts.split()), text, **about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +196,11 @@ class Chart:
         self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
         self.values: dict[ValuePlace, list[Reading]] = defaultdict(list)
         self._names = {item.parameter: item.name for item in calculator.inputs}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What stands for the names in templates."""
+        return {**self.person.words, "side": self.side, "other": self.other}
 
     @property
     def brief(self) -> bool:
@@ -327,8 +372,7 @@ def note_text(chart: Chart) -> str:
     joined["exam"] = _both(values.get("vitals"), joined.get("exam"))
     joined["tests"] = _both(values.get("labs"), values.get("gas"), joined.get("tests"))
     text = _WRITERS[chart.style](chart, joined)
-    words = {**chart.person.words, "side": chart.side, "other": chart.other}
-    for name, word in words.items():
+    for name, word in chart.words.items():
         text = text.replace(f"{{{name}}}", word)
     return text
 

@@ -1,21 +1,22 @@
 """Long notes (level 2): the facts of a chart among old, copied and other people's ones, which each carry a marker.
 
 What could be taken for an input of the calculator and is not stands in a sentence with a date, a relative or another of
-`MARKERS`; the sentence that counts has none. `other_readings` proves it on the text.
+`MARKERS`; the sentence that counts has none. Tests prove it on the text (`benchmarks/fresh.py`).
 """
 
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import MONTHS, written_date
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Setting
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Remark, Setting, remark, settings_of
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import PLACES, list_sentence
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     AMOUNTS,
@@ -26,10 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     read_json,
 )
 
-__all__ = ["ASKED", "LONG_NOTE", "MARKERS", "long_note", "other_readings", "recomputed", "sentences"]
-
-LONG_NOTE: Final = (300, 800)
-"""Words of a long note, at least and at most."""
+__all__ = ["ASKED", "CLAUSES", "MARKERS", "UNDATED_MARKERS", "long_note"]
 
 _DATA: Final = read_json("long_notes.json")
 _STORIES: Final = read_json("long_stories.json")
@@ -38,7 +36,8 @@ ASKED: Final[Sequence[str]] = _DATA["asked"]
 """What a question adds, so that it is about the present."""
 
 MARKERS: Final = re.compile("|".join(_DATA["markers"]))
-_UNDATED: Final = re.compile("|".join(_DATA["undated_markers"]))
+UNDATED_MARKERS: Final = re.compile("|".join(_DATA["undated_markers"]))
+"""Those of notes whose question is about dates."""
 _NAMES: Final = re.compile(r"(?:Hashimoto|Ménière|Dr\b|Romberg|Ward|Braden|FAST|COVID)")
 _LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")  # headings say it
 _JOINED: Final = (2, 4)  # clauses of a sentence
@@ -49,46 +48,15 @@ _FAMILY: Final = frozenset({"coronary", "brain", "arteries", "clots"})  # what a
 _OLD, _YOUNG = 55, 40  # years beyond which, and up to which, other relatives are named
 _YEAR: Final = 250  # days after which a date names its year
 
-SETTINGS: Final[Mapping[str, frozenset[Setting]]] = {
-    "adult": frozenset({"clinic", "emergency", "ward"}),
-    "all": frozenset({"clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"}),
-    "awake": frozenset({"clinic", "emergency", "ward", "obstetric"}),
-    "acute": frozenset({"emergency", "ward"}),
-    "office": frozenset({"clinic"}),
-    "ed": frozenset({"emergency"}),
-    "severe": frozenset({"icu", "resus"}),
-    "antenatal": frozenset({"obstetric"}),
-}
-"""What the clauses call places where a patient is; other words are one setting's own name."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    place: str
-    concepts: frozenset[str]
-    text: str
-    ages: tuple[int, int]
-    sex: str = ""
-    drug: str = ""  # of a disease: what is taken for it
-
-
-def _clauses() -> Iterator[tuple[frozenset[str], _Clause]]:
-    for place, lines in _CLAUSES["clauses"].items():
-        for line in lines:
-            settings, concepts, text, *ages = (part.strip() for part in line.split(";"))
-            low, high = (int(age) for age in ages[0].split("-")) if ages else (0, 200)
-            sex = {"f:": "female", "m:": "male"}.get(text[:2], "")
-            clause = _Clause(place, frozenset(concepts.split()), text[2:] if sex else text, (low, high), sex)
-            yield SETTINGS.get(settings, frozenset({settings})), clause
-
-
-def _diseases() -> Iterator[_Clause]:
+def _diseases() -> Iterator[Remark]:
+    """Each wording of a disease with what is taken for it."""
     for entry in _CLAUSES["bundles"]:
         low, high = entry["ages"]
         concepts = frozenset(entry["concepts"].split())
-        for history in entry["history"]:
-            for drug in entry["drug"]:
-                yield _Clause("history", concepts, f"{history}.", (low, high), entry.get("sex", ""), f"{drug}.")
+        for history, drug in itertools.product(entry["history"], entry["drug"]):
+            about = {"ages": (low, high), "sex": entry.get("sex", ""), "drug": f"{drug}."}
+            yield Remark("history", frozenset(), concepts, f"{history}.", **about)
 
 
 def _panel(entry: Sequence[Any]) -> Amount:
@@ -104,14 +72,14 @@ def _panel(entry: Sequence[Any]) -> Amount:
     )
 
 
-_ALL_CLAUSES: Final = tuple(_clauses())
-_ALL_DISEASES: Final = tuple(_diseases())
+CLAUSES: Final = tuple(remark(place, line) for place, lines in _CLAUSES["clauses"].items() for line in lines)
+_DISEASES: Final = tuple(_diseases())
 _PANEL: Final = (*background("labs"), *map(_panel, _DATA["panel"]))
 
 
 @lru_cache(maxsize=2048)
-def _fitting(setting: Setting, taken: frozenset[str]) -> tuple[_Clause, ...]:
-    return tuple(each for settings, each in _ALL_CLAUSES if setting in settings and not each.concepts & taken)
+def _fitting(setting: Setting, taken: frozenset[str]) -> tuple[Remark, ...]:
+    return tuple(each for each in CLAUSES if setting in each.settings and not each.concepts & taken)
 
 
 @lru_cache(maxsize=4096)
@@ -123,11 +91,6 @@ def _lower(text: str) -> str:
     """A clause after a semicolon; names and abbreviations keep their capital."""
     kept = not text.startswith("A ") and (not text[1:2].islower() or _NAMES.match(text))
     return text if kept else text[0].lower() + text[1:]
-
-
-def sentences(note: str) -> list[str]:
-    """The sentences and lines of a note."""
-    return [part for part in re.split(r"(?<=[.!?\]])\s+|\n+", note) if part]
 
 
 class _Writer:
@@ -148,25 +111,17 @@ class _Writer:
         day = self.today - datetime.timedelta(days=lag)
         month = MONTHS[day.month - 1]
         text = self.style.format(d=day.day, month=month, mon=month[:3])
-        return (
-            f"{text}{',' if text.endswith(str(day.day)) else ''} {day.year}"
-            if lag > _YEAR or day.year != self.today.year
-            else text
-        )
+        if lag <= _YEAR and day.year == self.today.year:
+            return text
+        return f"{text}{',' if text.endswith(str(day.day)) else ''} {day.year}"
 
     def fill(self, text: str, /, **given: str) -> str:
         """A template with slots and pronouns filled; of `given`, too."""
         while (new := _SLOT.sub(self._slot, text)) != text:
             text = new
-        person, chart = self.person, self.chart
-        words = {
-            **person.words,
-            "side": chart.side,
-            "other": chart.other,
-            "described": person.described,
-            "A": person.article,
-        }
-        for name, word in {**words, "a": person.article.lower(), **given}.items():
+        person = self.person
+        words = {"described": person.described, "A": person.article, "a": person.article.lower(), **given}
+        for name, word in {**self.chart.words, **words}.items():
             text = text.replace(f"{{{name}}}", word)
         return text[:1].upper() + text[1:]
 
@@ -179,7 +134,7 @@ class _Writer:
             return f"{MONTHS[day.month - 1]} {day.year}"
         if limits := _RANGE.fullmatch(inner):
             return str(self.draw.whole(int(limits[1]), int(limits[2])))
-        age = 0 if self.person.months else self.person.age
+        age = self.person.years
         own = f"{inner}_{'old' if age > _OLD else 'young'}"  # nobody of eighty has a father who comes along
         choices = _options(own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner)
         if inner not in ("kin", "elder"):
@@ -191,7 +146,7 @@ class _Writer:
     def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:
         """Writes what does not count, unless its sentence lacks a marker."""
         text = self.fill(frame, **given)
-        if (MARKERS if self.dated else _UNDATED).search(text):
+        if (MARKERS if self.dated else UNDATED_MARKERS).search(text):
             self.parts[place].append(text)
             self.facts.append(replace(fact, text=text))
 
@@ -208,22 +163,18 @@ class _Writer:
         story = [*map(self.fill, chart.story), *parts.pop("story", [])]
         told = _STORIES.get(chart.topic, [])
         parts["story"] = story + [self.fill(text) for text in draw.some(told, draw.whole(4, 5))]
-        opening = draw.pick(_DATA["openings"][chart.setting]).replace("{reason}", chart.reason)
-        parts["opening"] = [
-            self.fill(f"{self.person.brief} {{reason}}.".replace("{reason}", chart.reason) if chart.brief else opening)
-        ]
+        opening = draw.pick(_DATA["openings"][chart.setting])
+        opening = f"{self.person.brief} {{reason}}." if chart.brief else opening
+        parts["opening"] = [self.fill(opening.replace("{reason}", chart.reason))]
         self._values()
 
     def _values(self) -> None:
         chart, draw = self.chart, self.draw
-        child, pools = chart.person.child, {"vitals": background("vitals"), "labs": list(_PANEL)}
+        child, vitals, labs = chart.person.child, background("vitals"), list(_PANEL)
         if child or chart.setting == "obstetric":  # what is usual there depends on too much
-            pools = {
-                "vitals": [AMOUNTS["temperature"], AMOUNTS["spo2"]] if child else background("vitals")[:4],
-                "labs": [],
-            }
+            vitals, labs = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if child else vitals[:4], []
         taken, lists = set(chart.concepts), {place: list(readings) for place, readings in chart.values.items()}
-        for pool in pools.values():
+        for pool in (vitals, labs):
             for amount in draw.some(pool, draw.whole(1, 4)):
                 if amount.concepts & taken:
                     continue
@@ -272,9 +223,10 @@ class _Writer:
         return "vitals" if fact.what == "pressure" else AMOUNTS[fact.what].place
 
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
-        """Another value of the same quantity, in either laboratory's units."""
+        """Another value of a measured quantity, in either laboratory's units."""
         draw, known = self.draw, fact.reading
-        assert known is not None
+        if known is None:
+            return None
         for _ in range(6):
             up = -1 if self.person.child and fact.what == "weight" else draw.pick((-1, 1))
             if fact.what == "pressure":
@@ -320,93 +272,65 @@ class _Writer:
         if found:
             text = self.fill(frame, list=self._listed([other for _, other in found]), day=self.day(lag))
             self.parts[place].append(text)
-            for fact, other in found:
-                self.facts.append(
-                    replace(fact, value=other.entity, reading=other, when="past", status=status, text=text)
-                )
+            old: Any = {"when": "past", "status": status, "text": text}
+            self.facts += [replace(fact, value=other.entity, reading=other, **old) for fact, other in found]
 
     def _finding(self, fact: Fact) -> None:
-        lines = []
-        for line in _DATA["findings"].get(fact.what, ()):
-            status = line.partition(":")[0]
-            if (status == "relative" and not self.kin) or (status == "ruled out" and fact.value is True):
-                continue
-            lines.append(line)
+        unfit = ["relative:"] * (not self.kin) + ["ruled out:"] * (fact.value is True)
+        lines = [line for line in _DATA["findings"].get(fact.what, ()) if not line.startswith(tuple(unfit))]
         if lines and self.draw.chance(0.75):
             status, _, text = self.draw.pick(lines).partition(": ")
-            entry = replace(
-                fact, value=None, when="past", status="ruled out" if status == "ruled out" else "superseded"
-            )
+            entry = replace(fact, value=None, status="ruled out" if status == "ruled out" else "superseded")
             if status == "relative":
-                entry = replace(entry, who="relative", when="now")
-            place = "family" if status == "relative" else "earlier"
-            self.marked(place, text, entry)
+                self.marked("family", text, replace(entry, who="relative"))
+            else:
+                self.marked("earlier", text, replace(entry, when="past"))
 
     def _told(self, fact: Fact) -> None:
         """Doses, drinks, cycles and first days of a period, which other sentences give otherwise."""
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
             return
-        entry, given = replace(fact, value=None, when="past", status="superseded"), {}
+        entry, draw = replace(fact, value=None, when="past", status="superseded"), self.draw
         if fact.what == "dose":
-            number = re.search(r"\d+(?:\.\d+)?", fact.text)
-            dose = float(number[0]) if number else 0.0
-            given["text"] = re.sub(r"\d+(?:\.\d+)?", f"{dose * self.draw.pick((0.5, 2, 3)):g}", fact.text, count=1)
+            factor = draw.pick((0.5, 2, 3))
+            text = re.sub(r"\d+(?:\.\d+)?", lambda dose: f"{float(dose[0]) * factor:g}", fact.text, count=1)
+            self.marked("medication", draw.pick(frames), entry, text=text)
         elif fact.what == "lmp":
-            month, day, year = (int(part) for part in str(fact.value).split("/"))
-            shifted = datetime.date(year, month, day) + datetime.timedelta(
-                days=self.draw.pick((-26, -19, -12, 9, 16, 23))
-            )
-            given["date"] = written_date(self.draw, shifted)
+            day = datetime.datetime.strptime(str(fact.value), "%m/%d/%Y").date()
+            day += datetime.timedelta(days=draw.pick((-26, -19, -12, 9, 16, 23)))
+            date = written_date(draw, day)
+            self.marked("story", draw.pick(frames), entry, date=date)
         else:
-            number_of = int(fact.text)
-            given["n"] = str(
-                max(
-                    1,
-                    number_of + self.draw.pick((-5, -4, 4, 5))
-                    if fact.what == "cycle"
-                    else number_of + self.draw.whole(6, 14),
-                )
-            )
-        self.marked(
-            "medication" if fact.what == "dose" else "story" if fact.what == "lmp" else "family",
-            self.draw.pick(frames),
-            entry,
-            **given,
-        )
+            shift = draw.pick((-5, -4, 4, 5)) if fact.what == "cycle" else draw.whole(6, 14)
+            self.marked("family", draw.pick(frames), entry, n=str(max(1, int(fact.text) + shift)))
 
     # What nobody asks for.
 
     def background(self) -> None:
         chart, draw = self.chart, self.draw
-        taken = frozenset(
-            chart.concepts | ({"talk"} if chart.voice == "none" else set()) | (_FAMILY if not self.kin else set())
-        )
-        age = 0 if chart.person.months else chart.person.age
+        silent = {"talk"} if chart.voice == "none" else set()
+        taken = frozenset(chart.concepts | silent | (set() if self.kin else _FAMILY))
         aim = draw.whole(*_DATA["aims"])
         words = sum(len(text.split()) for texts in self.parts.values() for text in texts)
-        adult = chart.setting in SETTINGS["adult"] and not chart.person.child
-        diseases = draw.shuffled(_ALL_DISEASES)[: 14 if adult else 0]
+        adult = chart.setting in settings_of("adult") and not chart.person.child
+        diseases = draw.shuffled(_DISEASES)[: 14 if adult else 0]
         drugs = 0
         for clause in (*diseases, *draw.shuffled(_fitting(chart.setting, taken))):
-            fits = clause.ages[0] <= age <= clause.ages[1] and clause.sex in ("", chart.person.sex)
-            if not fits or clause.concepts & self.told or clause.concepts & taken or (clause.drug and drugs == 4):
+            if not clause.fits(chart.person) or clause.concepts & (self.told | taken) or (clause.drug and drugs == 4):
                 continue
             if words > aim:
                 break
             self.told |= clause.concepts
             for place, template in ((clause.place, clause.text), ("medication", clause.drug)):
-                if template:
-                    text = self.fill(template)
-                    text = (
-                        _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text)
-                        if chart.brief
-                        else text
-                    )
-                    self.loose[place].insert(
-                        0 if "c1" in clause.concepts else len(self.loose[place]), text
-                    )  # arrivals first
-                    words += len(text.split())
+                if not template:
+                    continue
+                text = self.fill(template)
+                if chart.brief:
+                    text = _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text)
+                first = "c1" in clause.concepts  # arrivals
+                self.loose[place].insert(0 if first else len(self.loose[place]), text)
+                words += len(text.split())
             drugs += bool(clause.drug)
         for place, texts in self.loose.items():
             while texts:
@@ -418,18 +342,16 @@ class _Writer:
     def text(self) -> str:
         draw, chart = self.draw, self.chart
         blocks = []
-        today = f"{written_date(draw, self.today)}"
+        today = written_date(draw, self.today)
         if self.dated and draw.chance(0.7):
             heads = [*_DATA["headers"]["all"], *_DATA["headers"].get(chart.setting, ())]
             blocks.append(self.fill(draw.pick(heads), today=today))
         if chart.style == "referral":
             blocks += [f"Re: {self.person.title}", draw.pick(_DATA["salutations"])]
             blocks[-1] = self.fill(blocks[-1])
-        placed = set()
         for heading, places, mode in draw.pick(_DATA["layouts"][chart.style]):
             texts = []
             for place in places.split():
-                placed.add(place)
                 fixed = place in ("opening", "story", "course")
                 texts += self.parts.get(place, []) if fixed else draw.shuffled(self.parts.get(place, []))
             if not texts:
@@ -443,7 +365,6 @@ class _Writer:
                 body = " ".join(texts)
             gap = "\n" if "\n" in body else " "
             blocks.append(f"{head}{gap}{body}" if head else body)
-        assert set(self.parts) <= placed, set(self.parts) - placed
         if chart.style == "referral":
             blocks.append(draw.pick(_DATA["closings"]))
         return ("\n" if chart.style in ("soap", "telegraphic") else "\n\n").join(blocks)
@@ -456,31 +377,3 @@ def long_note(chart: Chart) -> tuple[str, list[Fact]]:
     writer.competitors()
     writer.background()
     return writer.text(), writer.facts
-
-
-def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
-    """The inputs that a note's own facts give: the patient's, present, stated or denied."""
-    counted = (
-        fact for fact in facts if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
-    )
-    return {fact.parameter: fact.value for fact in counted}
-
-
-def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]:
-    """Where a note could be read otherwise: what does not count and has no marker, what counts and has one, or two values."""
-    parts = sentences(note)
-    markers = MARKERS if chart.setting != "obstetric" else _UNDATED
-    plain = "\n".join(part for part in parts if not markers.search(part))
-    problems = [f"not marked: {fact.text}" for fact in others if not markers.search(fact.text) or fact.text not in note]
-    for fact in chart.facts:
-        if fact.reading is None:
-            continue
-        names: tuple[str, ...] = ("blood pressure", "BP", "SBP")
-        if amount := AMOUNTS.get(fact.what):
-            names = (*amount.names, *amount.short, *(n for form in amount.forms for n in (*form.names, *form.short)))
-        any_name = "|".join(map(re.escape, names))
-        pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
-        found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
-        if found != [fact.reading.text]:
-            problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")
-    return problems

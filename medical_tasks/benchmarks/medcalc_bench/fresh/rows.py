@@ -5,7 +5,7 @@ Where published variants of a rule differ, every wording of the question names t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -13,17 +13,22 @@ from typing import Any, Final, TypeAlias
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Setting, note_text
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Place, finding
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import (
+    Chart,
+    Fact,
+    Remark,
+    Setting,
+    note_text,
+    remark,
+    settings_of,
+)
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, finding
 from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import ASKED, long_note
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, background, read_json
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 
-__all__ = ["LONGEST", "QUESTIONS", "SHORTEST", "FreshItem", "draw_item", "fresh_row", "fresh_rows"]
+__all__ = ["QUESTIONS", "FreshItem", "draw_item", "fresh_row", "fresh_rows", "named_drugs"]
 
-
-SHORTEST, LONGEST = 60, 250
-"""Words of a short note, at least and at most."""
 
 _AIM, _BRIEF_AIM = (80, 125), (72, 95)
 
@@ -53,15 +58,21 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
         aim = draw.whole(*(_BRIEF_AIM if chart.brief else _AIM))
         add_background(chart, _words(chart), aim)
     question = draw.pick(QUESTIONS[calculator.id])
-    if calculator.slug == "steroid_conversion":
-        source, target = chart.entities["input steroid"], chart.entities["target steroid"]
-        question = question.replace("{source}", steroid_words(source[0])).replace("{target}", steroid_words(target))  # type: ignore[index, arg-type]
+    question = named_drugs(question, chart.entities, steroid_words)
     if level == 1:
         note = note_text(chart)
     else:
         note, others = long_note(chart)
         question = f"{question} {draw.pick(ASKED)}"
     return FreshItem(calculator, note, question, chart.entities, calculator.calculate(chart.entities), chart, others)
+
+
+def named_drugs(question: str, entities: Mapping[str, Any], words: Callable[[str], str] = str) -> str:
+    """The question of the calculator that converts a steroid names both drugs, in `words` of their names in the entities."""
+    if "{source}" not in question:
+        return question
+    source, target = entities["input steroid"][0], entities["target steroid"]
+    return question.replace("{source}", words(source)).replace("{target}", words(target))
 
 
 def _words(chart: Chart) -> int:
@@ -75,16 +86,9 @@ def _words(chart: Chart) -> int:
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
     """The `n`-th row, from 1, with the names and types of the released rows; 55 rows in a row hold each calculator once."""
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
-    asked = (item.note, item.question, dict(item.entities))
-    result = item.result
-    return synthetic_row(
-        n,
-        f"fresh-{seed}-{n}" + f"-{level}" * (level > 1),
-        item.calculator,
-        asked,
-        result.answer_text,
-        result.explanation,
-    )
+    asked, result = (item.note, item.question, dict(item.entities)), item.result
+    name = f"fresh-{seed}-{n}" + f"-{level}" * (level > 1)
+    return synthetic_row(n, name, item.calculator, asked, result.answer_text, result.explanation)
 
 
 def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
@@ -96,49 +100,14 @@ def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
 # Distractors: what a note says besides, which the calculator does not use. Each carries the concepts it tells of; a note whose
 # calculator needs one of these does not get it.
 
-_SETTINGS: Final[dict[str, frozenset[Setting]]] = {
-    "adult": frozenset({"clinic", "emergency", "ward"}),
-    "all": frozenset({"clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"}),
-    "awake": frozenset({"clinic", "emergency", "ward", "obstetric"}),
-    "acute": frozenset({"emergency", "ward"}),
-    "office": frozenset({"clinic"}),
-    "ed": frozenset({"emergency"}),
-    "ward": frozenset({"ward"}),
-    "icu": frozenset({"icu"}),
-    "severe": frozenset({"icu", "resus"}),
-    "resus": frozenset({"resus"}),
-    "antenatal": frozenset({"obstetric"}),
-    "child": frozenset({"child"}),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A sentence by the way, a template; a note has one remark on a topic. `talk` needs a patient who talks."""
-
-    place: Place
-    settings: frozenset[Setting]
-    concepts: frozenset[str]
-    text: str
-    brief: str  # its telegraphic form
-    ages: tuple[int, int]  # youngest and oldest patient
-
-
-Aside: TypeAlias = tuple[frozenset[Setting], Finding, float]
+Aside: TypeAlias = tuple[frozenset[str], Finding, float]
 """Where a finding by the way can be written, the finding, and how often it is there."""
 
 
-def _remark(place: Place, line: str) -> Remark:
-    """A line of the file: settings; concepts; sentence; telegraphic form; youngest and oldest age, where it matters."""
-    settings, concepts, text, brief, *ages = (part.strip() for part in line.split(";"))
-    low, high = (int(age) for age in ages[0].split("-")) if ages else (0, 200)
-    return Remark(place, _SETTINGS[settings], frozenset(concepts.split()), text, brief, (low, high))
-
-
 _DATA: Final = read_json("remarks.json")
-REMARKS: Final = tuple(_remark(place, line) for place, lines in _DATA["remarks"].items() for line in lines)
+REMARKS: Final = tuple(remark(place, line) for place, lines in _DATA["remarks"].items() for line in lines)
 ASIDES: Final[tuple[Aside, ...]] = tuple(
-    (_SETTINGS[settings], finding(kind, concepts, yes=yes, no=no), share)
+    (settings_of(settings), finding(kind, concepts, yes=yes, no=no), share)
     for settings, kind, concepts, yes, no, share in _DATA["asides"]
 )
 
@@ -168,9 +137,7 @@ def add_background(chart: Chart, words: int, least: int) -> None:
         if (words >= least and count >= _FEWEST) or words >= _MOST_WORDS:
             break
         if isinstance(candidate, Remark):
-            low, high = candidate.ages
-            age = 0 if chart.person.months else chart.person.age
-            if candidate.concepts & told or not low <= age <= high:
+            if candidate.concepts & told or not candidate.fits(chart.person):
                 continue
             told |= candidate.concepts
             text = candidate.brief if chart.brief else candidate.text

@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background, named_drugs
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
@@ -98,9 +98,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
     draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
     question, aim, result = draw.pick(QUESTIONS[calculator.id]), draw.whole(*_AIM), calculator.calculate(chart.entities)
-    if calculator.slug == "steroid_conversion":
-        source, target = chart.entities["input steroid"], chart.entities["target steroid"]
-        question = question.replace("{source}", steroid_words(source[0])).replace("{target}", steroid_words(target))  # type: ignore[index, arg-type]
+    question = named_drugs(question, chart.entities, steroid_words)
     words = len(note_text(chart).split())
     for kind in KINDS:
         # Each member draws the patient anew, since a chart is changed by what is written into it.

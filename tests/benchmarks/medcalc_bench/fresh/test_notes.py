@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fresh import other_readings, recomputed
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import LONG_NOTE, other_readings, recomputed
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST, draw_item
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import draw_item
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
 
@@ -35,6 +35,7 @@ DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
     for name in ("denial", "harmless", "men", "women", "women_only", "men_only", "marked", "kin", "corrected")
 )
+SHORT_NOTE, LONG_NOTE = (60, 250), (300, 800)  # words, at least and at most
 PREGNANCY, FAMILY_COUNTS = (13, 68, 69), (18, 36)  # calculators that ask for dates, and for relatives
 
 Row = dict[str, Any]
@@ -90,7 +91,7 @@ def number_pattern(value: Any) -> str:
 
 def test_length_templates_and_lexicon() -> None:
     short = made_rows()[: -len(long_rows())]
-    for rows, (low, high) in ((short, (SHORTEST, LONGEST)), (long_rows(), LONG_NOTE)):
+    for rows, (low, high) in ((short, SHORT_NOTE), (long_rows(), LONG_NOTE)):
         lengths = [len(row["patient_note"].split()) for row in rows]
         assert low <= min(lengths) < max(lengths) <= high
     for row in [*short, *long_rows()]:

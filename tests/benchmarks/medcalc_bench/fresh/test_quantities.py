@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import draw_person
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, MARGIN, Draw, System, background
-from medical_tasks.calculators import units
+from medical_tasks.calculators import find, units
+from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.shared_inputs import SHARED, quantity
 from medical_tasks.calculators.units import convert
 
@@ -31,8 +32,9 @@ MEASURES = {
         ]
     )
 } | {
-    "urine_sodium": quantity("sodium_mmol_l").within(0.1, 1000),
-    "urine_creatinine": quantity("creatinine_mg_dl").within(0.1, 2000),
+    name: item
+    for item in find(40).inputs
+    if isinstance(item, Quantity) and (name := item.name.lower().replace(" ", "_")).startswith("urine_")
 }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES, STATEMENTS, list_sentence
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import ASIDES, QUESTIONS, REMARKS
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Setting
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES, PLACES, STATEMENTS, list_sentence
+from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import CLAUSES
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import ASIDES, QUESTIONS, REMARKS, named_drugs
 from medical_tasks.calculators import CALCULATORS
 
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
@@ -30,9 +33,26 @@ def test_the_stock() -> None:
         assert remark.text.endswith(".")
         assert remark.brief.endswith(".")
         assert len(remark.brief.split()) <= len(remark.text.split())
+    layouts = [each for style in read_json("long_notes.json")["layouts"].values() for each in style]
+    placed = {" ".join(sorted(" ".join(names for _, names, _ in layout).split())) for layout in layouts}
+    assert len(layouts) == 9
+    assert placed == {  # so that nothing said of a patient is left out
+        "care course earlier exam family history impression medication opening plan ros social story tests"
+    }
+    assert {each.place for each in CLAUSES} | set(PLACES.values()) <= {*" ".join(placed).split()}
+    places = set(get_args(Setting))
+    assert len(CLAUSES) == 246
+    assert all(each.settings <= places for each in (*REMARKS, *CLAUSES))
+    assert all(settings <= places for settings, _, _ in ASIDES)
     for questions in QUESTIONS.values():
         assert len(set(questions)) >= 2
         assert all(text[-1] in ".?" for text in questions)
+
+
+def test_a_question_names_drugs_and_no_dose() -> None:
+    entities = {"input steroid": ["PredniSONE PO", 10, "mg"], "target steroid": "Cortisone PO"}
+    asked = "What dose of Cortisone PO in mg is equivalent to the patient's dose of PredniSONE PO?"
+    assert named_drugs(QUESTIONS[24][0], entities) == asked
 
 
 @pytest.mark.parametrize("name", sorted(FINDINGS))
