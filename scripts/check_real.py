@@ -132,7 +132,7 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         command(
             *(program, *backend.split(), model, f"medical:{task}|0", "--custom-tasks", "medical_tasks.lighteval_tasks"),
             *("--max-samples", most, "--save-details", "--output-dir", out),
-            log=f"{label}-{task}", MEDICAL_TASKS_CONFIG=config,
+            log=f"{label}-{task}", MEDICAL_TASKS_CONFIG=config, PYTHONPATH=f"{ROOT}{os.pathsep}{ROOT / 'build' / 'litellm'}",
         )  # fmt: skip
         (details,) = out.rglob("details_*.parquet")
         rows = pq.read_table(details).to_pylist()
