@@ -14,8 +14,6 @@ from typing import Any, Final, Literal
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.judges.base import Unreadable
-from medical_tasks.judges.reading import read_json
 from medical_tasks.spec import Counts, Verdicts
 
 Limits = tuple[float, float]
@@ -179,22 +177,6 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
         | {f"subclaims_{_key(side, section)}": list(claims) for section, claims in record.claims.items()}
         for record in records
     ]
-
-
-def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
-    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else, and no more than asked for."""
-    value = read_json(text)
-    if isinstance(value, Unreadable):
-        return value
-    if not isinstance(value, dict) or set(value) != {"claims"}:
-        return Unreadable("the reply must be an object with the key claims and no others")
-    given = value["claims"]
-    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip() for one in given):
-        return Unreadable("claims must be a list of strings that are not blank")
-    claims = tuple(dict.fromkeys(" ".join(one.split()) for one in given))
-    if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
-        return Unreadable(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}")
-    return claims
 
 
 def _key(side: Side, section: str) -> str:

@@ -24,13 +24,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
-from medical_tasks.data.task_data import check_settings
+from medical_tasks.data.task_data import check_prompt_set, check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
-
-PROMPT_SETS: Final = ("own", "official")
 
 _CITATIONS: Final = "citations"
 _DIALOGUES: Final = ("note", "section")
@@ -45,8 +43,7 @@ def load_prompts(
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
     """Makes the prompts of a task; `settings` say whether citations are asked for and which examples are shown."""
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name)
     citations = _asks_citations(task, arguments or {})
     if name == "official":
         return _official(task, upstream, citations=citations)

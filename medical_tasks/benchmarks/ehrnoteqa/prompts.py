@@ -18,13 +18,13 @@ from typing import Any, Final, Literal
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
-PROMPT_SETS: Final = ("own", "official")
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _TEXTS: Final = packaged(__file__, "prompts.json")
@@ -45,8 +45,7 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task; all can leave out words of the notes, those of the probability tasks have continuations."""
     form = task.options["format"]
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name)
     if name == "official":
         template = _official_template(task, upstream)
         sha256 = texts_sha256(template, NOTE, MARKER)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
@@ -32,8 +33,6 @@ from medical_tasks.judges.reading import (
     schema_of_verdicts,
 )
 from medical_tasks.spec import TaskSpec, texts_sha256
-
-PROMPT_SETS: Final = ("own", "official")
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 """The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
@@ -56,24 +55,13 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
     folder with their two files), and our `abstention`: the authors have none.
     """
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
-
-
-def again(kind: str) -> str:
-    """What is said when a reply to a question of this kind cannot be read; `{problem}` is filled in later."""
-    return OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
-
-
-def template(prompts: JudgePrompts, kind: str) -> str:
-    """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
-    return texts_sha256(prompts.texts[kind], again(kind))
 
 
 def _line(text: str) -> str:
@@ -154,14 +142,15 @@ def _question(
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
+    text, again = prompts.texts[kind], OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
     # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
-    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], prompts.texts[kind])
+    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], text)
     return Question(
         id=name,
         messages=({"role": "user", "content": content},),
-        template=template(prompts, kind),
+        template=texts_sha256(text, again),  # a change of another kind of question leaves it as it is
         read=read,
-        again=again(kind),
+        again=again,
         max_tokens=tokens,
         pair=pair,
         schema=_SCHEMAS.get(kind),

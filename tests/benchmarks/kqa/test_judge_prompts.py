@@ -22,7 +22,6 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     read_batched,
     read_single,
     single_question,
-    template,
 )
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
@@ -51,10 +50,18 @@ def _text(question: Question) -> str:
 def test_own_texts_and_their_hashes() -> None:
     assert (OWN.name, sorted(OWN.texts)) == ("own", ["abstention", "batched", "single"])
     assert load_judge_prompts(KQA).sha256 == OWN.sha256
-    assert len({template(OWN, kind) for kind in OWN.texts}) == 3
     changed = JudgePrompts(name="own", sha256="", texts={**OWN.texts, "batched": "else"})
-    assert template(changed, "single") == template(OWN, "single")
-    assert template(changed, "batched") != template(OWN, "batched")
+    about = {"question": "Q?", "answer": "A."}
+    before, after = (
+        (
+            single_question(prompts, "q", statement="S.", **about).template,
+            abstention_question(prompts, "q", **about).template,
+            batched_question(prompts, "q", statements=[("s1", "S.")], **about).template,
+        )
+        for prompts in (OWN, changed)
+    )
+    assert len(set(before)) == 3
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
 
 
 def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -> None:
