@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.doclens.measures import (
     unsupported,
 )
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
-from medical_tasks.judges.rounds import Line, Outcome, answered, ask_together, side_by_side
+from medical_tasks.judges.rounds import Line, ask_together, side_by_side
 from medical_tasks.scoring.sentences import UNTRAINED, punkt_spans
 
 SplitMethod = Literal["sent", "citation", "meqsum"]
@@ -213,8 +213,10 @@ def judge_official(
     """Asks about the authors' sentences of outputs, and counts as they do; `given`: claims that are there already, by unit's id."""
     split = [_sentences(unit) if citations else [] for unit in units]
     if judging.prompts.name == "official" and judging.judge.reads == "prompt":
-        replies = _Replies(judging, style, given or {})
-        lines = [replies.line(unit, sentences) for unit, sentences in zip(units, split, strict=True)]
+        lines = [
+            _Replies(unit, judging, style, given or {}).line(sentences)
+            for unit, sentences in zip(units, split, strict=True)
+        ]
     else:
         lines = [
             _labelled_line(unit, verdict, sentences, judging, style)
@@ -270,120 +272,87 @@ def official_tallies(section: Section) -> dict[str, Tally]:
     return {metric: replace(tally, due=True) for metric, tally in section_tallies(section).items()}
 
 
+_Claims = tuple[bool | None, ...] | None
+_Read = Callable[[str], Any]
 _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
-def _text(unit: Unit, side: Side) -> str:
-    return judged_text(unit.reference if side == "reference" else unit.output)
-
-
 class _Replies:
-    """Asks with the authors' prompts."""
+    """Asks about a unit with the authors' prompts."""
 
-    def __init__(self, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]) -> None:
+    def __init__(
+        self, unit: Unit, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]
+    ) -> None:
+        self._unit, self._start = unit, f"{unit.id}/official"
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
         self._given = given
+        self._texts = {"reference": judged_text(unit.reference), "output": judged_text(unit.output)}
+        self._reasons: dict[str, None] = {}
 
-    def line(self, unit: Unit, sentences: Sequence[OfficialSentence]) -> Line[OfficialVerdict]:
+    def line(self, sentences: Sequence[OfficialSentence]) -> Line[OfficialVerdict]:
         """Asks for the claims that are not there, then about all claims and sentences."""
-        made = yield from answered(self._make(unit))
-        claims = {side: self._claims(unit, side, made) for side in _SIDES}
-        found = yield from answered([*self._about_claims(unit, claims), *self._about_sentences(unit, sentences)])
-        section = Section(
-            reference_claims=self._counted(unit, "recall", unit.output, claims["reference"], found),
-            output_claims=self._counted(unit, "precision", unit.reference, claims["output"], found),
-            sentences=tuple(
-                _told(found[f"{unit.id}/official/{number}"], sentence)
-                if sentence.asked
-                else official_sentence(sentence, None)
-                for number, sentence in enumerate(sentences)
-            ),
-        )
-        missing = (one.reason for one in (*made.values(), *found.values()) if isinstance(one, Unscored))
-        return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(dict.fromkeys(missing)))
+        reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
+        claims = [self._counted("recall", "output", reference), self._counted("precision", "reference", output)]
+        about: Line[Any] = self._questions() if self._unit.form == "question" else side_by_side(claims)
+        lines: list[Line[Any]] = [self._sentence(number, sentence) for number, sentence in enumerate(sentences)]
+        (recall, precision), *found = yield from side_by_side([about, *lines])
+        section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
+        return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
-    def _make(self, unit: Unit) -> list[Question]:
-        sides = [
-            (f"{unit.id}/official/{side}/claims", said)
-            for side in _SIDES
-            if unit.form != "question" and unit.id not in self._given.get(side, {}) and (said := _text(unit, side))
-        ]
-        questions = [self._maker.make(name, text=said, form=unit.form, section=unit.section) for name, said in sides]
-        return [_once(question, lambda reply: json.dumps(official_claims(reply))) for question in questions]
+    def _ask(self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]) -> Line[list[Any]]:
+        """What verdicts say; None where there is none."""
+        outcomes = yield [replace(question, read=read, once=True, pair=None) for question in questions]
+        self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
+        return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
 
-    def _claims(self, unit: Unit, side: Side, made: Mapping[str, Outcome]) -> list[str] | None:
+    def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""
-        if unit.form == "question":
-            return [" ".join(_text(unit, side).split())]
-        outcome = made.get(f"{unit.id}/official/{side}/claims")
-        if outcome is None:
-            return list(self._given.get(side, {}).get(unit.id, ()))
-        return _listed(outcome) if isinstance(outcome, Verdict) else None
+        unit, text, given = self._unit, self._texts[side], self._given.get(side, {})
+        if unit.form == "question" or unit.id in given or not text:
+            return list(given.get(unit.id, ()))
+        question = self._maker.make(f"{self._start}/{side}/claims", text=text, form=unit.form, section=unit.section)
+        (claims,) = yield from self._ask([question], lambda reply: json.dumps(official_claims(reply)), _listed)
+        return claims  # type: ignore[no-any-return]
 
-    def _about_claims(self, unit: Unit, claims: Mapping[Side, list[str] | None]) -> list[Question]:
-        questions: list[Question] = []
-        read: Callable[[str], Any] = mistral_claim if self._mistral else gpt_claims
-        if unit.form == "question":
-            read = _mistral_question if self._mistral else gpt_question
-            (first,), (second,) = claims["output"] or ("",), claims["reference"] or ("",)
-            pairs: tuple[tuple[str, Any, str, str], ...] = (
-                ("recall", "question", first, second),
-                ("precision", "question", second, first),
-                ("same", "same", first, second),
-            )
-            questions = [
-                self._maker.questions(f"{unit.id}/official/{name}", kind, first=one, second=other)
-                for name, kind, one, other in (pairs if first and second else ())
-            ]
-        else:
-            sides: tuple[tuple[str, Side, Side], ...] = (
-                ("recall", "output", "reference"),
-                ("precision", "reference", "output"),
-            )
-            for name, side, other in sides:
-                said, start, wanted = _text(unit, side), f"{unit.id}/official/{name}", claims[other]
-                if not said or not wanted:
-                    continue
-                questions += (
-                    [
-                        self._maker.claim(f"{start}/{place}", text=said, claim=claim, form=unit.form)
-                        for place, claim in enumerate(wanted)
-                    ]
-                    if self._mistral
-                    else [self._maker.claims(start, text=said, claims=wanted, form=unit.form)]
-                )
-        return [_once(question, read) for question in questions]
+    def _questions(self) -> Line[list[_Claims]]:
+        first, second = (" ".join(self._texts[side].split()) for side in ("output", "reference"))
+        if not (first and second):
+            return [(False,) * bool(second), (False,) * bool(first)]
+        pairs: tuple[tuple[str, Any, str, str], ...] = (
+            ("recall", "question", first, second),
+            ("precision", "question", second, first),
+            ("same", "same", first, second),
+        )
+        questions = [
+            self._maker.questions(f"{self._start}/{name}", kind, first=one, second=other)
+            for name, kind, one, other in pairs
+        ]
+        *ways, same = yield from self._ask(questions, _mistral_question if self._mistral else gpt_question, _bools)
+        return [_either(said, same) for said in ways]
 
-    def _counted(
-        self, unit: Unit, name: str, text: str, claims: list[str] | None, found: Mapping[str, Outcome]
-    ) -> tuple[bool | None, ...] | None:
-        start = f"{unit.id}/official/{name}"
-        if claims is None:
-            return None
-        if unit.form == "question":
-            if start not in found:
-                return tuple(False for claim in claims if claim)
-            said, same = _bools(found[start]), _bools(found[f"{unit.id}/official/same"])
-            if not said:
-                return (None,) if said is None else ()
-            return (True,) if said[0] or (same and same[0]) else (None,) if same is None else (False,)
-        if not judged_text(text):
-            return (False,) * len(claims)
+    def _counted(self, name: str, side: Side, claims: list[str] | None) -> Line[_Claims]:
+        text, start = self._texts[side], f"{self._start}/{name}"
+        if claims is None or not claims or not text:
+            return None if claims is None else (False,) * len(claims)
+        about = {"text": text, "form": self._unit.form}
         if self._mistral:
-            single = (found[f"{start}/{place}"] for place in range(len(claims)))
-            return tuple(verdict_bool(one) if isinstance(one, Verdict) else None for one in single)
-        counted = _bools(found[start]) if start in found else ()
+            single = [self._maker.claim(f"{start}/{place}", claim=one, **about) for place, one in enumerate(claims)]
+            return tuple((yield from self._ask(single, mistral_claim, verdict_bool)))
+        (counted,) = yield from self._ask([self._maker.claims(start, claims=claims, **about)], gpt_claims, _bools)
         return (None,) * len(claims) if counted is None else counted
 
-    def _about_sentences(self, unit: Unit, sentences: Sequence[OfficialSentence]) -> Iterator[Question]:
-        read = mistral_cited if self._mistral else gpt_cited
-        for number, sentence in enumerate(sentences):
-            if sentence.asked:
-                cited = [(place, " ".join(unit.sources[place].split())) for place in sentence.citations]
-                about: Any = {"sentence": sentence.target, "cited": cited, "form": unit.form, "section": unit.section}
-                question = self._maker.citation(f"{unit.id}/official/{number}", **about)
-                yield _once(question, partial(read, citations=sentence.citations))
+    def _sentence(self, number: int, sentence: OfficialSentence) -> Line[SentenceVerdict]:
+        if not sentence.asked:
+            return official_sentence(sentence, None)
+        unit, citations = self._unit, sentence.citations
+        cited = [(place, " ".join(unit.sources[place].split())) for place in citations]
+        about: Any = {"sentence": sentence.target, "cited": cited, "form": unit.form, "section": unit.section}
+        question = self._maker.citation(f"{self._start}/{number}", **about)
+        read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
+        (found,) = yield from self._ask([question], read, _cited)
+        entailed, supports = found or (None, (None,) * len(citations))
+        return SentenceVerdict(entailed=entailed, supports=supports)
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
@@ -391,13 +360,13 @@ def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
     return said if isinstance(said, Unreadable) else (said,)
 
 
-def _once(question: Question, read: Callable[[str], Any]) -> Question:
-    return replace(question, read=read, once=True, pair=None)
+def _either(said: tuple[bool, ...] | None, same: tuple[bool, ...] | None) -> tuple[bool | None, ...]:
+    if not said:
+        return (None,) if said is None else ()
+    return (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
 
 
-def _bools(outcome: Outcome) -> tuple[bool, ...] | None:
-    if isinstance(outcome, Unscored):
-        return None
+def _bools(outcome: Verdict) -> tuple[bool, ...]:
     value: Any = outcome.value
     if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
         raise wrong_verdict(outcome, "is no list of true and false")
@@ -411,13 +380,11 @@ def _listed(outcome: Verdict) -> list[str]:
     return value
 
 
-def _told(outcome: Outcome, sentence: OfficialSentence) -> SentenceVerdict:
-    if isinstance(outcome, Unscored):
-        return SentenceVerdict(entailed=None, supports=(None,) * len(sentence.citations))
+def _cited(outcome: Verdict) -> Any:
     value: Any = outcome.value
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
         raise wrong_verdict(outcome, "is not true or false with a list of true and false")
-    return SentenceVerdict(entailed=value[0], supports=value[1])
+    return value
 
 
 def _sentences(unit: Unit) -> list[OfficialSentence]:
