@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
@@ -18,9 +18,6 @@ from medical_tasks.spec import (
     TaskSpec,
     hub_question,
 )
-
-if TYPE_CHECKING:
-    pass
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",

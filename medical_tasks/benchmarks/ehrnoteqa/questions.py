@@ -11,31 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
-
-DEFINITIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "treatment": "what was done about a problem: drugs, operations, other management",
-        "assessment": "how the patient is, or how that changed",
-        "problem": "diseases, diagnoses, complications and other troubles the patient had",
-        "etiology": "why a symptom or a problem came about",
-        "sign_symptom": "what the patient felt or showed",
-        "vitals": "temperature, pulse, breathing rate or blood pressure",
-        "test_results": "findings of laboratory tests, imaging and other examinations",
-        "history": "what had happened before, to the patient or in the family",
-        "instruction": "what the hospital told the patient to do or to avoid",
-        "plan": "what is to be done later",
-    }
-)
-"""Category to what its questions are about (appendix D, in our words), in the paper's order."""
-
-CATEGORIES: Final[tuple[str, ...]] = tuple(DEFINITIONS)
 
 FALLBACK: Final = "treatment"
 """Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
@@ -111,7 +92,10 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:next steps?|(?:seen|done|visit) next|considered for)\b",
     ),
 }
-_PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for category in CATEGORIES}
+CATEGORIES: Final[tuple[str, ...]] = tuple(_WORDS)
+"""The paper's (appendix D), in its order."""
+
+_PATTERNS: Final = {category: re.compile("|".join(patterns)) for category, patterns in _WORDS.items()}
 
 
 def question_categories(question: str) -> tuple[str, ...]:

@@ -204,7 +204,7 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
     with pytest.raises(UsageError, match="No such file"):
         read_claim_file(tmp_path / "none.json")
     (tmp_path / "claims.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="not JSON in UTF-8"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         read_claim_file(tmp_path / "claims.json")
 
 

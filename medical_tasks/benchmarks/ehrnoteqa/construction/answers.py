@@ -24,7 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, escaped, file_name, read_sheet, refuse, write_table
-from medical_tasks.data.task_data import load_task_data, subset
+from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
@@ -106,15 +106,8 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
             check_recipe(run, recipe)
-            data = load_task_data(
-                task,
-                DATASET,
-                data=arguments.data,
-                config=recipe["data"]["config"],
-                split=recipe["data"]["split"],
-                max_samples=recipe["max_samples"],
-                shard=recipe.get("shard"),
-            )
+            with run_data(task, DATASET, recipe, data=arguments.data, source=None) as data:
+                answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(
                     f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
@@ -124,7 +117,7 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
             for item in data.items:
                 items.setdefault(item.id, item)
                 gold.setdefault(item.id, gold_response(task, item))
-            for name_of_item, text in run_responses(task, data, recipe, run, upstream=arguments.upstream).items():
+            for name_of_item, text in answered.items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
                         f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
