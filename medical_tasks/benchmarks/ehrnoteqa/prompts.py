@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -48,8 +48,15 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     check_prompt_set(task, name)
     if name == "official":
         template = _official_template(task, upstream)
+
+        def render_official(item: Item) -> tuple[Message, ...]:
+            # An open question may have no choices; its template has no slot for them.
+            values = dict(zip(_OFFICIAL_CHOICES, item.fields["choices"], strict=False))
+            values |= {"note": note_blocks(item.fields["notes"]), "question": item.fields["question"]}
+            return ({"role": "user", "content": fill_template(template, values)},)
+
         sha256 = texts_sha256(template, NOTE, MARKER)
-        return PromptSet(name=name, sha256=sha256, render=_official_render(template), shorten=shortened)
+        return PromptSet(name=name, sha256=sha256, render=render_official, shorten=shortened)
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
@@ -117,17 +124,6 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
         slots,
         where=f"{path}, {key!r}, {_OFFICIAL_FORM!r}",
     )
-
-
-def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
-    def render(item: Item) -> tuple[Message, ...]:
-        fields = item.fields
-        # An open question may have no choices; its template has no slot for them.
-        values = dict(zip(_OFFICIAL_CHOICES, fields["choices"], strict=False))
-        values |= {"note": note_blocks(fields["notes"]), "question": fields["question"]}
-        return ({"role": "user", "content": fill_template(template, values)},)
-
-    return render
 
 
 _WORD = re.compile(r"\S+")

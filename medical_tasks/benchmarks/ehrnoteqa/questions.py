@@ -344,10 +344,7 @@ def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
         "answer": question.answer,
         "categories": list(question_categories(question.question) if categories is None else categories),
         "evidence": [],
-        "notes": [
-            {"note_id": note.note_id, "hadm_id": note.hadm_id, "charttime": note.charttime, "text": note.text}
-            for note in notes
-        ],
+        "notes": [note.row for note in notes],
     }
 
 

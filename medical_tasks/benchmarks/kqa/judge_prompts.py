@@ -106,20 +106,12 @@ read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
 """Reads whether there is an answer at all."""
 
 
-def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
-    """Makes a reader of verdicts on several statements.
-
-    The reader's value holds a label for each statement that got one, in the order of `ids`; ids that were not asked about or
-    stand twice make the reply unreadable, and so does a reply without any verdict.
-    """
-
-    def read(text: str) -> BATCH_LABELS | Unreadable:
-        found = read_verdicts(text, _VERDICT, ids)
-        if isinstance(found, Unreadable):
-            return found
-        return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
-
-    return read
+def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
+    """Reads verdicts on several statements: a label for each that got one, in the order of `ids`; see `read_verdicts`."""
+    found = read_verdicts(text, _VERDICT, ids)
+    if isinstance(found, Unreadable):
+        return found
+    return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
 
 
 def label_is_true(text: str) -> bool:
@@ -172,7 +164,7 @@ def batched_question(
     texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
-    asked = _question(prompts, "batched", name, read_batched(ids), texts, tokens=tokens)
+    asked = _question(prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens)
     return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
 
 

@@ -55,13 +55,11 @@ def load_prompts(
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, examples, retriever)},)
 
-    if retriever is None:
-        return PromptSet(name="own", sha256=_digest(task), render=render)
-
     def sources(item: Item) -> tuple[str, ...]:
-        return tuple(chunk.id for chunk in retriever.passages(item))
+        return tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
 
-    return PromptSet(name="own", sha256=_digest(task), render=render, settings=retriever.settings, sources=sources)
+    retrieved: dict[str, Any] = {"settings": retriever.settings, "sources": sources} if retriever else {}
+    return PromptSet(name="own", sha256=_digest(task), render=render, **retrieved)
 
 
 def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def test_abstention_and_batches_are_read() -> None:
     assert read_answered('{"reason": "x", "answered": true}') is True
     assert read_answered('{"reason": "x", "answered": false}') is False
     assert isinstance(read_answered('{"reason": "x", "answered": "false"}'), Unreadable)
-    read = read_batched(["s1", "s2", "s3"])
+    read = partial(read_batched, ids=["s1", "s2", "s3"])
     value = read(verdicts({"s3": "neutral", "s1": "entailment"}))
     assert value == (("s1", "entailment"), ("s3", "neutral"))
     assert hash(value) == hash((("s1", "entailment"), ("s3", "neutral")))
@@ -132,7 +133,7 @@ def test_abstention_and_batches_are_read() -> None:
 
 @pytest.mark.parametrize(("text", "problem"), REPLIES["no_batch"])
 def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, problem: str) -> None:
-    value = read_batched(["s1", "s2"])(text)
+    value = read_batched(text, ["s1", "s2"])
     assert isinstance(value, Unreadable)
     assert problem in value.problem
 
@@ -141,7 +142,7 @@ def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, probl
 @settings(deadline=None, max_examples=150)
 def test_readers_never_raise(value: Any) -> None:
     text = json.dumps(value)
-    for read in (read_single, read_answered, read_batched(["s1"])):
+    for read in (read_single, read_answered, partial(read_batched, ids=["s1"])):
         assert isinstance(read(text), Unreadable)  # none of these has a full verdict
 
 
