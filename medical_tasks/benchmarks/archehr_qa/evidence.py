@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import one_line
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, TaskSpec
 
@@ -137,11 +138,6 @@ def questions(item: Item) -> tuple[str, ...]:
 def note_sentences(item: Item) -> tuple[str, ...]:
     """Takes the sentences of the note, each on one line."""
     return tuple(one_line(text) for text in item.fields["sentences"])
-
-
-def one_line(text: str) -> str:
-    """Puts one space where there was white space, and none at both ends."""
-    return " ".join(text.split())
 
 
 def ranked(similarities: Sequence[float]) -> list[int]:

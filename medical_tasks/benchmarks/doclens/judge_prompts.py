@@ -56,8 +56,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
 
 def check_judging(judging: Judging, style: str) -> None:
     """Refuses what does not go together, before anybody is asked."""
-    if style not in STYLES:
-        raise UsageError(f"style must be one of {', '.join(STYLES)}; got {style!r}.")
     if judging.prompts.name == "official" and style not in OFFICIAL_STYLES:
         raise UsageError(
             f"the authors have judge prompts of the styles {' and '.join(OFFICIAL_STYLES)}; got {style}. Choose one of them, or "

@@ -84,11 +84,8 @@ def make_claims(texts: Mapping[str, tuple[str, str, str]], judging: Judging) -> 
     said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
-        for name, (text, _, _) in texts.items():
-            made[name] = (
-                tuple(dict.fromkeys(one.text for one in read_sentences(text) if one.text)) if said[name] else ()
-            )
-        return made
+        sentences = {name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()}
+        return {name: tuple(dict.fromkeys(one.text for one in some if one.text)) for name, some in sentences.items()}
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
         name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)

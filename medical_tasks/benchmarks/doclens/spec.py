@@ -302,7 +302,6 @@ _RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
 
 _NUMBERS: Final = {1: "one", 2: "two", 6: "six", 12: "twelve"}
 
-
 _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "aci_bench": {
         "asked": "id",

@@ -156,9 +156,7 @@ def read_questions(path: Path) -> Iterator[Question]:
     for record in read_records(path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN):
         values = record.values
         patient = str(int(values["patient_id"]))
-        if patient in lines:
-            raise record.wrong("patient_id", f"must be unique, it stands on line {lines[patient]} already")
-        lines[patient] = record.line
+        record.check_unique("patient_id", patient, lines)
         categories = values.get("categories")
         if categories is not None and len(set(categories)) != len(categories):
             raise record.wrong("categories", "must not name one twice")
@@ -246,9 +244,7 @@ def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
 def _check_own(record: Record, lines: dict[str, int]) -> None:
     """Checks what one field alone does not show."""
     row = record.values
-    first = lines.setdefault(row["id"], record.line)
-    if first != record.line:
-        raise record.wrong("id", f"must be unique, it stands on line {first} already")
+    record.check_unique("id", row["id"], lines)
     if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(LETTERS):
         raise record.wrong("choices", "must be five different texts, two are the same but for case and white space")
     if len(set(row.get("categories", ()))) != len(row.get("categories", ())):

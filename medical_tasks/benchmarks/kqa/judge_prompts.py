@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import packaged, read_text, readable
+from medical_tasks.io.files import one_line, packaged, read_text, readable
 from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
@@ -62,10 +62,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _official_text(upstream: Path | None, name: str) -> str:
@@ -152,7 +148,7 @@ def _question(
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
-    texts = {"question": _line(question), "llm_answer": quoted(pair.premise), "answer": _line(statement)}
+    texts = {"question": one_line(question), "llm_answer": quoted(pair.premise), "answer": one_line(statement)}
     return _question(prompts, "single", name, read_single, texts, pair=pair)
 
 
@@ -160,8 +156,8 @@ def batched_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
-    texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
+    lines = "\n".join(f"{statement_id}: {one_line(statement)}" for statement_id, statement in statements)
+    texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
     asked = _question(prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens)
@@ -170,7 +166,7 @@ def batched_question(
 
 def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
-    texts = {"question": _line(question), "llm_answer": quoted(answer.strip())}
+    texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)
 
 

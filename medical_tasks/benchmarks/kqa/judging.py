@@ -24,8 +24,7 @@ from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored
 from medical_tasks.judges.case import NO_PAIR
 from medical_tasks.judges.rounds import Line, Outcome, answered, ask_together, in_batches, side_by_side
 
-_TWO_WAY = "judge: cannot tell not_entailment"
-"""A session's words for a label that decides nothing about a question."""
+_TWO_WAY = "judge: cannot tell not_entailment"  # a session's words for a label that decides nothing about a question
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:

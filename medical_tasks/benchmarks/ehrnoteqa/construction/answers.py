@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
@@ -71,7 +70,7 @@ def export_answers(arguments: Namespace) -> dict[str, Any]:
     construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
+    write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
     of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
     rows = {
         reviewer: [
@@ -127,11 +126,6 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
 
 def _order(models: Sequence[str], key: str) -> list[str]:
     return random.Random(key).sample(list(models), len(models))  # noqa: S311  # an order, not a secret
-
-
-def _patient(item: Item) -> Patient:
-    notes = tuple(item.fields["notes"])
-    return Patient(id=item.id, level=0, num_notes=len(notes), tokens=0, notes=notes)
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import same_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
@@ -25,7 +25,7 @@ from medical_tasks.data.construction import (
     refuse,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.json_records import Field, is_text
 
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
@@ -77,20 +77,20 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     )
     construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
+    write_notes(sheets / NOTES_FOLDER, {each.id: each.notes for each in load_patients(folder) if each.id in drafts})
     own = made["sheets"].items()
     rows = {name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)] for name, ids in own}
     construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
-def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
-    """Writes the notes of each patient as one text, for its owner alone."""
+def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Writes the notes under each id as one text, for its owner alone."""
     construction.make_folder(folder)
-    for patient in patients:
-        with WholeFile(folder / file_name(patient.id), private=True) as part:
-            for number, note in enumerate(patient.notes, start=1):
-                part.write(f"===== note {number} of {patient.num_notes} =====\n{note['text']}\n\n")
+    for identifier, own in notes.items():
+        with WholeFile(folder / file_name(identifier), private=True) as part:
+            for number, note in enumerate(own, start=1):
+                part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
 
 
 def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
