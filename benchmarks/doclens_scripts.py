@@ -25,16 +25,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.doclens.official_scoring import official_sources, remove_citations_official
+from medical_tasks.benchmarks.doclens.official_scoring import remove_citations_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.judges.base import Question
+from tests.benchmarks.doclens.their_scores import official_sources
 
 Messages = list[tuple[str, str]]
 Rows = list[dict[str, Any]]

@@ -29,21 +29,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.benchmarks.doclens.official_scoring import (
-    counted_citation,
-    counted_claims,
-    gpt_citation_reply,
-    gpt_claims_reply,
-    gpt_question_reply,
-    mistral_citation_reply,
-    mistral_claim_reply,
+    gpt_cited,
+    gpt_claims,
+    gpt_question,
+    mistral_cited,
+    mistral_claim,
     official_claims,
 )
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.scoring import score_items
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, Judging
+from medical_tasks.judges.base import Call, JudgeOptions, Judging, Unreadable
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item
 from tests.judges.scripted import ScriptedBackend
@@ -359,7 +356,7 @@ def outcome(function: Callable[[], Any]) -> Any:
     """What a function gives, or that it fails."""
     try:
         return function()
-    except (UsageError, TypeError, KeyError, AttributeError, IndexError):
+    except (TypeError, KeyError, AttributeError, IndexError):
         return "fails"
 
 
@@ -399,9 +396,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
 
         return outcome(count_them)
 
-    def our_count(stored: Any) -> Any:
-        value = outcome(lambda: counted_claims(stored, "x"))
-        return value if value == "fails" else (sum(value), len(value))
+    def our_count(value: Any) -> Any:
+        return "fails" if isinstance(value, Unreadable) else (sum(value), len(value))
 
     items = [{"example_id": name, "output": f"text {name}", "subclaims_reference": [name, "b"]} for name in names]
     differ = 0
@@ -412,7 +408,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     common = ("--dataset_name", "general", "--prompt_file", str(prompts / "general_claim_entail.json"))
     saved = score_file(items, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world)["full"]
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("claims, GPT", replies, theirs, [our_count(gpt_claims_reply(reply)) for reply in replies])
+    differ += compare("claims, GPT", replies, theirs, [our_count(gpt_claims(reply)) for reply in replies])
 
     replies = distinct(count, question_reply)
     by_name = dict(zip(names, replies, strict=True))
@@ -421,12 +417,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     common = ("--dataset_name", "meqsum", "--prompt_file", str(prompts / "meqsum_claim_entail.json"))
     saved = score_file(pairs, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world)["full"]
 
-    def our_question(reply: str) -> Any:
-        said = gpt_question_reply(reply)
-        return [] if said is None else [said]
-
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("questions, GPT", replies, theirs, [our_count(our_question(reply)) for reply in replies])
+    differ += compare("questions, GPT", replies, theirs, [our_count(gpt_question(reply)) for reply in replies])
 
     replies = distinct(count, lines_reply)
     by_name = dict(zip(names, replies, strict=True))
@@ -435,7 +427,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     script = "claim_evaluation/run_entailment_model.py"
     saved = score_file(single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name))["full"]
     theirs = [counted(saved[name]) for name in names]
-    ours = [our_count([mistral_claim_reply([reply]) or {}]) for reply in replies]
+    said = map(mistral_claim, replies)
+    ours = [our_count(one if isinstance(one, Unreadable) else [one]) for one in said]
     differ += compare("claims, Mistral", replies, theirs, ours)
 
     def their_sentence(records: Sequence[Any]) -> Any:
@@ -445,9 +438,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
 
         return outcome(count_them)
 
-    def our_sentence(said: Any) -> Any:
-        value = outcome(lambda: counted_citation({**(said or {}), "citations": [0, 2]}, "x"))
-        return value if value == "fails" else (int(value[0]), sum(value[1]))
+    def our_sentence(value: Any) -> Any:
+        return "fails" if isinstance(value, Unreadable) else (int(value[0]), sum(value[1]))
 
     cited = [{"example_id": name, "input": SOURCE, "output": f"{name} it [0][2]. end [1]."} for name in names]
     for who, make, ending, script, file in (
@@ -475,8 +467,10 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         how = ("--dataset_name", "general", "--split_method", "citation", "--prompt_file", str(cites / file))
         saved = score_file(cited, ending, f"citation_evaluation/{script}", *how, world=world)["full"]
         theirs = [their_sentence(saved[name]) for name in names]
-        read = gpt_citation_reply if who == "GPT" else lambda reply: mistral_citation_reply([reply], citations=[0, 2])
-        differ += compare(f"citations, {who}", replies, theirs, [our_sentence(read(reply)) for reply in replies])
+        read = gpt_cited if who == "GPT" else mistral_cited
+        differ += compare(
+            f"citations, {who}", replies, theirs, [our_sentence(read(reply, [0, 2])) for reply in replies]
+        )
 
     replies = distinct(count, made_reply)
     by_name = dict(zip(names, replies, strict=True))

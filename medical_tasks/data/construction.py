@@ -52,18 +52,15 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
     """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
     digest = hashlib.sha256()
     with WholeFile(path, private=True) as part:
-        for record in records:
-            digest.update(_line(record).encode())
-            part.write(_line(record))
+        for line in map(_line, records):
+            digest.update(line.encode())
+            part.write(line)
     return digest.hexdigest()
 
 
 def lines_sha256(records: Iterable[Mapping[str, Any]]) -> str:
     """SHA-256 of the file that `write_lines` would write."""
-    digest = hashlib.sha256()
-    for record in records:
-        digest.update(_line(record).encode())
-    return digest.hexdigest()
+    return hashlib.sha256("".join(map(_line, records)).encode()).hexdigest()
 
 
 def _line(record: Mapping[str, Any]) -> str:

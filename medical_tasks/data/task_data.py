@@ -301,6 +301,12 @@ def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str
         )
 
 
+def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> None:
+    """Refuses a set of prompts that there is not."""
+    if name not in ("own", "official"):
+        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: own, official.")
+
+
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
     """Refuses a setting that a task's scoring does not have."""
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:

@@ -93,6 +93,11 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
         return stream.read()
 
 
+def one_line(text: str) -> str:
+    """Puts one space where there was white space, and none at both ends."""
+    return " ".join(text.split())
+
+
 @functools.cache
 def packaged(module: str, name: str) -> Any:
     """The JSON file beside a module (its `__file__`), read once."""

@@ -45,6 +45,11 @@ class Record:
         """Makes the error for a field that breaks a rule beyond its type."""
         return _wrong(self.path, self.line, field, rule, self.values[field], private=field in self.private)
 
+    def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
+        """Refuses a field by whose `name` a record before is known; `lines`: on which each stands."""
+        if (first := lines.setdefault(name, self.line)) != self.line:
+            raise self.wrong(field, f"must be unique, it stands on line {first} already")
+
 
 def is_text(*, blank: bool = False) -> Field:
     """A string, which says something unless it may be `blank`."""

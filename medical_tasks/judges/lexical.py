@@ -30,6 +30,10 @@ WINDOW = 2
 SAME_FROM = 0.6
 """Overlap (Dice) with one sentence from which a clash is a contradiction; too few are labelled to choose it by them."""
 
+LEXICAL = "lexical (not comparable)"
+GIVEN = "given by the caller"
+"""What a metric for answers at hand says of its verdicts: this judge's, or those that it was given."""
+
 _PREMISES_KEPT = 16
 _ENDS = ".!?。！？"
 _OPENERS = "\"'“‘([{«*_"

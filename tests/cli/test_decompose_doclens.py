@@ -46,7 +46,7 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     assert "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none" in said
     assert "--task-args claims=claims.json" in said
-    records = read_claim_file("claims.json")
+    records = read_claim_file(Path("claims.json"))
     assert [(record.id, record.claims["full"]) for record in records] == [
         *((f"n{n}", (f"remedy{n} is new.", f"remedy{n} is not for children.")) for n in range(3)),
         ("blank", ()),
@@ -68,7 +68,7 @@ def test_outputs_of_a_responses_file(server: FaultServer) -> None:
     outputs = [{"example_id": n, "output": f"The remedy{n} is new [0]. No child gets it [0]."} for n in range(2)]
     Path("out.json").write_text(json.dumps([*outputs, {"example_id": 2, "output": None}]), encoding="utf-8")
     assert decompose(side="output", source="out.json") == 0
-    records = read_claim_file("claims.json", side="output")
+    records = read_claim_file(Path("claims.json"), side="output")
     assert [(record.id, record.texts["full"]) for record in records] == [
         ("0", "The remedy0 is new. No child gets it."),
         ("1", "The remedy1 is new. No child gets it."),
@@ -80,7 +80,7 @@ def test_sections_of_a_built_dataset(serving: Serving) -> None:
     assert main(["build", "aci_bench", "--config", "demo", "--out", "built"]) == 0
     with serving(answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})) as server:
         assert decompose("--task", "aci_bench", "--data", "built", source=None) == 0
-        records = read_claim_file("claims.json")
+        records = read_claim_file(Path("claims.json"))
         assert len(records) == 6
         assert {tuple(record.claims) for record in records} == {
             ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
@@ -89,7 +89,7 @@ def test_sections_of_a_built_dataset(serving: Serving) -> None:
         assert (
             decompose("--task", "aci_bench", "--data", "built", "--split", "train", "--out", "t.json", source=None) == 0
         )
-        assert len(read_claim_file("t.json")) == 2
+        assert len(read_claim_file(Path("t.json"))) == 2
     # The dataset is open, so nothing of it needs to be private.
     assert not private_home().exists()
 
@@ -118,4 +118,4 @@ def test_the_authors_prompts(serving: Serving, tmp_path: Path) -> None:
         assert decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens"))) == 0
         assert len(server.calls) == 3
         assert all(len(call.body["messages"]) > 2 for call in server.calls)
-    assert read_claim_file("claims.json")[0].claims["full"] == ("It is new.", "No child gets it.")
+    assert read_claim_file(Path("claims.json"))[0].claims["full"] == ("It is new.", "No child gets it.")

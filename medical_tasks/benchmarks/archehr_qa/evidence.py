@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.data.task_data import whole_setting
+from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import one_line
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, TaskSpec
 
@@ -139,11 +140,6 @@ def note_sentences(item: Item) -> tuple[str, ...]:
     return tuple(one_line(text) for text in item.fields["sentences"])
 
 
-def one_line(text: str) -> str:
-    """Puts one space where there was white space, and none at both ends."""
-    return " ".join(text.split())
-
-
 def ranked(similarities: Sequence[float]) -> list[int]:
     """Orders places by similarity, the largest first, equal ones as they stand."""
     return sorted(range(len(similarities)), key=lambda place: (-similarities[place], place))
@@ -192,9 +188,7 @@ class Settings:
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     """Reads the arguments of a task's questions."""
-    if unknown := [name for name in arguments if name not in task.arguments]:
-        known = ", ".join(task.arguments) or "none"
-        raise UsageError(f"{task.name}: it takes no argument {unknown[0]!r}. Arguments: {known}.")
+    check_settings(task, arguments)
     embedder = arguments.get("embedder")
     if embedder is not None and not embedder.strip():
         raise UsageError(

@@ -28,21 +28,10 @@ def score_answers(
     umls: str | None = None,
     alignscore: str | None = None,
 ) -> dict[str, Any]:
-    """Scores answers to patients' questions.
+    """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns, its predictions as `answers`.
 
-    Args:
-        answers: with their citations, `|1,2|` at the end of a line.
-        references: of each its note's `sentence_ids`, `sentences` and their `relevance` (`essential`, `supplementary`,
-            `not-relevant`; an empty list where it is not known), `patient_narrative`, `clinician_question`, and `clinician_answer`
-            ("" where there is none).
-        official: whether the figures by the shared task's script are wanted too.
-        bertscore: folder of distilbert-base-uncased; adds BERTScore.
-        umls: folder of a UMLS index; adds MEDCON.
-        alignscore: checkpoint and its backbone's folder, `CKPT:FOLDER`; adds AlignScore.
-
-    Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high`, nan where there is none; `reasons`;
-        `missing_components` of overall scores, which then compare with nobody's; `coverage` with `answers`, `cited` and `valid`.
+    `references` have the columns of `METRIC_COLUMNS`. `bertscore`, `umls` and `alignscore` are folders of models, which add their
+    metrics. `missing_components` are those of overall scores, which then compare with nobody's.
     """
     if len(references) != len(answers):
         raise ValueError(f"references must be as many as predictions, {len(answers)}; got {len(references)}")

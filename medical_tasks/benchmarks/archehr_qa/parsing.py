@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.scoring.reasoning import spoken
@@ -52,7 +52,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     said = spoken(text).strip()
     inside = unfenced(said)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
-    groups = [pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines]
+    groups = [citation_groups(line, known_ids) for line in lines]
     whole = _attached([each for line, some in zip(lines, groups, strict=True) for each in _sentences(line, some)])
     words = sum(len(sentence.text.split()) for sentence in whole)
     kept = whole if words <= WORD_LIMIT else _cut(whole)
@@ -171,23 +171,18 @@ _EMPHASIS: Final = re.compile(r"(?<!\[)\*\*(?!\])|`")  # "[**" is a mark of de-i
 _BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IdReply:
-    """Ids of a reply, known or not, each once; `problems` are short classes, none for a reply that says nothing at all."""
-
-    ids: tuple[str, ...]
-    problems: tuple[str, ...] = ()
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairReply:
-    """What sentences of an answer rest on: pairs of an answer's sentence and one of the note, known or not."""
+class Reply(Generic[_Found]):
+    """What a reply names, known or not, each once; `problems` are short classes, none for a reply that says nothing at all."""
 
-    pairs: tuple[tuple[str, str], ...]
+    found: tuple[_Found, ...]
     problems: tuple[str, ...] = ()
 
 
-def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
+def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     """Reads which sentences a reply names.
 
     The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and perhaps its `relevance`, alone in an
@@ -196,13 +191,13 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
-        return IdReply(ids=())
+        return Reply(found=())
     value = _json(said)
     if value is not None:
         read = _json_ids(value, known_ids)
-        return IdReply(ids=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ())
+        return Reply(found=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ())
     lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(said)))
-    groups = [group for line in lines for group in pipe_groups(line, known_ids) or bracket_groups(line, known_ids)]
+    groups = [group for line in lines for group in citation_groups(line, known_ids)]
     rests = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
     if any(group.ids for group in groups):
         listed = tuple(cited for group in groups for cited in group.ids)
@@ -212,28 +207,28 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     else:
         leading = [found for line in lines if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])]
         listed = tuple(cited for found in leading for cited in read_ids(found[1], known_ids))
-    return IdReply(ids=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
+    return Reply(found=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
 
 
-def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
-    """Reads what each sentence of an answer rests on; a number that is none of `answer_ids` means the sentence at that place.
+def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> Reply[tuple[str, str]]:
+    """Reads pairs of an answer's sentence and what it rests on; a number that is none of `answer_ids` is a sentence's place.
 
     Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's order; or JSON, an object from
     number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
-        return PairReply(pairs=())
+        return Reply(found=())
     rows = _json_rows(_json(said), known_ids, answer_ids)
     if rows is None:
         lines = _lines(said)
         rows = [(found[1], _listed_ids(found[2], known_ids)) for line in lines if (found := _NUMBERED.match(line))]
         if not rows:
-            groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
+            groups = (citation_groups(line, known_ids) for line in lines)
             cited = [[each for group in some for each in group.ids] for some in groups if some]
             rows = [(str(place), ids) for place, ids in enumerate(cited, 1)]
     pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
-    return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
+    return Reply(found=pairs, problems=() if rows else (NO_IDS,))
 
 
 def _said(text: str) -> str:
@@ -245,7 +240,7 @@ def _lines(said: str) -> list[str]:
 
 
 def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
-    groups = pipe_groups(rest, known_ids) or bracket_groups(rest, known_ids)
+    groups = citation_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
     rest = _BESIDE.sub(" ", rest)
@@ -355,6 +350,11 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
         if any(map(str.isalnum, token)):
             found += _resolved(token, known_ids)
     return tuple(dict.fromkeys(found))
+
+
+def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
+    """Finds the groups of a line, in square brackets where it has none in the official form."""
+    return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:

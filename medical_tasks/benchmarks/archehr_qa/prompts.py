@@ -15,7 +15,6 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     note_sentences,
-    one_line,
     open_chooser,
     read_arguments,
 )
@@ -23,15 +22,13 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     EMPTY,
     TOO_LONG,
     WRONG_FORM,
-    Group,
-    bracket_groups,
-    pipe_groups,
+    citation_groups,
     read_answer,
     unfenced,
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import packaged
+from medical_tasks.io.files import one_line, packaged
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import (
@@ -243,7 +240,7 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
     found: list[str] = []
     for line in _lines(reply):
         start, bare = 0, ""
-        for group in _groups(line, known_ids):
+        for group in citation_groups(line, known_ids):
             bare += line[start : group.start].rstrip()
             start = group.end
         found += map(one_line, split_sentences(bare + line[start:]))
@@ -252,7 +249,7 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Takes the ids that a reply cites, anywhere in it, in order of first mention."""
-    groups = [group for line in _lines(reply) for group in _groups(line, known_ids)]
+    groups = [group for line in _lines(reply) for group in citation_groups(line, known_ids)]
     return tuple(dict.fromkeys(each for group in groups for each in group.ids))
 
 
@@ -264,10 +261,6 @@ def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
 
 def _lines(reply: str) -> list[str]:
     return [line.strip() for line in unfenced(spoken(reply).strip()).split("\n")]
-
-
-def _groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
 
 
 def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:

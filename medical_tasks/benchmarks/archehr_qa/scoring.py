@@ -62,7 +62,7 @@ def score_items(
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights."""
     check_scoring_args(task, arguments)
-    return model_identity(arguments)
+    return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
@@ -96,7 +96,13 @@ def _cited_answers(
                 task,
                 item,
                 values,
-                [_cited_counts(labels, cited) for cited in (answer.citations, official.citations)],
+                [
+                    {
+                        which: count(cited, positives(labels, lenient=which == "lenient")) if labels else None
+                        for which in ("strict", "lenient")
+                    }
+                    for cited in (answer.citations, official.citations)
+                ],
                 ended=bool(labels) and not (official.citations and has_bleu(official.text)),
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
                 problems=answer.problems,
@@ -137,9 +143,9 @@ def _evidence(
     for item, response in zip(items, responses, strict=True):
         known, labels = item.fields["sentence_ids"], labels_of(item)
         reply = read_evidence(response, known)
-        official = official_ids(response, reply.ids)
-        counts = [_named_counts(labels, ids) for ids in (reply.ids, official)]
-        ended, parsed = not set(official) <= set(known), _cited(reply.ids, item)
+        official = official_ids(response, reply.found)
+        counts = [_named_counts(labels, ids) for ids in (reply.found, official)]
+        ended, parsed = not set(official) <= set(known), _cited(reply.found, item)
         scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
     return scores
 
@@ -152,30 +158,23 @@ def _alignment(
         known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]
         names = item.fields.get("answer_sentence_ids") or [str(place) for place, _ in enumerate(rests, start=1)]
         reply = read_alignment(response, known, names)
-        official = official_alignment(response, reply.pairs)
+        official = official_alignment(response, reply.found)
         gold = [
             (name, cited.strip())
             for name, ids in zip(names, rests, strict=False)
             for cited in str(ids).split(",")
             if cited.strip()
         ]
-        named = (reply.pairs, [(name, cited) for name, ids in official for cited in ids])
+        named = (reply.found, [(name, cited) for name, ids in official for cited in ids])
         counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
         ended = not all(name in names and set(ids) <= set(known) for name, ids in official)
-        parsed = f"pairs {len(reply.pairs)}"
+        parsed = f"pairs {len(reply.found)}"
         scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
     return scores
 
 
 def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
     return [read_answer(response, item.fields["sentence_ids"]) for item, response in zip(items, responses, strict=True)]
-
-
-def _cited_counts(labels: Mapping[str, str], cited: Sequence[str]) -> dict[str, Counts | None]:
-    return {
-        which: count(cited, positives(labels, lenient=which == "lenient")) if labels else None
-        for which in ("strict", "lenient")
-    }
 
 
 def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
@@ -461,11 +460,6 @@ _ENCODER: Final = "distilbert"
 def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
     return text_metrics.metrics_of_models(_MODELS, arguments, texts)
-
-
-def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:

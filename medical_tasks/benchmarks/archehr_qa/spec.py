@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
@@ -22,9 +22,6 @@ from medical_tasks.spec import (
     TaskSpec,
     hub_question,
 )
-
-if TYPE_CHECKING:
-    pass
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""

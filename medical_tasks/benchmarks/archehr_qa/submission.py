@@ -393,19 +393,19 @@ def _plain(item: Item, reply: str) -> _Written:
 def _evidence(item: Item, reply: str) -> _Written:
     known = item.fields["sentence_ids"]
     read = read_evidence(reply, known)
-    cited = [each for each in known if each in read.ids]
-    return cited, _left_out(item, read.ids, known) + _told(item, *read.problems)
+    cited = [each for each in known if each in read.found]
+    return cited, _left_out(item, read.found, known) + _told(item, *read.problems)
 
 
 def _alignment(item: Item, reply: str) -> _Written:
     known, answer_ids = item.fields["sentence_ids"], item.fields["answer_sentence_ids"]
     read = read_alignment(reply, known, answer_ids)
     links = [
-        {"answer_id": name, "evidence_id": [each for each in known if (name, each) in read.pairs]}
+        {"answer_id": name, "evidence_id": [each for each in known if (name, each) in read.found]}
         for name in answer_ids
     ]
-    left_out = _left_out(item, [cited for _, cited in read.pairs], known)
-    left_out += _left_out(item, [name for name, _ in read.pairs], answer_ids, whose="answer")
+    left_out = _left_out(item, [cited for _, cited in read.found], known)
+    left_out += _left_out(item, [name for name, _ in read.found], answer_ids, whose="answer")
     return links, left_out + _told(item, *read.problems)
 
 

@@ -26,7 +26,7 @@ from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, 
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
-from medical_tasks.io.csv_files import StreamedRow, read_csv
+from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
 from medical_tasks.io.sheets import folded, read_content, read_sheet, read_table
@@ -77,7 +77,13 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
         made = _visit_row(cells | {"id": cells["encounter_id"]})
-        _check_visit(path, row, made["turns"])
+        where = f"{path}: row {row.number}"
+        _check_texts(where, row.cells, {name: name for name in ACI_OFFICIAL_COLUMNS})
+        if not any(map(begins_turn, made["turns"])):
+            raise UsageError(
+                f"{where}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that it has no turns to "
+                "cite. Download the file again."
+            )
         if not begins_turn(made["turns"][0]):
             silent.append(made["id"])
         yield made
@@ -94,17 +100,10 @@ def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
     return {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note, **divide_note(note)}
 
 
-def _check_visit(path: Path, row: StreamedRow, turns: Sequence[str]) -> None:
-    for name in ACI_OFFICIAL_COLUMNS:
-        if not row.cells[name].strip():
-            raise UsageError(
-                f"{path}: row {row.number}, column {name!r}: must be a text that is not empty. Download the file again."
-            )
-    if not any(map(begins_turn, turns)):
-        raise UsageError(
-            f"{path}: row {row.number}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
-            "it has no turns to cite. Download the file again."
-        )
+def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
+    for ours, theirs in names.items():
+        if not values[ours].strip():
+            raise UsageError(f"{where}, column {theirs!r}: must be a text that is not empty. Download the file again.")
 
 
 def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
@@ -231,7 +230,11 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
     check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
     for place, cells in sheet.rows:
         values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
-        _check_question(f"{path}: {place}", values, names)
+        _check_texts(f"{path}: {place}", values, {ours: names[ours] for ours in ("id", "question", "summary")})
+        if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
+            raise UsageError(
+                f"{path}: {place}, column 'q_id': must be a whole number, got {values['id'][:60]!r}. Download the file again."
+            )
         yield _question_row(values)
 
 
@@ -244,17 +247,6 @@ def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
         "focus": values.get("focus", "").strip(),
         "types": [each for part in values.get("types", "").split(";") if (each := part.strip())],
     }
-
-
-def _check_question(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
-    def wrong(column: str, rule: str) -> UsageError:
-        return UsageError(f"{where}, column {names[column]!r}: {rule}. Download the file again.")
-
-    for column in ("id", "question", "summary"):
-        if not values[column].strip():
-            raise wrong(column, "must be a text that is not empty")
-    if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
-        raise wrong("id", f"must be a whole number, got {values['id'][:60]!r}")
 
 
 MEQSUM_SOURCE = DatasetSource(
@@ -359,7 +351,7 @@ class OwnText:
 
     id: str
     source: str
-    sentences: tuple[str, ...]
+    sentences: list[str]
     reference: str
     sections: Mapping[str, str] = field(default_factory=dict)  # the reference's by name; "" for an empty one
 
@@ -402,7 +394,7 @@ def _text(where: str, record: Mapping[str, Any]) -> OwnText:
     return OwnText(
         id=name,
         source=source,
-        sentences=tuple(sentences),
+        sentences=sentences,
         reference=_not_the_mark(_string(where, "reference", record["reference"])),
         sections={section: _not_the_mark(_string(where, named(key), record[key])) for section, key in sections.items()},
     )
@@ -420,18 +412,13 @@ def _not_the_mark(text: str) -> str:
     return "" if text.strip() == EMPTY else text
 
 
-def own_row(text: OwnText) -> dict[str, Any]:
-    """Puts a row together, with the columns in their order."""
-    return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
-
-
 def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration."""
     if config == "demo":
-        for demo in demo_entries("texts", split):
-            yield own_row(OwnText(sentences=tuple(source_sentences(demo["source"])), **demo))
-        return
-    yield from map(own_row, read_own_texts(files[split]))
+        texts = [OwnText(sentences=source_sentences(demo["source"]), **demo) for demo in demo_entries("texts", split)]
+    else:
+        texts = read_own_texts(files[split])
+    yield from ({column.name: getattr(text, column.name) for column in OWN_COLUMNS} for text in texts)
 
 
 _NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")

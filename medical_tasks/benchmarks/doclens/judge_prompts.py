@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from medical_tasks.benchmarks.doclens import official_prompts as official
-from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS, read_claims_reply
+from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import ENTAILS, JudgePrompts, Judging, Pair, Question, Unreadable
@@ -36,7 +37,6 @@ from medical_tasks.judges.reading import (
 )
 from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
-PROMPT_SETS: Final = ("own", "official")
 _PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
 """The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
 FORMS: Final[Mapping[str, tuple[str, str]]] = {form: (what, source) for form, (what, source) in _PARTS["forms"].items()}
@@ -47,8 +47,7 @@ _SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sente
 
 def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with: ours by kind and style (`claims/json_cot`), or the authors' files."""
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name, what="set of judge prompts")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [part for form, said in FORMS.items() for part in (form, *said)]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"])
@@ -57,8 +56,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
 
 def check_judging(judging: Judging, style: str) -> None:
     """Refuses what does not go together, before anybody is asked."""
-    if style not in STYLES:
-        raise UsageError(f"style must be one of {', '.join(STYLES)}; got {style!r}.")
     if judging.prompts.name == "official" and style not in OFFICIAL_STYLES:
         raise UsageError(
             f"the authors have judge prompts of the styles {' and '.join(OFFICIAL_STYLES)}; got {style}. Choose one of them, or "
@@ -314,8 +311,17 @@ def _reader(
 
 @_reader
 def read_made(text: str) -> str:
-    """Reads claims that were asked for; the value is a JSON list."""
-    return json.dumps(_known(read_claims_reply(text)))
+    """Reads claims that were asked for, `{"claims": ["...", ...]}` and nothing else; the value is a JSON list."""
+    value = _known(read_json(text))
+    if not isinstance(value, dict) or set(value) != {"claims"}:
+        raise _BrokenError("the reply must be an object with the key claims and no others")
+    given = value["claims"]
+    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip() for one in given):
+        raise _BrokenError("claims must be a list of strings that are not blank")
+    claims = list(dict.fromkeys(" ".join(one.split()) for one in given))
+    if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
+        raise _BrokenError(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}")
+    return json.dumps(claims)
 
 
 @_reader

@@ -1,34 +1,25 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-A line of questions is a generator; many are asked together, in rounds. Nobody is asked about blank texts, or without citations.
+Nobody is asked about blank texts, or without citations.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import Cited, QuestionMaker, check_judging, claim_pair
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
-from medical_tasks.judges.case import FORM_REASONS
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.rounds import Line, ask_together, in_batches, side_by_side
 
 Claims = tuple[str, ...]
 Made = Mapping[str, Claims | Unscored]
 """Claims by `UNIT/reference` and `UNIT/output`."""
-
-Outcome = Verdict | Unscored
-_Found = TypeVar("_Found")
-Line = Generator[list[Question], list[Outcome], _Found]
-"""Yields questions whose ids differ from all others', maybe none, and is sent an outcome each, in order."""
-
-_Outcomes = tuple[tuple[bool | None, ...], tuple[str, ...]]
-"""For each claim whether it is entailed, None where there is no verdict; and the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +84,8 @@ def make_claims(texts: Mapping[str, tuple[str, str, str]], judging: Judging) -> 
     said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
-        for name, (text, _, _) in texts.items():
-            made[name] = (
-                tuple(dict.fromkeys(one.text for one in read_sentences(text) if one.text)) if said[name] else ()
-            )
-        return made
+        sentences = {name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()}
+        return {name: tuple(dict.fromkeys(one.text for one in some if one.text)) for name, some in sentences.items()}
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
         name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)
@@ -124,58 +112,36 @@ def _unit_line(unit: Unit, judging: Judging, made: Made, *, style: str, citation
 
 
 def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
-    sides = {"recall": made[f"{unit.id}/reference"], "precision": made[f"{unit.id}/output"]}
-    texts = {"recall": unit.output, "precision": unit.reference}
-    asked = {
-        name: claim_line(f"{unit.id}/{name}", texts[name], claims, unit.form, judging, style)
-        for name, claims in sides.items()
-        if not isinstance(claims, Unscored)
-    }
-    answers = yield from side_by_side(list(asked.values()))
-    found = dict(zip(asked, answers, strict=True))
-    entailed = [found[name][0] if name in found else None for name in sides]
-    failed = [claims.reason for claims in sides.values() if isinstance(claims, Unscored)]
-    return UnitVerdict(
-        section=Section(reference_claims=entailed[0], output_claims=entailed[1]),
-        reasons=_unique([*failed, *(reason for _, reasons in answers for reason in reasons)]),
-    )
+    sides = ("reference", "recall", unit.output), ("output", "precision", unit.reference)
+    lines = [
+        claim_line(f"{unit.id}/{name}", text, made[f"{unit.id}/{side}"], unit.form, judging, style)
+        for side, name, text in sides
+    ]
+    (recall, failed), (precision, others) = yield from side_by_side(lines)
+    section = Section(reference_claims=recall, output_claims=precision)
+    return UnitVerdict(section=section, reasons=_unique((*failed, *others)))
 
 
-def claim_line(name: str, text: str, claims: Sequence[str], form: str, judging: Judging, style: str) -> Line[_Outcomes]:
-    """Asks whether a text entails claims: all in one call, or one call a claim.
-
-    Claims without a readable verdict are asked about again, together, then one by one; after other failures they have none.
-    """
+def claim_line(
+    name: str, text: str, claims: Claims | Unscored, form: str, judging: Judging, style: str
+) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
+    """Asks whether a text entails claims (see `in_batches`): for each, None where there is no verdict; and the reasons."""
     text = judged_text(text)
+    if isinstance(claims, Unscored):
+        return None, (claims.reason,)
     if not text:
         return (False,) * len(claims), ()
     maker = QuestionMaker(judging.prompts, style)
-    found: dict[str, bool] = {}
-    failed: dict[str, str] = {}
-    wanted = list(dict.fromkeys(claims))  # a claim that stands twice is asked about once
-    batched = judging.mode == "batched" and judging.judge.reads == "prompt"
-    singly: list[str] = []
-    for round_name in ("batch", "batch-again") if batched else ():
-        if not wanted:
-            break
-        (outcome,) = yield [maker.claims(f"{name}/{round_name}", text=text, claims=wanted, form=form)]
-        if isinstance(outcome, Verdict):
-            found |= {claim: one for claim, one in zip(wanted, _batch(outcome, wanted), strict=True) if one is not None}
-            wanted = [claim for claim in wanted if claim not in found]
-        elif outcome.reason in FORM_REASONS:
-            singly, wanted = wanted, []
-        else:
-            failed, wanted = dict.fromkeys(wanted, outcome.reason), []
-    singly += wanted
-    outcomes = yield [
-        maker.claim(f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form) for claim in singly
-    ]
-    for claim, one in zip(singly, outcomes, strict=True):
-        if isinstance(one, Unscored):
-            failed[claim] = one.reason
-        else:
-            found[claim] = verdict_bool(one)
-    return tuple(map(found.get, claims)), _unique(failed.values())
+    found = yield from in_batches(
+        list(dict.fromkeys(claims)),  # a claim that stands twice is asked about once
+        judging,
+        batch=lambda round_name, some: maker.claims(f"{name}/{round_name}", text=text, claims=some, form=form),
+        single=lambda claim: maker.claim(f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form),
+        read_batch=_batch,
+        read_single=verdict_bool,
+    )
+    known = {claim: one for claim, one in found.items() if not isinstance(one, Unscored)}
+    return tuple(map(known.get, claims)), _unique(one.reason for one in found.values() if isinstance(one, Unscored))
 
 
 def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
@@ -316,12 +282,12 @@ def verdict_bool(outcome: Verdict) -> bool:
     return outcome.value
 
 
-def _batch(outcome: Verdict, claims: Sequence[str]) -> Sequence[bool | None]:
+def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     value = outcome.value
     known = isinstance(value, tuple) and all(one is None or isinstance(one, bool) for one in value)
     if not known or len(value) != len(claims):
         raise wrong_verdict(outcome, f"is no list of true, false or null for each of {len(claims)} claims")
-    return value  # type: ignore[no-any-return]
+    return {claim: one for claim, one in zip(claims, value, strict=True) if one is not None}
 
 
 def _made(outcome: Verdict) -> Claims:
@@ -343,42 +309,3 @@ def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
         ):
             return entailed, numbers
     raise wrong_verdict(outcome, "is not true or false with a list of numbers that are cited")
-
-
-def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
-    """Asks round by round, until every line has come to its end."""
-    line = side_by_side(lines)
-    try:
-        wanted = next(line)
-        while True:
-            wanted = line.send(judge.ask(wanted))
-    except StopIteration as end:
-        found: list[_Found] = end.value
-        return found
-
-
-def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
-    """Makes one line of several: its rounds are theirs together, and it ends when the last one does."""
-    found: dict[int, Any] = {}
-    waiting: dict[int, list[Question]] = {}
-
-    def go_on(place: int, outcomes: list[Outcome] | None) -> None:
-        line = lines[place]
-        try:
-            wanted = next(line) if outcomes is None else line.send(outcomes)
-            while not wanted:
-                wanted = line.send([])
-        except StopIteration as end:
-            found[place] = end.value
-        else:
-            waiting[place] = wanted
-
-    for place in range(len(lines)):
-        go_on(place, None)
-    while waiting:
-        asked = dict(waiting)
-        waiting.clear()
-        outcomes = iter((yield [question for wanted in asked.values() for question in wanted]))
-        for place, wanted in asked.items():
-            go_on(place, list(itertools.islice(outcomes, len(wanted))))
-    return [found[place] for place in range(len(lines))]

@@ -5,17 +5,15 @@ A file of claims is in the authors' form: records of `example_id`, texts, `subcl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import read_text
-from medical_tasks.judges.base import Unreadable
-from medical_tasks.judges.reading import read_json
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_bytes, readable
+from medical_tasks.io.json_records import json_objects, shown, text_id
 from medical_tasks.spec import Counts, Verdicts
 
 Limits = tuple[float, float]
@@ -147,23 +145,16 @@ class ClaimRecord:
     source: str = ""  # the numbered input, "" when the file has none
 
 
-def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
+_FORM: Final = '{"example_id": "1", "subclaims_reference": ["...", ...]}. See docs/doclens_scoring.md'
+
+
+def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
     """Reads a file of claims."""
-    try:
-        content = json.loads(read_text(Path(path)))
-    except OSError as error:
-        raise UsageError(f"{path}: {system_reason(error)}. Give the path of a JSON file of claims.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path}: not JSON in UTF-8. Give the authors' file of claims, or one of that form."
-        ) from error
-    if not isinstance(content, list) or not content:
-        raise UsageError(
-            f"{path}: a JSON list of examples is needed; got {_kind(content)}. See docs/doclens_scoring.md."
-        )
-    records = {}
-    for place, row in enumerate(content):
-        record = _record(path, place, row, side)
+    records: dict[str, ClaimRecord] = {}
+    with readable(path, again="Give the path of a JSON file of claims."):
+        content = read_bytes(path)
+    for place, row in enumerate(json_objects(path, content, form=_FORM), start=1):
+        record = _record(f"{path}, record {place}", row, side)
         if record.id in records:
             raise UsageError(f"{path}: example_id {record.id} stands twice. Leave one of the two out.")
         records[record.id] = record
@@ -181,33 +172,12 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
     ]
 
 
-def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
-    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else, and no more than asked for."""
-    value = read_json(text)
-    if isinstance(value, Unreadable):
-        return value
-    if not isinstance(value, dict) or set(value) != {"claims"}:
-        return Unreadable("the reply must be an object with the key claims and no others")
-    given = value["claims"]
-    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip() for one in given):
-        return Unreadable("claims must be a list of strings that are not blank")
-    claims = tuple(dict.fromkeys(" ".join(one.split()) for one in given))
-    if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
-        return Unreadable(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}")
-    return claims
-
-
 def _key(side: Side, section: str) -> str:
     return side if section == FULL else f"{side}_{section}"
 
 
-def _record(path: str | Path, place: int, row: Any, side: Side) -> ClaimRecord:
-    where = f"{path}: example {place + 1}"
-    if not isinstance(row, dict):
-        raise UsageError(f"{where}: an object is needed; got {_kind(row)}.")
-    name = row.get("example_id")
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        raise UsageError(f"{where}: example_id must be a text or a whole number; got {_kind(name)}.")
+def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
+    name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
     keys = {key: key.removeprefix(start)[1:] or FULL for key in row if key == start or key.startswith(f"{start}_")}
     if not keys:
@@ -219,10 +189,10 @@ def _record(path: str | Path, place: int, row: Any, side: Side) -> ClaimRecord:
     texts |= {"input": row["input"]} if "input" in row else {}
     for field_name, text in texts.items():
         if not isinstance(text, str):
-            raise UsageError(f"{where}: the text of {field_name} must be a text; got {_kind(text)}.")
+            raise UsageError(f"{where}: the text of {field_name} must be a text; got {shown(text)}.")
     source = texts.pop("input", "")
     return ClaimRecord(
-        id=str(name),
+        id=name,
         claims=claims,
         texts={section: "" if text.strip() == EMPTY else text for section, text in texts.items()},
         source=source,
@@ -231,16 +201,8 @@ def _record(path: str | Path, place: int, row: Any, side: Side) -> ClaimRecord:
 
 def _claims(where: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list):
-        raise UsageError(f"{where}: a list of claims is needed; got {_kind(given)}.")
+        raise UsageError(f"{where}: a list of claims is needed; got {shown(given)}.")
     for place, claim in enumerate(given):
         if not isinstance(claim, str) or not claim.strip():
-            raise UsageError(f"{where}: claim {place + 1} must be a text that is not blank; got {_kind(claim)}.")
+            raise UsageError(f"{where}: claim {place + 1} must be a text that is not blank; got {shown(claim)}.")
     return tuple(given)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, str):
-        return f"a text of {len(value)} characters"
-    if isinstance(value, list | dict):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return json.dumps(value)

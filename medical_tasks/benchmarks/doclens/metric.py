@@ -16,14 +16,13 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging
+from medical_tasks.judges.lexical import GIVEN, LEXICAL
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
 FORMS: Final = ("text", "note", "question")
-LEXICAL: Final = "lexical (not comparable)"
-GIVEN: Final = "given by the caller"
 
 Claims = Sequence[str] | Mapping[str, Sequence[str]]
 """The claims of a text; of a note by section."""

@@ -10,7 +10,7 @@ import hashlib
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,7 +75,7 @@ class Sampler:
 
     def __init__(self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int) -> None:
         self.counts: Counter[Kind] = Counter()
-        self.sample, self._train_each, self._seed = sample, train_each, seed
+        self._sample, self._train_each, self._seed = sample, train_each, seed
         self._test: dict[Kind, _Lowest] = defaultdict(lambda: _Lowest(sample))
         self._train = {kind: _Lowest(train_each + sample) for kind in train_kinds}  # one of each patient
 
@@ -88,7 +88,7 @@ class Sampler:
 
     def split(self) -> dict[str, list[Candidate]]:
         """The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`."""
-        shares = largest_remainder(self.counts, self.sample)
+        shares = largest_remainder(self.counts, self._sample)
         test = [each for kind, share in shares.items() for each in self._test[kind].best()[:share]]
         patients = {each.patient_id for each in test}
         train = [
@@ -175,26 +175,6 @@ def file_stamp(path: Path) -> tuple[int, ...]:
     return state.st_size, state.st_dev, state.st_ino, state.st_mtime_ns
 
 
-def sampled_rows(path: Path, reports: Iterable[Candidate | LeftOut], sampler: Sampler, *, advice: str) -> Rows:
-    """Draws the splits from a stream of reports, and says on standard error what was left out and why."""
-    left_out: Counter[LeftOut] = Counter()
-    for report in reports:
-        if isinstance(report, LeftOut):
-            left_out[report] += 1
-        else:
-            sampler.add(report)
-    told = _told(sampler, left_out)
-    if sampler.counts.total() < sampler.sample:
-        raise UsageError(f"{path}: {told} The sample has {sampler.sample:,}. {advice}")
-    drawn = sampler.split()
-    if not drawn["train"]:
-        raise UsageError(
-            f"{path}: {told} Behind the sample of {sampler.sample:,} no report of another patient remains for train. {advice}"
-        )
-    print(f"note: {path.name}: {told}", file=sys.stderr)
-    return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
-
-
 def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
     kinds = ", ".join(f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
@@ -226,13 +206,22 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
 
 
-def read_note_rows(path: Path, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED) -> Rows:
+def read_note_rows(path: Path, **sizes: int) -> Rows:
     """Reads the rows of both splits, by growing ROW_ID; the last file's are kept, for splits are asked for in turn."""
-    return _drawn(path, file_stamp(path), False, sample, train_each, seed)
+    return _drawn(path, file_stamp(path), table=False, **sizes)
 
 
 @lru_cache(maxsize=1)
-def _drawn(path: Path, _stamp: tuple[int, ...], table: bool, sample: int, train_each: int, seed: int) -> Rows:
+def _drawn(
+    path: Path,
+    _stamp: tuple[int, ...],
+    *,
+    table: bool,
+    sample: int = SAMPLE,
+    train_each: int = TRAIN_EACH,
+    seed: int = SEED,
+) -> Rows:
+    """Draws the splits, and says on standard error what was left out and why."""
     reports: Iterator[Candidate | LeftOut] = stream_reports(path)
     kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
     if table:
@@ -242,7 +231,22 @@ def _drawn(path: Path, _stamp: tuple[int, ...], table: bool, sample: int, train_
             "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
         )
     sampler = Sampler(sample=sample, train_each=train_each, train_kinds=kinds, seed=seed)
-    return sampled_rows(path, reports, sampler, advice=advice)
+    left_out: Counter[LeftOut] = Counter()
+    for report in reports:
+        if isinstance(report, LeftOut):
+            left_out[report] += 1
+        else:
+            sampler.add(report)
+    told = _told(sampler, left_out)
+    if sampler.counts.total() < sample:
+        raise UsageError(f"{path}: {told} The sample has {sample:,}. {advice}")
+    drawn = sampler.split()
+    if not drawn["train"]:
+        raise UsageError(
+            f"{path}: {told} Behind the sample of {sample:,} no report of another patient remains for train. {advice}"
+        )
+    print(f"note: {path.name}: {told}", file=sys.stderr)
+    return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
 
 
 def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
@@ -293,12 +297,10 @@ _Line = tuple[Candidate, str, bool]
 """A report, its split ("" where the table has none), and whether the table says whose it is."""
 
 
-def read_table_rows(
-    path: Path, split: str, *, sample: int = SAMPLE, train_each: int = TRAIN_EACH, seed: int = SEED
-) -> Iterator[dict[str, Any]]:
+def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
     if not next(_table_lines(path))[1]:
-        yield from _drawn(path, file_stamp(path), True, sample, train_each, seed)[split]
+        yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
         return
     patients: dict[str, set[str]] = {each: set() for each in SPLITS}
     found = False
@@ -373,23 +375,12 @@ def _wrong_line(path: Path, where: str, name: str, rule: str, values: Mapping[st
     return UsageError(f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters.")
 
 
-def demo_reports(split: str) -> list[Candidate]:
-    """The synthetic reports of a split, in order; two of `test` are of one patient."""
-    return [
-        Candidate(
-            id=each["id"],
-            patient_id=each["patient_id"],
-            kind=Kind(each["modality"], each["anatomy"]),
-            report=Report(findings=each["findings"], impression=each["impression"]),
-        )
-        for each in demo_entries("reports", split)
-    ]
-
-
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
-        yield from map(report_row, demo_reports(split))
+        for each in demo_entries("reports", split):
+            values = {**each, "sentences": report_sentences(each["findings"])}
+            yield {column.name: values[column.name] for column in MIMIC_COLUMNS}
     elif config == "table":
         yield from read_table_rows(files["table"], split)
     else:

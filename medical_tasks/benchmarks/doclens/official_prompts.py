@@ -72,8 +72,6 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
     """Names the file a question is asked with, by its path below `prompts`."""
     family = _NAMES["family"][form]
     mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
-    if kind == "make" and family == "meqsum":
-        raise UsageError("the authors have no prompt that makes claims of a question: each question is one claim.")
     if family == "acibench" and (kind == "make" or (kind == "citation" and not mistral)):
         if section not in SECTIONS:
             raise UsageError(

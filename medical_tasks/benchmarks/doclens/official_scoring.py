@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judging import (
     CitationVerdict,
-    Outcome,
     Unit,
     UnitVerdict,
-    ask_together,
     citation_line,
     judged_text,
     verdict_bool,
@@ -32,8 +30,8 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     unsupported,
 )
-from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.rounds import Line, ask_together, side_by_side
 from medical_tasks.scoring.sentences import UNTRAINED, punkt_spans
 
 SplitMethod = Literal["sent", "citation", "meqsum"]
@@ -44,7 +42,6 @@ MAX_CITATIONS: Final = 10
 _RUN = re.compile(r"[\[\d+\]]+")
 _OPEN = re.compile(r"\[(\d+)")
 _REMOVED = re.compile(r" ?\[\d+")
-_SOURCE = re.compile(r"\[(\d+)\]")
 _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source has as many sentences
 
 
@@ -52,11 +49,9 @@ _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source ha
 class OfficialSentence:
     """A sentence as their score files have it."""
 
-    output: str  # with its citations, white space run together; "" for the one segment that counts as uncited
-    target: str
+    target: str  # without its citations, white space run together; "" for the one segment that counts as uncited
     citations: tuple[int, ...] = ()  # the denominator of citation precision, cut to ten if it is asked about
     asked: bool = False  # whether a judge decides; otherwise nothing supports it
-    borrowed: bool = False  # whether the citations are those of a later sentence
 
 
 def official_segments(text: str, *, method: SplitMethod) -> list[str]:
@@ -84,23 +79,13 @@ def remove_citations_official(text: str) -> str:
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
-def official_sources(text: str) -> dict[int, str]:
-    """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
-    marks = list(_SOURCE.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return {
-        int(mark[1][:_MAX_DIGITS]): " ".join(text[mark.end() : end].split())
-        for mark, end in zip(marks, ends, strict=False)
-    }
-
-
-def official_sentences(text: str, *, method: SplitMethod, sources: Collection[int]) -> list[OfficialSentence]:
-    """Reads an output as they do; one that `citation` cuts into one segment is a sentence that nothing supports."""
+def official_sentences(text: str, *, method: SplitMethod, sources: int) -> list[OfficialSentence]:
+    """Reads an output to so many `sources` as they do; one that `citation` cuts into one segment is one that nothing supports."""
     if not text:
         return []
     segments = official_segments(text, method=method)
     if method == "citation" and len(segments) == 1:
-        return [OfficialSentence(output="", target="")]
+        return [OfficialSentence(target="")]
     found: list[OfficialSentence] = []
     later: list[int] = []  # what the next sentence that has any cites, with repeats
     for segment in reversed(segments):
@@ -108,36 +93,24 @@ def official_sentences(text: str, *, method: SplitMethod, sources: Collection[in
         own = official_ids(output)
         # The order of a Python set of small numbers is mostly ascending, but not always ({8, 1}): which ten are the first is its.
         citations = list(set(own)) if own else later
-        asked = bool(citations) and max(citations) < len(sources)
+        asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
-            missing = [number for number in citations if number not in sources]
-            if missing:
-                raise UsageError(
-                    f"[{missing[0]}] is cited, and the source's {len(sources)} sentences have no such number. The authors' "
-                    "script fails on sources that are not numbered 0, 1, 2 ...: number them so."
-                )
         found.append(
-            OfficialSentence(
-                output=output,
-                target=remove_citations_official(output),
-                citations=tuple(citations),
-                asked=asked,
-                borrowed=not own and bool(citations),
-            )
+            OfficialSentence(target=remove_citations_official(output), citations=tuple(citations), asked=asked)
         )
         later = own or later
     return found[::-1]
 
 
-MISTRAL_TRIES: Final = 15
-
 _PREDICTION: Final = "entailment_prediction"
-_NEXT: Final = "Their script fails here too; judge it again."
-
-_CITATION_KEYS = ("entailment_prediction", "explanation", "provenance")
+_CITATION_KEYS: Final = frozenset((_PREDICTION, "explanation", "provenance"))
+_NO_DECISION: Final = Unreadable("the authors' script makes no decision of it")
 _NUMBER = re.compile(r"\d+")
 _MARK = re.compile("Claim [0-9]+: ")
+
+OfficialCited = tuple[bool, tuple[bool, ...]]
+"""Whether a sentence counts, and which of its citations, repeats as often as they are listed."""
 
 
 def official_claims(reply: str) -> list[str]:
@@ -145,76 +118,61 @@ def official_claims(reply: str) -> list[str]:
     return _MARK.split(reply.replace("\n", ""))[1:]
 
 
-def gpt_claims_reply(reply: str) -> Any:
-    """Reads GPT's judgement on all claims of a text: whatever the JSON holds, an empty list when it is none, as in a fence."""
+def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
+    """Reads of each of a text's claims whether it counts by GPT's reply."""
+    records = _json(reply)
+    if isinstance(records, dict | str) and not records:
+        return ()  # an empty object or text is no claims to them
+    if not isinstance(records, list) or not all(isinstance(one, dict) and _PREDICTION in one for one in records):
+        return _NO_DECISION
+    return tuple(bool(one[_PREDICTION] == 1) for one in records)
+
+
+def gpt_question(reply: str) -> tuple[bool, ...]:
+    """Reads GPT's judgement on a pair of MeQSum's questions; without one the pair is not in their file, which is no error."""
+    record = _json(reply)
+    return (record["prediction"] == 1,) if isinstance(record, dict) and "prediction" in record else ()
+
+
+def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
+    """Reads GPT's judgement on a sentence and its citations."""
+    record = _json(reply)
+    if not isinstance(record, dict) or not record.keys() >= _CITATION_KEYS:
+        return _NO_DECISION
+    if record[_PREDICTION] != 1:
+        return False, (False,) * len(citations)
+    provenance = record["provenance"]
+    # An object there is looked through by its keys, which are texts, so that nothing is in it.
+    if not isinstance(provenance, list | dict):
+        return _NO_DECISION
+    return True, tuple(number in provenance for number in citations)
+
+
+def mistral_claim(reply: str) -> bool | Unreadable:
+    """Reads Mistral's judgement on a claim, of its up to fifteen tries the first."""
+    for line in _generated(reply):
+        if "prediction: 1" in line or "prediction: 0" in line:
+            return "prediction: 1" in line
+    return _NO_DECISION
+
+
+def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
+    """Reads Mistral's judgement on a sentence and its citations; of one citation that is the provenance, whatever is said."""
+    entailed = mistral_claim(reply)
+    if entailed is False:
+        return False, (False,) * len(citations)
+    provenance = citations if len(citations) == 1 else _provenance(reply, citations)
+    if entailed is not True or not provenance:
+        return _NO_DECISION
+    return True, tuple(number in provenance for number in citations)
+
+
+def _json(reply: str) -> Any:
+    """Whatever the JSON holds; an empty list when it is none, as in a fence."""
     try:
         return json.loads(reply)
     except (ValueError, RecursionError):
         return []
-
-
-def gpt_question_reply(reply: str) -> dict[str, Any] | None:
-    """Reads GPT's judgement on a pair of MeQSum's questions; their records have it under both names."""
-    value = gpt_claims_reply(reply)
-    if not isinstance(value, dict) or "prediction" not in value:
-        return None
-    return value | {"entailment_prediction": value["prediction"]}
-
-
-def gpt_citation_reply(reply: str) -> dict[str, Any] | None:
-    """Reads GPT's judgement on a sentence and its citations: all keys it gave, or None."""
-    value = gpt_claims_reply(reply)
-    return value if isinstance(value, dict) and all(key in value for key in _CITATION_KEYS) else None
-
-
-def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
-    """Reads Mistral's judgement on a claim, of its first reply that has one."""
-    for reply in islice(replies, MISTRAL_TRIES):
-        explanation, prediction = _said(reply)
-        if prediction is not None:
-            return {"explanation": explanation, "entailment_prediction": prediction}
-    return None
-
-
-def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) -> dict[str, Any] | None:
-    """Reads Mistral's judgement on a sentence and its citations; of one citation that is the provenance, whatever is said."""
-    for reply in islice(replies, MISTRAL_TRIES):
-        explanation, prediction = _said(reply)
-        provenance = list(citations) if len(citations) == 1 else _provenance(reply, citations)
-        if prediction == 0 or (prediction == 1 and provenance):
-            return {"explanation": explanation, "entailment_prediction": prediction, "provenance": provenance}
-    return None
-
-
-def counted_claims(given: Any, where: str) -> list[bool]:
-    """Says of each record of a text's claims whether it counts."""
-    return [_counts(record, where) for record in _records(given, where)]
-
-
-def counted_citation(record: Mapping[str, Any], where: str) -> tuple[bool, list[bool]]:
-    """Says whether a sentence counts, and which of the citations it lists, repeats as often as they are listed."""
-    citations = _list(record, "citations", where)
-    if not _counts(record, where):
-        return False, [False] * len(citations)
-    if not citations:
-        return True, []
-    given = record.get("provenance")
-    # An object there is looked through by its keys, which are texts, so that nothing is in it.
-    provenance = given if isinstance(given, Mapping) else _list(record, "provenance", where)
-    return True, [number in provenance for number in citations]
-
-
-def _said(reply: str) -> tuple[str, int | None]:
-    """Explanation and prediction; of the first the text behind the last `explanation: ` of its line."""
-    explanation, prediction = "", None
-    for line in _generated(reply):
-        if prediction is None and "prediction: 1" in line:
-            prediction = 1
-        elif prediction is None and "prediction: 0" in line:
-            prediction = 0
-        if not explanation and "explanation: " in line:
-            explanation = line.rpartition("explanation: ")[2]
-    return explanation, prediction
 
 
 def _generated(reply: str) -> list[str]:
@@ -229,28 +187,6 @@ def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
             if found := [citations[place] for place in places if place < len(citations)]:
                 return found
     return []
-
-
-def _records(given: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    # A judge's reply that was no list is stored as it came; an empty object or text is no claims to them.
-    if isinstance(given, Mapping | str) and not given:
-        return []
-    if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) for one in given):
-        raise UsageError(f"{where}: a list of records is needed; the judge's reply was something else. {_NEXT}")
-    return given
-
-
-def _counts(record: Mapping[str, Any], where: str) -> bool:
-    if _PREDICTION not in record:
-        raise UsageError(f"{where}: a record without {_PREDICTION}, because a reply could not be read. {_NEXT}")
-    return bool(record[_PREDICTION] == 1)
-
-
-def _list(record: Mapping[str, Any], name: str, where: str) -> Sequence[Any]:
-    value = record.get(name)
-    if not isinstance(value, list | tuple):
-        raise UsageError(f"{where}: a record without a list of {name}. {_NEXT}")
-    return value
 
 
 METHODS: Final[Mapping[str, SplitMethod]] = {"note": "sent", "section": "sent", "question": "meqsum"}
@@ -274,31 +210,47 @@ def judge_official(
     citations: bool = True,
     given: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[OfficialVerdict]:
-    """Asks about the authors' sentences of outputs, and counts as they do."""
+    """Asks about the authors' sentences of outputs, and counts as they do; `given`: claims that are there already, by unit's id."""
     split = [_sentences(unit) if citations else [] for unit in units]
     if judging.prompts.name == "official" and judging.judge.reads == "prompt":
-        return _Replies(judging, style, given or {}).verdicts(units, split)
-    lines = {
-        (place, number): citation_line(
-            unit, f"{unit.id}/official/{number}", sentence.target, sentence.citations, judging, style
-        )
-        for place, (unit, sentences) in enumerate(zip(units, split, strict=True))
-        for number, sentence in enumerate(sentences)
-        if sentence.asked
-    }
-    known = dict(zip(lines, ask_together(judging.judge, list(lines.values())), strict=True))
+        lines = [
+            _Replies(unit, judging, style, given or {}).line(sentences)
+            for unit, sentences in zip(units, split, strict=True)
+        ]
+    else:
+        lines = [
+            _labelled_line(unit, verdict, sentences, judging, style)
+            for unit, verdict, sentences in zip(units, verdicts, split, strict=True)
+        ]
+    return ask_together(judging.judge, lines)
+
+
+def _labelled_line(
+    unit: Unit, verdict: UnitVerdict, sentences: Sequence[OfficialSentence], judging: Judging, style: str
+) -> Line[OfficialVerdict]:
+    asked = [number for number, sentence in enumerate(sentences) if sentence.asked]
+    answers = yield from side_by_side(
+        [
+            citation_line(
+                unit,
+                f"{unit.id}/official/{number}",
+                sentences[number].target,
+                sentences[number].citations,
+                judging,
+                style,
+            )
+            for number in asked
+        ]
+    )
+    said = dict(zip(asked, answers, strict=True))
     whole = judging.mode == "batched" and judging.judge.reads == "prompt"
-    found = []
-    for place, (verdict, sentences) in enumerate(zip(verdicts, split, strict=True)):
-        said = [known.get((place, number)) for number in range(len(sentences))]
-        section = Section(
-            reference_claims=official_claims_of(verdict.section.reference_claims, whole=whole),
-            output_claims=official_claims_of(verdict.section.output_claims, whole=whole),
-            sentences=tuple(official_sentence(one, answer) for one, answer in zip(sentences, said, strict=True)),
-        )
-        reasons = dict.fromkeys(reason for answer in said if answer is not None for reason in answer.reasons)
-        found.append(OfficialVerdict(tallies=official_tallies(section), reasons=tuple(reasons)))
-    return found
+    section = Section(
+        reference_claims=official_claims_of(verdict.section.reference_claims, whole=whole),
+        output_claims=official_claims_of(verdict.section.output_claims, whole=whole),
+        sentences=tuple(official_sentence(one, said.get(number)) for number, one in enumerate(sentences)),
+    )
+    reasons = dict.fromkeys(reason for answer in answers for reason in answer.reasons)
+    return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(reasons))
 
 
 def official_claims_of(claims: Sequence[bool | None] | None, *, whole: bool) -> tuple[bool | None, ...]:
@@ -320,187 +272,101 @@ def official_tallies(section: Section) -> dict[str, Tally]:
     return {metric: replace(tally, due=True) for metric, tally in section_tallies(section).items()}
 
 
-_NO_DECISION: Final = Unreadable("the authors' script makes no decision of it")
-_Asked = dict[str, Question]
+_Claims = tuple[bool | None, ...] | None
+_Read = Callable[[str], Any]
 _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
-def _text(unit: Unit, side: Side) -> str:
-    return judged_text(unit.reference if side == "reference" else unit.output)
-
-
 class _Replies:
-    """Asks with the authors' prompts; `given`: side to the claims of its texts that are there already, by unit's id."""
+    """Asks about a unit with the authors' prompts."""
 
-    def __init__(self, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]) -> None:
-        self._judge = judging.judge
+    def __init__(
+        self, unit: Unit, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]
+    ) -> None:
+        self._unit, self._start = unit, f"{unit.id}/official"
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
         self._given = given
+        self._texts = {"reference": judged_text(unit.reference), "output": judged_text(unit.output)}
+        self._reasons: dict[str, None] = {}
 
-    def verdicts(self, units: Sequence[Unit], split: Sequence[Sequence[OfficialSentence]]) -> list[OfficialVerdict]:
-        made = self._ask([self._make(unit) for unit in units])
-        claims = [
-            {side: self._claims(unit, side, found) for side in _SIDES} for unit, found in zip(units, made, strict=True)
-        ]
-        asked = [
-            self._about_claims(unit, lists) | self._about_sentences(unit, sentences)
-            for unit, lists, sentences in zip(units, claims, split, strict=True)
-        ]
-        verdicts = []
-        for unit, lists, sentences, before, found in zip(units, claims, split, made, self._ask(asked), strict=True):
-            section = Section(
-                reference_claims=self._counted(unit, "recall", unit.output, lists["reference"], found),
-                output_claims=self._counted(unit, "precision", unit.reference, lists["output"], found),
-                sentences=tuple(
-                    _told(found[f"{unit.id}/official/{number}"], sentence)
-                    if sentence.asked
-                    else official_sentence(sentence, None)
-                    for number, sentence in enumerate(sentences)
-                ),
-            )
-            missing = (one.reason for one in (*before.values(), *found.values()) if isinstance(one, Unscored))
-            verdicts.append(OfficialVerdict(tallies=official_tallies(section), reasons=tuple(dict.fromkeys(missing))))
-        return verdicts
+    def line(self, sentences: Sequence[OfficialSentence]) -> Line[OfficialVerdict]:
+        """Asks for the claims that are not there, then about all claims and sentences."""
+        reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
+        claims = [self._counted("recall", "output", reference), self._counted("precision", "reference", output)]
+        about: Line[Any] = self._questions() if self._unit.form == "question" else side_by_side(claims)
+        lines: list[Line[Any]] = [self._sentence(number, sentence) for number, sentence in enumerate(sentences)]
+        (recall, precision), *found = yield from side_by_side([about, *lines])
+        section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
+        return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
-    def _ask(self, asked: Sequence[_Asked]) -> list[dict[str, Outcome]]:
-        """Asks all units' questions together; the outcomes of each unit."""
-        wanted = [question for each in asked for question in each.values()]
-        outcomes = iter(self._judge.ask(wanted) if wanted else ())
-        return [{name: next(outcomes) for name in each} for each in asked]
+    def _ask(self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]) -> Line[list[Any]]:
+        """What verdicts say; None where there is none."""
+        outcomes = yield [replace(question, read=read, once=True, pair=None) for question in questions]
+        self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
+        return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
 
-    def _make(self, unit: Unit) -> _Asked:
-        asked: _Asked = {}
-        for side in _SIDES:
-            name, said = f"{unit.id}/official/{side}/claims", _text(unit, side)
-            if unit.form != "question" and unit.id not in self._given.get(side, {}) and said:
-                question = self._maker.make(name, text=said, form=unit.form, section=unit.section)
-                asked[name] = _once(question, lambda reply: json.dumps(official_claims(reply)))
-        return asked
-
-    def _claims(self, unit: Unit, side: Side, made: Mapping[str, Outcome]) -> list[str] | None:
+    def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""
-        if unit.form == "question":
-            return [" ".join(_text(unit, side).split())]
-        outcome = made.get(f"{unit.id}/official/{side}/claims")
-        if outcome is None:
-            return list(self._given.get(side, {}).get(unit.id, ()))
-        return _listed(outcome) if isinstance(outcome, Verdict) else None
+        unit, text, given = self._unit, self._texts[side], self._given.get(side, {})
+        if unit.form == "question" or unit.id in given or not text:
+            return list(given.get(unit.id, ()))
+        question = self._maker.make(f"{self._start}/{side}/claims", text=text, form=unit.form, section=unit.section)
+        (claims,) = yield from self._ask([question], lambda reply: json.dumps(official_claims(reply)), _listed)
+        return claims  # type: ignore[no-any-return]
 
-    def _about_claims(self, unit: Unit, claims: Mapping[Side, list[str] | None]) -> _Asked:
-        questions: list[Question] = []
-        read: Callable[[str], Any | Unreadable] = _mistral_claim if self._mistral else _gpt_claims
-        if unit.form == "question":
-            read = self._read_question
-            (first,), (second,) = claims["output"] or ("",), claims["reference"] or ("",)
-            pairs: tuple[tuple[str, Any, str, str], ...] = (
-                ("recall", "question", first, second),
-                ("precision", "question", second, first),
-                ("same", "same", first, second),
-            )
-            questions = [
-                self._maker.questions(f"{unit.id}/official/{name}", kind, first=one, second=other)
-                for name, kind, one, other in (pairs if first and second else ())
-            ]
-        else:
-            sides: tuple[tuple[str, Side, Side], ...] = (
-                ("recall", "output", "reference"),
-                ("precision", "reference", "output"),
-            )
-            for name, side, other in sides:
-                said, start, wanted = _text(unit, side), f"{unit.id}/official/{name}", claims[other]
-                if not said or not wanted:
-                    continue
-                questions += (
-                    [
-                        self._maker.claim(f"{start}/{place}", text=said, claim=claim, form=unit.form)
-                        for place, claim in enumerate(wanted)
-                    ]
-                    if self._mistral
-                    else [self._maker.claims(start, text=said, claims=wanted, form=unit.form)]
-                )
-        return {question.id: _once(question, read) for question in questions}
+    def _questions(self) -> Line[list[_Claims]]:
+        first, second = (" ".join(self._texts[side].split()) for side in ("output", "reference"))
+        if not (first and second):
+            return [(False,) * bool(second), (False,) * bool(first)]
+        pairs: tuple[tuple[str, Any, str, str], ...] = (
+            ("recall", "question", first, second),
+            ("precision", "question", second, first),
+            ("same", "same", first, second),
+        )
+        questions = [
+            self._maker.questions(f"{self._start}/{name}", kind, first=one, second=other)
+            for name, kind, one, other in pairs
+        ]
+        *ways, same = yield from self._ask(questions, _mistral_question if self._mistral else gpt_question, _bools)
+        return [_either(said, same) for said in ways]
 
-    def _read_question(self, reply: str) -> list[bool] | Unreadable:
+    def _counted(self, name: str, side: Side, claims: list[str] | None) -> Line[_Claims]:
+        text, start = self._texts[side], f"{self._start}/{name}"
+        if claims is None or not claims or not text:
+            return None if claims is None else (False,) * len(claims)
+        about = {"text": text, "form": self._unit.form}
         if self._mistral:
-            said = _mistral_claim(reply)
-            return said if isinstance(said, Unreadable) else [said]
-        record = gpt_question_reply(reply)
-        # Without a record the pair of questions is not in their file, which is no error.
-        return [] if record is None else [record["prediction"] == 1]
-
-    def _counted(
-        self, unit: Unit, name: str, text: str, claims: list[str] | None, found: Mapping[str, Outcome]
-    ) -> tuple[bool | None, ...] | None:
-        start = f"{unit.id}/official/{name}"
-        if claims is None:
-            return None
-        if unit.form == "question":
-            if start not in found:
-                return tuple(False for claim in claims if claim)
-            said, same = _bools(found[start]), _bools(found[f"{unit.id}/official/same"])
-            if not said:
-                return (None,) if said is None else ()
-            return (True,) if said[0] or (same and same[0]) else (None,) if same is None else (False,)
-        if not judged_text(text):
-            return (False,) * len(claims)
-        if self._mistral:
-            single = (found[f"{start}/{place}"] for place in range(len(claims)))
-            return tuple(verdict_bool(one) if isinstance(one, Verdict) else None for one in single)
-        counted = _bools(found[start]) if start in found else ()
+            single = [self._maker.claim(f"{start}/{place}", claim=one, **about) for place, one in enumerate(claims)]
+            return tuple((yield from self._ask(single, mistral_claim, verdict_bool)))
+        (counted,) = yield from self._ask([self._maker.claims(start, claims=claims, **about)], gpt_claims, _bools)
         return (None,) * len(claims) if counted is None else counted
 
-    def _about_sentences(self, unit: Unit, sentences: Sequence[OfficialSentence]) -> _Asked:
-        asked: _Asked = {}
-        for number, sentence in enumerate(sentences):
-            if not sentence.asked:
-                continue
-            cited = [(place, " ".join(unit.sources[place].split())) for place in sentence.citations]
-            question = self._maker.citation(
-                f"{unit.id}/official/{number}",
-                sentence=sentence.target,
-                cited=cited,
-                form=unit.form,
-                section=unit.section,
-            )
-            asked[question.id] = _once(question, _read_sentence(sentence.citations, mistral=self._mistral))
-        return asked
+    def _sentence(self, number: int, sentence: OfficialSentence) -> Line[SentenceVerdict]:
+        if not sentence.asked:
+            return official_sentence(sentence, None)
+        unit, citations = self._unit, sentence.citations
+        cited = [(place, " ".join(unit.sources[place].split())) for place in citations]
+        about: Any = {"sentence": sentence.target, "cited": cited, "form": unit.form, "section": unit.section}
+        question = self._maker.citation(f"{self._start}/{number}", **about)
+        read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
+        (found,) = yield from self._ask([question], read, _cited)
+        entailed, supports = found or (None, (None,) * len(citations))
+        return SentenceVerdict(entailed=entailed, supports=supports)
 
 
-def _once(question: Question, read: Callable[[str], Any | Unreadable]) -> Question:
-    return replace(question, read=lambda reply: _frozen(read(reply)), once=True, pair=None)
+def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
+    said = mistral_claim(reply)
+    return said if isinstance(said, Unreadable) else (said,)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+def _either(said: tuple[bool, ...] | None, same: tuple[bool, ...] | None) -> tuple[bool | None, ...]:
+    if not said:
+        return (None,) if said is None else ()
+    return (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
 
 
-def _gpt_claims(reply: str) -> list[bool] | Unreadable:
-    try:
-        return counted_claims(gpt_claims_reply(reply), "a reply")
-    except UsageError:
-        return _NO_DECISION
-
-
-def _mistral_claim(reply: str) -> bool | Unreadable:
-    record = mistral_claim_reply([reply])  # of its up to fifteen tries the first
-    return _NO_DECISION if record is None else bool(record["entailment_prediction"])
-
-
-def _read_sentence(citations: Sequence[int], *, mistral: bool) -> Callable[[str], Any | Unreadable]:
-    def read(reply: str) -> list[Any] | Unreadable:
-        record = mistral_citation_reply([reply], citations=citations) if mistral else gpt_citation_reply(reply)
-        try:
-            return list(counted_citation({**(record or {}), "citations": list(citations)}, "a reply"))
-        except UsageError:
-            return _NO_DECISION
-
-    return read
-
-
-def _bools(outcome: Outcome) -> tuple[bool, ...] | None:
-    if isinstance(outcome, Unscored):
-        return None
+def _bools(outcome: Verdict) -> tuple[bool, ...]:
     value: Any = outcome.value
     if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
         raise wrong_verdict(outcome, "is no list of true and false")
@@ -514,18 +380,14 @@ def _listed(outcome: Verdict) -> list[str]:
     return value
 
 
-def _told(outcome: Outcome, sentence: OfficialSentence) -> SentenceVerdict:
-    if isinstance(outcome, Unscored):
-        return SentenceVerdict(entailed=None, supports=(None,) * len(sentence.citations))
+def _cited(outcome: Verdict) -> Any:
     value: Any = outcome.value
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
         raise wrong_verdict(outcome, "is not true or false with a list of true and false")
-    return SentenceVerdict(entailed=value[0], supports=value[1])
+    return value
 
 
 def _sentences(unit: Unit) -> list[OfficialSentence]:
     # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one there: each number
     # ends a sentence.
-    return official_sentences(
-        unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=range(len(unit.sources))
-    )
+    return official_sentences(unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=len(unit.sources))

@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,13 +23,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
-from medical_tasks.data.task_data import check_settings
+from medical_tasks.data.task_data import check_prompt_set, check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
-
-PROMPT_SETS: Final = ("own", "official")
 
 _CITATIONS: Final = "citations"
 _DIALOGUES: Final = ("note", "section")
@@ -45,8 +42,7 @@ def load_prompts(
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
     """Makes the prompts of a task; `settings` say whether citations are asked for and which examples are shown."""
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name)
     citations = _asks_citations(task, arguments or {})
     if name == "official":
         return _official(task, upstream, citations=citations)
@@ -64,7 +60,7 @@ def load_prompts(
     said = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
         name=name,
-        sha256=texts_sha256(form, *said, LABELLED, texts.source, texts.answer),
+        sha256=texts_sha256(form, *said, LABELLED, texts["source"], texts["answer"]),
         render=render,
         settings=settings,
     )
@@ -112,10 +108,10 @@ def _openings(
     openings = {}
     for section in SECTIONS if form == "section" else ("",):
         parts = [
-            texts.given,
-            texts.task,
+            texts["given"],
+            texts["task"],
             *([SECTION_TASKS[section]] if section else []),
-            *([texts.citing] if citations else []),
+            *([texts["citing"]] if citations else []),
         ]
         if shown := drawn.get(section):
             answers = [
@@ -129,8 +125,8 @@ def _openings(
     return openings, [item.cluster if form == "section" else item.id for item in examples]
 
 
-def _labelled(texts: Texts, given: str) -> str:
-    return LABELLED.format(source=texts.source, given=given, answer=texts.answer)
+def _labelled(texts: Mapping[str, str], given: str) -> str:
+    return LABELLED.format(source=texts["source"], given=given, answer=texts["answer"])
 
 
 def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> PromptSet:
@@ -154,19 +150,9 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     return PromptSet(name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Texts:
-    """What is said in one form. `given`: what stands below, and how it is numbered."""
-
-    given: str
-    task: str
-    citing: str
-    source: str
-    answer: str
-
-
 _PARTS: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
-TEXTS: Final[Mapping[str, Texts]] = {form: Texts(**texts) for form, texts in _PARTS["forms"].items()}
+TEXTS: Final[Mapping[str, Mapping[str, str]]] = _PARTS["forms"]
+"""What is said in each form; `given`: what stands below, and how it is numbered."""
 SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
 _UNCOUNTED: Final = frozenset(_PARTS["uncounted"].split())
 
@@ -207,9 +193,7 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
-    each, rest = divmod(shots, KINDS)
-    if rest or not each:
-        raise ValueError(f"{task.name}: shots must be a multiple of {KINDS}, got {shots}")
+    each = shots // KINDS
     of: dict[tuple[Any, Any], list[Item]] = defaultdict(list)
     for item in items:
         of[item.groups["modality"], item.groups["anatomy"]].append(item)

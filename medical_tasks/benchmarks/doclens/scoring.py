@@ -216,7 +216,7 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
         "reference_claims": claims["reference"],
         "output_claims": claims["output"],
         "official": settings.official,
-        **text_identity(arguments),
+        **identity_of_models(MODEL_METRICS, arguments),
     }
 
 
@@ -283,11 +283,6 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
         for row, each in zip(made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True):
             row |= medcon_metrics(*each)
     return made
-
-
-def text_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return identity_of_models(MODEL_METRICS, arguments)
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:

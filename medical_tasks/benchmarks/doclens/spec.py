@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
@@ -18,9 +18,6 @@ from medical_tasks.spec import (
     TaskSpec,
     hub_question,
 )
-
-if TYPE_CHECKING:
-    pass
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -304,7 +301,6 @@ _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
 _RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
 
 _NUMBERS: Final = {1: "one", 2: "two", 6: "six", 12: "twelve"}
-
 
 _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "aci_bench": {

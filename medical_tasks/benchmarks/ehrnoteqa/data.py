@@ -187,13 +187,8 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
         raise UsageError(f"{files['questions']}: has no question of category {names}. Download it again.")
-    return _joined_rows(questions, files["notes"])
-
-
-def _joined_rows(questions: Sequence[Question], path: Path) -> Iterator[dict[str, Any]]:
-    notes = read_notes(path, {each.patient_id: each.num_notes for each in questions})
-    for question in questions:
-        yield joined_row(question, notes[question.patient_id])
+    notes = read_notes(files["notes"], {each.patient_id: each.num_notes for each in questions})
+    return (joined_row(question, notes[question.patient_id]) for question in questions)
 
 
 def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
+    AGAIN,
     CHOICE,
     EVIDENCE,
+    OFFICIAL_CHOICE_AGAIN,
+    OFFICIAL_SCORE_AGAIN,
     OPEN,
-    again,
-    messages,
-    speaks_officially,
-    template,
 )
-from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
+from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
@@ -37,12 +36,13 @@ from medical_tasks.judges.reading import (
     free_text,
     object_reader,
     one_of,
+    quoted,
     read_choice,
     read_score,
     schema_of,
     whole_number,
 )
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, texts_sha256
 
 NO_GOLD: Final = "no gold: for people to score"
 
@@ -231,12 +231,16 @@ def choice_question(
 
 
 _READERS: Final = {
-    (CHOICE, False): read_own_choice,
-    (CHOICE, True): read_official_choice,
-    (OPEN, False): read_own_score,
-    (OPEN, True): read_official_score,
-    (EVIDENCE, False): read_own_score,
+    (CHOICE, False): (read_own_choice, AGAIN, schema_of(_CHOSEN)),
+    (CHOICE, True): (read_official_choice, OFFICIAL_CHOICE_AGAIN, None),
+    (OPEN, False): (read_own_score, AGAIN, schema_of(_SCORED)),
+    (OPEN, True): (read_official_score, OFFICIAL_SCORE_AGAIN, None),
+    (EVIDENCE, False): (read_own_score, AGAIN, schema_of(_SCORED)),
 }
+"""By kind of question, and whether it is in the authors' form: how a reply is read, what is said when it cannot be, its schema."""
+
+# Names alone: the forms of ours have braces of their own.
+_SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|answer|output)\}")
 
 
 def _question(
@@ -249,15 +253,22 @@ def _question(
     hypothesis: str,
     chosen: str = "",
 ) -> Question:
-    premise = f"{output}\n{chosen}" if chosen else output
-    officially = speaks_officially(prompts, kind)
+    text = prompts.texts[kind]
+    officially = prompts.name == "official" and (kind, True) in _READERS
+    read, again, schema = _READERS[kind, officially]
+    if officially:
+        content = fill_template(text, {**slots, "output": output})
+    else:
+        # All slots at once: what stands in a note or an answer is never a slot.
+        filled = {**slots, "output": quoted(output)}
+        content = _SLOT.sub(lambda slot: filled[slot[1]], text)
     return Question(
         id=name,
-        messages=messages(prompts, kind, output=output, **slots),
-        template=template(prompts, kind),
-        read=_READERS[kind, officially],
-        again=again(prompts, kind),
+        messages=({"role": "user", "content": content},),
+        template=texts_sha256(text, again),
+        read=read,
+        again=again,
         max_tokens=_REPLY_TOKENS,
-        pair=Pair(premise=premise, hypothesis=hypothesis.strip(), values=ENTAILS),
-        schema=None if officially else schema_of(_CHOSEN if kind == CHOICE else _SCORED),
+        pair=Pair(premise=f"{output}\n{chosen}" if chosen else output, hypothesis=hypothesis.strip(), values=ENTAILS),
+        schema=schema,
     )

@@ -16,13 +16,12 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
+from medical_tasks.judges.lexical import GIVEN, LEXICAL
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
 FORMATS: Final = ("open", "mc", "prob_index", "prob_value")
-LEXICAL: Final = "lexical (not comparable)"
-GIVEN: Final = "given by the caller"
 MISSING: Final = "judge: no verdict given"
 
 Vote = bool | int | None

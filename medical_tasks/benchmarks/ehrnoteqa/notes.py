@@ -34,6 +34,11 @@ class Note:
     seq: int
     text: str
 
+    @property
+    def row(self) -> dict[str, str]:
+        """What of it a dataset's row has."""
+        return {"note_id": self.note_id, "hadm_id": self.hadm_id, "charttime": self.charttime, "text": self.text}
+
 
 def reduced_space(text: str) -> str:
     """Reduces white space as appendix C.1 does, in linear time.

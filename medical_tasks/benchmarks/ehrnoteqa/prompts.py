@@ -11,20 +11,20 @@ import itertools
 import math
 import re
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
-PROMPT_SETS: Final = ("own", "official")
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _TEXTS: Final = packaged(__file__, "prompts.json")
@@ -45,12 +45,18 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task; all can leave out words of the notes, those of the probability tasks have continuations."""
     form = task.options["format"]
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name)
     if name == "official":
         template = _official_template(task, upstream)
+
+        def render_official(item: Item) -> tuple[Message, ...]:
+            # An open question may have no choices; its template has no slot for them.
+            values = dict(zip(_OFFICIAL_CHOICES, item.fields["choices"], strict=False))
+            values |= {"note": note_blocks(item.fields["notes"]), "question": item.fields["question"]}
+            return ({"role": "user", "content": fill_template(template, values)},)
+
         sha256 = texts_sha256(template, NOTE, MARKER)
-        return PromptSet(name=name, sha256=sha256, render=_official_render(template), shorten=shortened)
+        return PromptSet(name=name, sha256=sha256, render=render_official, shorten=shortened)
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, form)},)
@@ -118,17 +124,6 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
         slots,
         where=f"{path}, {key!r}, {_OFFICIAL_FORM!r}",
     )
-
-
-def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
-    def render(item: Item) -> tuple[Message, ...]:
-        fields = item.fields
-        # An open question may have no choices; its template has no slot for them.
-        values = dict(zip(_OFFICIAL_CHOICES, fields["choices"], strict=False))
-        values |= {"note": note_blocks(fields["notes"]), "question": fields["question"]}
-        return ({"role": "user", "content": fill_template(template, values)},)
-
-    return render
 
 
 _WORD = re.compile(r"\S+")

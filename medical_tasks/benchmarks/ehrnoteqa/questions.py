@@ -11,31 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
-
-DEFINITIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "treatment": "what was done about a problem: drugs, operations, other management",
-        "assessment": "how the patient is, or how that changed",
-        "problem": "diseases, diagnoses, complications and other troubles the patient had",
-        "etiology": "why a symptom or a problem came about",
-        "sign_symptom": "what the patient felt or showed",
-        "vitals": "temperature, pulse, breathing rate or blood pressure",
-        "test_results": "findings of laboratory tests, imaging and other examinations",
-        "history": "what had happened before, to the patient or in the family",
-        "instruction": "what the hospital told the patient to do or to avoid",
-        "plan": "what is to be done later",
-    }
-)
-"""Category to what its questions are about (appendix D, in our words), in the paper's order."""
-
-CATEGORIES: Final[tuple[str, ...]] = tuple(DEFINITIONS)
 
 FALLBACK: Final = "treatment"
 """Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
@@ -111,7 +92,10 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:next steps?|(?:seen|done|visit) next|considered for)\b",
     ),
 }
-_PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for category in CATEGORIES}
+CATEGORIES: Final[tuple[str, ...]] = tuple(_WORDS)
+"""The paper's (appendix D), in its order."""
+
+_PATTERNS: Final = {category: re.compile("|".join(patterns)) for category, patterns in _WORDS.items()}
 
 
 def question_categories(question: str) -> tuple[str, ...]:
@@ -172,9 +156,7 @@ def read_questions(path: Path) -> Iterator[Question]:
     for record in read_records(path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN):
         values = record.values
         patient = str(int(values["patient_id"]))
-        if patient in lines:
-            raise record.wrong("patient_id", f"must be unique, it stands on line {lines[patient]} already")
-        lines[patient] = record.line
+        record.check_unique("patient_id", patient, lines)
         categories = values.get("categories")
         if categories is not None and len(set(categories)) != len(categories):
             raise record.wrong("categories", "must not name one twice")
@@ -262,9 +244,7 @@ def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
 def _check_own(record: Record, lines: dict[str, int]) -> None:
     """Checks what one field alone does not show."""
     row = record.values
-    first = lines.setdefault(row["id"], record.line)
-    if first != record.line:
-        raise record.wrong("id", f"must be unique, it stands on line {first} already")
+    record.check_unique("id", row["id"], lines)
     if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(LETTERS):
         raise record.wrong("choices", "must be five different texts, two are the same but for case and white space")
     if len(set(row.get("categories", ()))) != len(row.get("categories", ())):
@@ -360,10 +340,7 @@ def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
         "answer": question.answer,
         "categories": list(question_categories(question.question) if categories is None else categories),
         "evidence": [],
-        "notes": [
-            {"note_id": note.note_id, "hadm_id": note.hadm_id, "charttime": note.charttime, "text": note.text}
-            for note in notes
-        ],
+        "notes": [note.row for note in notes],
     }
 
 

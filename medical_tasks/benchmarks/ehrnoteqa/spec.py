@@ -72,7 +72,6 @@ _SIMILARITY = {
 _TOKENS = 600
 _VOTES = 5
 
-
 _FROM_NOTES: Final = "Discharge summaries:\n{notes}\n\nQuestion: {prompt}"
 # Its placeholders are those of inspect's grader; choices is a column.
 _GRADED_BY_LETTER: Final = (

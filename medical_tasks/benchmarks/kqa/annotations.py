@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
-from medical_tasks.judges.base import Judge, Judging, Label, Unscored
+from medical_tasks.judges.base import Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
 from medical_tasks.scoring.agreement import majority
@@ -170,14 +170,10 @@ def _read(request: CheckRequest) -> CheckSet:
     pairs = subset(annotations, request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [entry for entry in annotations if entry.id in kept]
-
-    def ask(judge: Judge, mode: Literal["single", "batched"]) -> list[Label | Unscored]:
-        return judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode))
-
     return CheckSet(
         name="kqa",
         pairs=pairs,
-        ask=ask,
+        ask=lambda judge, mode: judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode)),
         ways=3,
         source={path.name: file_sha256(path)},
         prompts={"set": texts.name, "sha256": texts.sha256},

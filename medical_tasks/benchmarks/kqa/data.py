@@ -196,10 +196,7 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         values = record.values
         if not any(text.strip() for name in ("Must_have", "Nice_to_have") for text in values[name]):
             raise record.wrong("Must_have", "there must be a statement here or in 'Nice_to_have'")
-        name = question_id(values["Question"])
-        if name in lines:
-            raise record.wrong("Question", f"must be unique, it stands on line {lines[name]} already")
-        lines[name] = record.line
+        record.check_unique("Question", question_id(values["Question"]), lines)
         addresses = _NEXT_ADDRESS.split(values.get("Sources") or "")
         yield typed_row(
             question=values["Question"],

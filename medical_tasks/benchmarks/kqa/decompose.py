@@ -85,9 +85,7 @@ def read_answers(path: Path) -> list[FreeAnswer]:
     for record in read_records(path, _ANSWER_FIELDS, release="file of free-form answers", again=form):
         values = record.values
         name = question_id(values["Question"])
-        if name in lines:
-            raise record.wrong("Question", f"must be unique, it stands on line {lines[name]} already")
-        lines[name] = record.line
+        record.check_unique("Question", name, lines)
         found.append(
             FreeAnswer(
                 id=name,

@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import packaged, read_text, readable
+from medical_tasks.io.files import one_line, packaged, read_text, readable
 from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
@@ -32,8 +33,6 @@ from medical_tasks.judges.reading import (
     schema_of_verdicts,
 )
 from medical_tasks.spec import TaskSpec, texts_sha256
-
-PROMPT_SETS: Final = ("own", "official")
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 """The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
@@ -56,28 +55,13 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
     folder with their two files), and our `abstention`: the authors have none.
     """
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown set of judge prompts {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
-
-
-def again(kind: str) -> str:
-    """What is said when a reply to a question of this kind cannot be read; `{problem}` is filled in later."""
-    return OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
-
-
-def template(prompts: JudgePrompts, kind: str) -> str:
-    """The hash of the texts behind one kind of question; a change of another kind leaves it as it is."""
-    return texts_sha256(prompts.texts[kind], again(kind))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _official_text(upstream: Path | None, name: str) -> str:
@@ -118,20 +102,12 @@ read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
 """Reads whether there is an answer at all."""
 
 
-def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
-    """Makes a reader of verdicts on several statements.
-
-    The reader's value holds a label for each statement that got one, in the order of `ids`; ids that were not asked about or
-    stand twice make the reply unreadable, and so does a reply without any verdict.
-    """
-
-    def read(text: str) -> BATCH_LABELS | Unreadable:
-        found = read_verdicts(text, _VERDICT, ids)
-        if isinstance(found, Unreadable):
-            return found
-        return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
-
-    return read
+def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
+    """Reads verdicts on several statements: a label for each that got one, in the order of `ids`; see `read_verdicts`."""
+    found = read_verdicts(text, _VERDICT, ids)
+    if isinstance(found, Unreadable):
+        return found
+    return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
 
 
 def label_is_true(text: str) -> bool:
@@ -154,14 +130,15 @@ def _question(
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
+    text, again = prompts.texts[kind], OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
     # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
-    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], prompts.texts[kind])
+    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], text)
     return Question(
         id=name,
         messages=({"role": "user", "content": content},),
-        template=template(prompts, kind),
+        template=texts_sha256(text, again),  # a change of another kind of question leaves it as it is
         read=read,
-        again=again(kind),
+        again=again,
         max_tokens=tokens,
         pair=pair,
         schema=_SCHEMAS.get(kind),
@@ -171,7 +148,7 @@ def _question(
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
-    texts = {"question": _line(question), "llm_answer": quoted(pair.premise), "answer": _line(statement)}
+    texts = {"question": one_line(question), "llm_answer": quoted(pair.premise), "answer": one_line(statement)}
     return _question(prompts, "single", name, read_single, texts, pair=pair)
 
 
@@ -179,17 +156,17 @@ def batched_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    lines = "\n".join(f"{statement_id}: {_line(statement)}" for statement_id, statement in statements)
-    texts = {"question": _line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
+    lines = "\n".join(f"{statement_id}: {one_line(statement)}" for statement_id, statement in statements)
+    texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
-    asked = _question(prompts, "batched", name, read_batched(ids), texts, tokens=tokens)
+    asked = _question(prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens)
     return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
 
 
 def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
-    texts = {"question": _line(question), "llm_answer": quoted(answer.strip())}
+    texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)
 
 

@@ -8,11 +8,11 @@ a sure abstention or a blank statement (the release has three), unless the autho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.kqa.abstention import Abstention, abstention
+from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_question,
     batched_question,
@@ -21,82 +21,98 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict, verdict_bool
-from medical_tasks.judges.case import FORM_REASONS, NO_PAIR
+from medical_tasks.judges.case import NO_PAIR
+from medical_tasks.judges.rounds import Line, Outcome, answered, ask_together, in_batches, side_by_side
 
-_TWO_WAY = "judge: cannot tell not_entailment"
-"""A session's words for a label that decides nothing about a question."""
-
-_Outcomes = Mapping[str, Verdict | Unscored]
+_TWO_WAY = "judge: cannot tell not_entailment"  # a session's words for a label that decides nothing about a question
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
     """Asks a judge about answers; one verdict an answer, in order."""
     if len({case.id for case in cases}) != len(cases):
         raise UsageError("two items to judge have the same id. Give each item one response.")
-    kinds = [abstention(case.answer) for case in cases]
-    unsure = [
-        abstention_question(judging.prompts, f"{case.id}/answered", question=case.question, answer=case.answer)
-        for case, kind in zip(cases, kinds, strict=True)
-        if kind == "unsure" and judging.judge.reads == "prompt"
-    ]
-    if judging.prompts.name == "official":
-        if judging.mode != "single":
-            raise UsageError(
-                "the official judge prompts ask about one statement at a time, and cannot be batched. Judge single "
-                "statements, or use --prompts own."
-            )
-        said = [case for case in cases if case.answer.strip()]
-        outcomes = _ask(judging, [*unsure, *_official_questions(said, judging)])
-        asked = {case.id for case in said}
-        statements = [_official_verdicts(case, outcomes if case.id in asked else None) for case in cases]
-    else:
-        said = [case for case, kind in zip(cases, kinds, strict=True) if kind != "sure"]
-        labels, outcomes = _label_statements(said, judging, unsure)
-        asked = {case.id for case in said}
-        statements = [_own_verdicts(case, labels if case.id in asked else None) for case in cases]
-    return [
-        _with_abstention(AnswerVerdict(statements=verdicts, judged=case.id in asked), case, kind, outcomes)
-        for verdicts, case, kind in zip(statements, cases, kinds, strict=True)
-    ]
+    if judging.prompts.name == "official" and judging.mode != "single":
+        raise UsageError(
+            "the official judge prompts ask about one statement at a time, and cannot be batched. Judge single "
+            "statements, or use --prompts own."
+        )
+    return ask_together(judging.judge, [_answer_line(case, judging) for case in cases])
 
 
-def _own_verdicts(case: Case, labels: Labels | None) -> tuple[StatementVerdict, ...]:
-    verdicts = []
-    for name, text in case.statements.items():
-        stated = bool(text.strip())
-        found = labels[f"{case.id}/{name}"] if labels is not None and stated else None
-        if found is None:
-            verdicts.append(StatementVerdict(name=name, stated=stated))
-        elif isinstance(found, Unscored):
-            verdicts.append(statement_verdict(name, None, reason=found.reason))
-        else:
-            verdicts.append(statement_verdict(name, found))
-    return tuple(verdicts)
+def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
+    official, kind = judging.prompts.name == "official", abstention(case.answer)
+    judged = bool(case.answer.strip()) if official else kind != "sure"
+    unsure = kind == "unsure" and judging.judge.reads == "prompt"
+    line = _official_line if official else _own_line
+    texts = {"question": case.question, "answer": case.answer}
+    asked = [abstention_question(judging.prompts, f"{case.id}/answered", **texts)] if unsure else []
+    lines: list[Line[Any]] = [answered(asked), *([line(case, judging)] if judged else [])]
+    outcomes, *found = yield from side_by_side(lines)
+    verdict = AnswerVerdict(statements=found[0] if judged else tuple(_unasked(case)), judged=judged)
+    if not case.answer.strip():
+        return replace(verdict, answered=False, how="empty")
+    if kind == "sure":
+        return replace(verdict, answered=False, how="abstained by the rule")
+    outcome = next(iter(outcomes.values()), None)
+    if outcome is None or (isinstance(outcome, Unscored) and outcome.reason == NO_PAIR):
+        return verdict
+    if isinstance(outcome, Unscored):
+        return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
+    if _value(outcome) is False:
+        return replace(verdict, asked=True, answered=False, how="abstained by the judge")
+    return replace(verdict, asked=True)
 
 
-def _official_questions(cases: Sequence[Case], judging: Judging) -> list[Question]:
+def _unasked(case: Case) -> Iterator[StatementVerdict]:
+    return (StatementVerdict(name=name, stated=bool(text.strip())) for name, text in case.statements.items())
+
+
+def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
+    """Gets a label for every statement that says something."""
+    about = {"question": case.question, "answer": case.answer}
+    texts = {name: text for name, text in case.statements.items() if text.strip()}
+
+    def batch(round_name: str, names: Sequence[str]) -> Question:
+        statements = [(key, texts[name]) for key, name in _keys(names).items()]
+        return batched_question(judging.prompts, f"{case.id}/{round_name}", statements=statements, **about)
+
+    labels: Mapping[str, Label | Unscored] = yield from in_batches(
+        list(texts),
+        judging,
+        batch=batch,
+        single=lambda name: single_question(judging.prompts, f"{case.id}/{name}", statement=texts[name], **about),
+        read_batch=_labels,
+        read_single=lambda outcome: _label(outcome.id, outcome.value),
+    )
+    made = []
+    for one in _unasked(case):
+        found = labels.get(one.name)
+        if isinstance(found, Unscored):
+            one = statement_verdict(one.name, None, reason=found.reason)
+        elif found is not None:
+            one = statement_verdict(one.name, found)
+        made.append(one)
+    return tuple(made)
+
+
+def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
     # Judges of entailment say a label; then it decides both as it is read and as their script does.
     readings = 2 if judging.judge.reads == "prompt" else 1
     questions: list[Question] = []
-    for case in cases:
-        for name, text in case.statements.items():
-            for kind in ("entails", "contradicts") if name.startswith("must/") else ("contradicts",):
-                texts = {"question": case.question, "answer": case.answer, "statement": text}
-                asked = official_question(judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts)
-                questions.extend(asked[:readings])
-    return questions
-
-
-def _official_verdicts(case: Case, outcomes: _Outcomes | None) -> tuple[StatementVerdict, ...]:
-    verdicts = []
     for name, text in case.statements.items():
-        one = StatementVerdict(name=name, stated=bool(text.strip()))
-        if outcomes is not None:
-            # Whether it is entailed is not asked of what is nice to have.
-            asked = [f"{case.id}/{name}/{kind}" for kind in ("entails", "contradicts")]
-            sane = [outcomes.get(question) for question in asked]
-            theirs = [outcomes.get(f"{question}/official", outcomes.get(question)) for question in asked]
-            one = replace(
+        for kind in ("entails", "contradicts") if name.startswith("must/") else ("contradicts",):
+            texts = {"question": case.question, "answer": case.answer, "statement": text}
+            asked = official_question(judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts)
+            questions.extend(asked[:readings])
+    outcomes = yield from answered(questions)
+    verdicts = []
+    for one in _unasked(case):
+        # Whether it is entailed is not asked of what is nice to have.
+        names = [f"{case.id}/{one.name}/{kind}" for kind in ("entails", "contradicts")]
+        sane = [outcomes.get(name) for name in names]
+        theirs = [outcomes.get(f"{name}/official", outcomes.get(name)) for name in names]
+        verdicts.append(
+            replace(
                 one,
                 entailed=_value(sane[0]),
                 contradicted=_value(sane[1]),
@@ -105,32 +121,17 @@ def _official_verdicts(case: Case, outcomes: _Outcomes | None) -> tuple[Statemen
                 reasons=_reasons(sane),
                 official_reasons=_reasons(theirs),
             )
-        verdicts.append(one)
+        )
     return tuple(verdicts)
 
 
-def _reasons(outcomes: Sequence[Verdict | Unscored | None]) -> tuple[str, ...]:
+def _reasons(outcomes: Sequence[Outcome | None]) -> tuple[str, ...]:
     missing = [one.reason for one in outcomes if isinstance(one, Unscored)]
     return tuple(CANNOT_TELL if reason == _TWO_WAY else reason for reason in missing)
 
 
-def _value(outcome: Verdict | Unscored | None) -> bool | None:
+def _value(outcome: Outcome | None) -> bool | None:
     return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
-
-
-def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outcomes: _Outcomes) -> AnswerVerdict:
-    if not case.answer.strip():
-        return replace(verdict, answered=False, how="empty")
-    if kind == "sure":
-        return replace(verdict, answered=False, how="abstained by the rule")
-    outcome = outcomes.get(f"{case.id}/answered")
-    if outcome is None or (isinstance(outcome, Unscored) and outcome.reason == NO_PAIR):
-        return verdict
-    if isinstance(outcome, Unscored):
-        return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
-    if _value(outcome) is False:
-        return replace(verdict, asked=True, answered=False, how="abstained by the judge")
-    return replace(verdict, asked=True)
 
 
 CANNOT_TELL: Final = "judge: cannot tell contradiction"
@@ -210,75 +211,8 @@ def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> St
     )
 
 
-Labels = Mapping[str, Label | Unscored]
-"""Label or failure by `<case id>/<statement name>`."""
-
-_Wanted = dict[str, list[str]]
-"""Case id to names of statements."""
-
-
-def _ask(judging: Judging, questions: Sequence[Question]) -> dict[str, Verdict | Unscored]:
-    """Asks the judge, if there is anything to ask; outcomes by question id."""
-    outcomes = judging.judge.ask(questions) if questions else ()
-    return {question.id: outcome for question, outcome in zip(questions, outcomes, strict=True)}
-
-
-def _label_statements(
-    cases: Sequence[Case], judging: Judging, also: Sequence[Question]
-) -> tuple[Labels, dict[str, Verdict | Unscored]]:
-    """Gets a label for every statement that says something, and the outcomes of `also`, which is asked in the first round.
-
-    What a batched reply leaves out is asked about again, together, and what is left out once more one by one. So is a whole batch
-    whose form is the trouble: no readable reply, a prompt too long, a judge that reads no prompts. A batch that failed for another
-    reason (the server, the budget) leaves its statements without a verdict: asking for each of them would only fail eight times as
-    often.
-    """
-    by_id = {case.id: case for case in cases}
-    wanted = {case.id: [name for name, text in case.statements.items() if text.strip()] for case in cases}
-    labels: dict[str, Label | Unscored] = {}
-    others: dict[str, Verdict | Unscored] = {}
-    singly: _Wanted = {}
-    for round_name in ("batch", "batch-again") if judging.mode == "batched" else ():
-        outcomes = _ask(judging, [*also, *_batches(by_id, wanted, judging, round_name)])
-        others |= {question.id: outcomes.pop(question.id) for question in also}
-        also = ()
-        wanted = _take(wanted, outcomes, round_name, labels, singly)
-    for case_id, names in wanted.items():
-        singly.setdefault(case_id, []).extend(names)
-    outcomes = _ask(judging, [*also, *_singles(by_id, singly, judging)])
-    others |= {question.id: outcomes.pop(question.id) for question in also}
-    for name, outcome in outcomes.items():
-        labels[name] = _label(outcome.id, outcome.value) if isinstance(outcome, Verdict) else outcome
-    return labels, others
-
-
-def _take(
-    wanted: _Wanted,
-    outcomes: Mapping[str, Verdict | Unscored],
-    round_name: str,
-    labels: dict[str, Label | Unscored],
-    singly: _Wanted,
-) -> _Wanted:
-    """Sorts a round's outcomes: into labels, into what has to be asked singly, and (returned) into what is asked again."""
-    left_out: _Wanted = {}
-    for case_id, names in wanted.items():
-        outcome = outcomes.get(f"{case_id}/{round_name}")  # there is none where nothing was wanted
-        if isinstance(outcome, Verdict):
-            found = _pairs(outcome)
-            for name, key in _keys(names).items():
-                if key in found:
-                    labels[f"{case_id}/{name}"] = found[key]
-                else:
-                    left_out.setdefault(case_id, []).append(name)
-        elif outcome is not None and outcome.reason in FORM_REASONS:
-            singly.setdefault(case_id, []).extend(names)
-        elif outcome is not None:
-            labels |= {f"{case_id}/{name}": outcome for name in names}
-    return left_out
-
-
 def _keys(names: Sequence[str]) -> dict[str, str]:
-    return {name: f"s{number}" for number, name in enumerate(names, start=1)}
+    return {f"s{number}": name for number, name in enumerate(names, start=1)}
 
 
 def _label(question_id: str, value: Any) -> Label:
@@ -292,34 +226,11 @@ def _label(question_id: str, value: Any) -> Label:
     return label
 
 
-def _pairs(outcome: Verdict) -> dict[str, Label]:
+def _labels(outcome: Verdict, names: Sequence[str]) -> dict[str, Label]:
     value = outcome.value
     if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         raise UsageError(
             f"the verdict of the question {outcome.id} is no list of ids with labels. Correct the recorded verdicts."
         )
-    return {str(name): _label(outcome.id, label) for name, label in value}
-
-
-def _batches(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging, round_name: str) -> list[Question]:
-    return [
-        batched_question(
-            judging.prompts,
-            f"{case_id}/{round_name}",
-            question=cases[case_id].question,
-            answer=cases[case_id].answer,
-            statements=[(key, cases[case_id].statements[name]) for name, key in _keys(names).items()],
-        )
-        for case_id, names in wanted.items()
-        if names
-    ]
-
-
-def _singles(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging) -> list[Question]:
-    questions = []
-    for case_id, names in wanted.items():
-        case, statements = cases[case_id], cases[case_id].statements
-        for name in names:
-            texts = {"question": case.question, "answer": case.answer, "statement": statements[name]}
-            questions.append(single_question(judging.prompts, f"{case_id}/{name}", **texts))
-    return questions
+    found = {str(key): _label(outcome.id, label) for key, label in value}
+    return {name: found[key] for key, name in _keys(names).items() if key in found}

@@ -18,12 +18,10 @@ from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementV
 from medical_tasks.benchmarks.kqa.scoring import case_of, item_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
-from medical_tasks.judges.lexical import decide
+from medical_tasks.judges.lexical import GIVEN, LEXICAL, decide
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
 
-LEXICAL: Final = "lexical (not comparable)"
-GIVEN: Final = "given by the caller"
 MISSING: Final = "no verdict given"
 
 _OfAnswer = Mapping[str, float] | Sequence[float]
@@ -40,21 +38,10 @@ def score_answers(
     relation: str | Relation = "entails",
     normalised: bool = False,
 ) -> dict[str, Any]:
-    """Scores answers.
+    """Scores answers: what `metrics/kqa` takes and returns, its predictions as `answers`.
 
-    Args:
-        answers: the raw answers.
-        references: `must_have` and `nice_to_have` (lists of statements) of each; `question` is not needed.
-        verdicts: for each answer a label a statement, must-have first, None where there is none; by default the lexical
-            judge's.
-        weights: adds `weighted`, the general score of the paper's appendix A.
-        relation: what a statement has to stand in to count there, see `RELATIONS`.
-        normalised: whether that score is divided by the sum of weights.
-
-    Returns:
-        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts
-            been anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with
-            `answers`, `statements` and `missing`.
+    `verdicts`: for each answer a label a statement, must-have first, None where there is none; by default the lexical judge's.
+    `weights` add `weighted`, the paper's general score, with a `relation` of `RELATIONS`, divided by their sum if `normalised`.
     """
     if verdicts is not None and len(verdicts) != len(answers):
         raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")

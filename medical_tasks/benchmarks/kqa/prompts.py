@@ -27,12 +27,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
 from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
-from medical_tasks.data.task_data import check_settings, whole_setting
+from medical_tasks.data.task_data import check_prompt_set, check_settings, whole_setting
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
-
-PROMPT_SETS = ("own", "official")
 
 _CONTENT: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
@@ -48,8 +46,7 @@ def load_prompts(
     `options["shots"]` and `options["retrieval"]` of the task say what stands beside the question. With retrieval, rendering
     raises `MissingError` for a question that is none of the demo's when no documents were given.
     """
-    if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    check_prompt_set(task, name)
     given = dict(arguments or {})
     check_settings(task, given)
     examples = task.options["shots"] != "0"
@@ -58,13 +55,11 @@ def load_prompts(
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, examples, retriever)},)
 
-    if retriever is None:
-        return PromptSet(name="own", sha256=_digest(task), render=render)
-
     def sources(item: Item) -> tuple[str, ...]:
-        return tuple(chunk.id for chunk in retriever.passages(item))
+        return tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
 
-    return PromptSet(name="own", sha256=_digest(task), render=render, settings=retriever.settings, sources=sources)
+    retrieved: dict[str, Any] = {"settings": retriever.settings, "sources": sources} if retriever else {}
+    return PromptSet(name="own", sha256=_digest(task), render=render, **retrieved)
 
 
 def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:

@@ -21,7 +21,6 @@ from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpe
 
 Limits = tuple[float, float]
 
-
 _OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
 
 
@@ -54,18 +53,16 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
-def answer_of(response: str) -> str:
-    """The answer as it is, blanks around it included, as the authors send it; without reasoning, where there is any."""
-    answer = spoken(response)
-    return answer if answer == response else answer.strip()
-
-
 def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
-    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
+    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one.
+
+    The answer is as it is, blanks around it included, as the authors send it; without reasoning, where there is any.
+    """
+    answer = spoken(response)
     return Case(
         id=name,
         question=str(fields.get("question") or ""),
-        answer=answer_of(response),
+        answer=answer if answer == response else answer.strip(),
         must_have=tuple(fields["must_have"] or ()),
         nice_to_have=tuple(fields["nice_to_have"] or ()),
     )

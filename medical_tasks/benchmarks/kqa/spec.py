@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
-__all__ = ["BENCHMARK", "DATASET", "KQA", "KQA_ICL", "KQA_ICL_RAG", "KQA_RAG", "METRICS"]
-
 DATASET = DatasetSpec(
     name="kqa",
     title="K-QA",

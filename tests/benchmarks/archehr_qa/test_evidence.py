@@ -201,7 +201,7 @@ def test_what_the_baseline_refuses(tmp_path: Path) -> None:
     for name in ("question", "evidence", "answer", "alignment"):
         with pytest.raises(UsageError, match=f"archehr_{name}: baseline/heuristic answers a question with sentences"):
             heuristic_responses(TASK[name], [case()], {})
-    with pytest.raises(UsageError, match="takes no argument 'embedder'. Arguments: tries"):
+    with pytest.raises(UsageError, match="'embedder' is no setting of this task. It takes: tries"):
         heuristic_responses(TASK["together"], [case()], {"embedder": "x"})
     # What the model's questions take has no part in it.
     assert heuristic_responses(TASK["together"], [case()], {"tries": "2"}) == [answer(case())]

@@ -23,7 +23,6 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
     count,
     factuality_values,
     labels_of,
-    model_identity,
     model_metrics,
     notes_comparison,
     official_answer,
@@ -34,6 +33,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
+from medical_tasks.models.text_metrics import identity_of_models
 from medical_tasks.scoring.umls.index import Folding, build_index
 from tests.benchmarks.archehr_qa.asked_items import checked_items, demo_items, small_item
 from tests.models.tiny_alignscore import make_alignscore
@@ -174,7 +174,7 @@ def test_bertscore() -> None:
     assert values[0] == pytest.approx((raw.f1 - 0.6014007) / (1 - 0.6014007), abs=1e-5)
     assert values[1] == pytest.approx(-0.6014007 / (1 - 0.6014007))  # an empty text: below 0, as in the reference
     assert values[2] == pytest.approx(1.0, abs=1e-5)
-    told = model_identity({"bertscore": str(folder)})["bertscore"]
+    told = identity_of_models(scoring._MODELS, {"bertscore": str(folder)})["bertscore"]
     assert (told["layer"], told["rescaled_f1"]) == ("4", DISTILBERT_LAYER_4.f1)
     json.dumps(told)
 
@@ -191,7 +191,10 @@ def test_alignscore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values[1] == 0.0
     model_metrics([("A stone.", "word " * 400)], {"alignscore": given})
     assert "note: alignscore: 1 pairs are longer" in capsys.readouterr().err
-    told = {rules: model_identity({"alignscore": f"{given}{rules}"})["alignscore"] for rules in ("", ":punkt")}
+    told = {
+        rules: identity_of_models(scoring._MODELS, {"alignscore": f"{given}{rules}"})["alignscore"]
+        for rules in ("", ":punkt")
+    }
     assert told[""]["mode"] == "nli_sp"
     assert told[""]["sentences"] != told[":punkt"]["sentences"]
 
@@ -213,7 +216,7 @@ def test_medcon(tmp_path: Path) -> None:
     # Both terms of the reference are said, by one term of the prediction: precision 2/1, recall 2/2.
     wanted = [4 / 3, 1.0, 0.0, 0.0]
     assert [row["medcon"] for row in model_metrics(pairs, arguments)] == pytest.approx(wanted)
-    told = model_identity(arguments)["umls"]
+    told = identity_of_models(scoring._MODELS, arguments)["umls"]
     assert (told["variant"], told["terms"], told["lowercase"]) == ("archehr", 3, True)
 
 
@@ -235,4 +238,4 @@ def test_what_is_not_there_or_of_another_kind(
     with pytest.raises(error, match=said):
         model_metrics(PAIRS, given)
     with pytest.raises(error, match=said):
-        model_identity(given)
+        identity_of_models(scoring._MODELS, given)

@@ -105,38 +105,38 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
 def test_evidence_and_alignment() -> None:
     for reply, ids in CASES["test_evidence"]:
         read = read_evidence(reply, KNOWN)
-        assert (read.ids, read.problems) == (tuple(ids.split()), ()), reply
+        assert (read.found, read.problems) == (tuple(ids.split()), ()), reply
     for reply, pairs in CASES["test_alignment"]:
         found = read_alignment(reply, KNOWN)
-        assert [f"{number}-{cited}" for number, cited in found.pairs] == pairs.split(), reply
+        assert [f"{number}-{cited}" for number, cited in found.found] == pairs.split(), reply
         assert found.problems == ()
     # Nothing is made up.
     for reply in CASES["no_evidence"]:
         read = read_evidence(reply, KNOWN)
-        assert (read.ids, read.problems) == ((), (NO_IDS,)), reply
+        assert (read.found, read.problems) == ((), (NO_IDS,)), reply
     for reply in ("The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"):
         none = read_alignment(reply, KNOWN)
-        assert (none.pairs, none.problems) == ((), (NO_IDS,))
+        assert (none.found, none.problems) == ((), (NO_IDS,))
     # The answer's sentences are named by id or by place.
     lines, record = "1: 2\n02: 3\n3: 4", '[{"answer_id": "b", "evidence_id": ["2"]}]'
-    assert read_alignment(lines, KNOWN, ("a", "b")).pairs == (("a", "2"), ("b", "3"), ("3", "4"))
-    assert read_alignment(lines, KNOWN, ("0", "1")).pairs == (("1", "2"), ("1", "3"), ("3", "4"))
-    assert read_alignment(record, KNOWN, ("a", "b")).pairs == (("b", "2"),)
+    assert read_alignment(lines, KNOWN, ("a", "b")).found == (("a", "2"), ("b", "3"), ("3", "4"))
+    assert read_alignment(lines, KNOWN, ("0", "1")).found == (("1", "2"), ("1", "3"), ("3", "4"))
+    assert read_alignment(record, KNOWN, ("a", "b")).found == (("b", "2"),)
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.text(alphabet='0123456789|[]{}":,;-. \nabSn`é\ud800', max_size=40))
 def test_any_reply_has_a_reading(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
-    assert len(set(ids.ids)) == len(ids.ids)
-    assert len(set(pairs.pairs)) == len(pairs.pairs)
-    assert all(name.isdecimal() for name, _ in pairs.pairs)
+    assert len(set(ids.found)) == len(ids.found)
+    assert len(set(pairs.found)) == len(pairs.found)
+    assert all(name.isdecimal() for name, _ in pairs.found)
 
 
 @given(st.lists(st.sampled_from(KNOWN), unique=True), st.sampled_from([",", ", ", " ", "\n", "; "]))
 @settings(deadline=None, max_examples=50)
 def test_lists_come_back(ids: list[str], between: str) -> None:
-    assert read_evidence(between.join(ids), KNOWN).ids == tuple(ids)
-    assert read_evidence(f"|{','.join(ids)}|", KNOWN).ids == tuple(ids)
+    assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)
+    assert read_evidence(f"|{','.join(ids)}|", KNOWN).found == tuple(ids)
     lines = "\n".join(f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ") for number in (1, 2))
-    assert read_alignment(lines, KNOWN).pairs == tuple((name, each) for name in "12" for each in ids)
+    assert read_alignment(lines, KNOWN).found == tuple((name, each) for name in "12" for each in ids)

@@ -313,7 +313,7 @@ def test_rows(tmp_path: Path) -> None:
         (text,) = read_own_texts(path.with_name("own"))
         assert (text.id, text.sentences, text.reference, text.sections) == (
             "v1",
-            ("He walks.", "He runs."),
+            ["He walks.", "He runs."],
             "",
             {"plan": "runs"},
         )

@@ -26,7 +26,7 @@ NOTE = "CHIEF COMPLAINT\n\nCough [0].\n\nPLAN\n\nRest [1, 2]."
 
 
 def own(reference: str, **sections: str) -> OwnText:
-    return OwnText(id="1", source="[0] a", sentences=("a",), reference=reference, sections=sections)
+    return OwnText(id="1", source="[0] a", sentences=["a"], reference=reference, sections=sections)
 
 
 def short(parts: list[Part]) -> dict[str, str]:

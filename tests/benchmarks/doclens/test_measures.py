@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.doclens.judge_prompts import read_made
 from medical_tasks.benchmarks.doclens.measures import (
     MAX_CLAIMS,
     METRICS,
@@ -24,7 +25,6 @@ from medical_tasks.benchmarks.doclens.measures import (
     claim_rows,
     meqsum_section,
     read_claim_file,
-    read_claims_reply,
     section_tallies,
     total,
 )
@@ -204,18 +204,18 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
     with pytest.raises(UsageError, match="No such file"):
         read_claim_file(tmp_path / "none.json")
     (tmp_path / "claims.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="not JSON in UTF-8"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         read_claim_file(tmp_path / "claims.json")
 
 
 @pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_replies", tuples=True))
 def test_replies(reply: str, claims: tuple[str, ...]) -> None:
-    assert read_claims_reply(reply) == claims
+    assert _made(reply) == list(claims)
 
 
 @pytest.mark.parametrize(("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read"))
 def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
-    read = read_claims_reply(reply)
+    read = read_made(reply)
     assert isinstance(read, Unreadable)
     assert problem in read.problem
 
@@ -223,8 +223,13 @@ def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=30))
 @settings(deadline=None, max_examples=50)
 def test_no_claim_is_lost(claims: list[str]) -> None:
-    read = read_claims_reply(json.dumps({"claims": claims}))
-    assert read == tuple(dict.fromkeys(" ".join(claim.split()) for claim in claims))
+    read = _made(json.dumps({"claims": claims}))
+    assert read == list(dict.fromkeys(" ".join(claim.split()) for claim in claims))
+
+
+def _made(reply: str) -> Any:
+    read = read_made(reply)
+    return read if isinstance(read, Unreadable) else json.loads(read)
 
 
 @pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_official_claims"))

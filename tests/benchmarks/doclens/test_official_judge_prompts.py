@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.doclens.judge_prompts import (
     read_official_object,
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
-from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims, official_sources
+from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.errors import MissingError, UsageError
@@ -29,6 +29,7 @@ from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging,
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.doclens.doclens_judges import PLACES, PROMPTS, checkout, official_entries, unit
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
+from tests.benchmarks.doclens.their_scores import official_sources
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 

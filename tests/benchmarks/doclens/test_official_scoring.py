@@ -18,23 +18,21 @@ from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
 from medical_tasks.benchmarks.doclens.official_scoring import (
     OfficialSentence,
     OfficialVerdict,
-    gpt_citation_reply,
-    gpt_question_reply,
+    gpt_cited,
+    gpt_question,
     judge_official,
-    mistral_citation_reply,
+    mistral_cited,
     official_claims_of,
     official_ids,
     official_segments,
     official_sentence,
     official_sentences,
-    official_sources,
     official_tallies,
     remove_citations_official,
 )
 from medical_tasks.benchmarks.doclens.scoring import item_score
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging
+from medical_tasks.judges.base import Judging, Unreadable
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
@@ -77,7 +75,7 @@ def _sentence(record: Mapping[str, Any]) -> tuple[OfficialSentence, CitationVerd
     provenance = record.get("provenance") or ()
     entailed = bool(record["entailment_prediction"] == 1)
     return (
-        OfficialSentence(output="s", target="s", citations=citations, asked=True),
+        OfficialSentence(target="s", citations=citations, asked=True),
         CitationVerdict(entailed=entailed, supports={one: entailed and one in provenance for one in citations}),
     )
 
@@ -173,7 +171,7 @@ def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
 @settings(deadline=None, max_examples=100)
 def test_no_sentence_of_a_report_has_numbers_of_items(output: str) -> None:
     """Which is why they need not be taken out for judges of entailment."""
-    for sentence in official_sentences(output, method="citation", sources=range(9)):
+    for sentence in official_sentences(output, method="citation", sources=9):
         assert not re.search(r"\d+. ", sentence.target)
 
 
@@ -196,30 +194,19 @@ def test_without_a_reply_there_are_limits_and_a_reason() -> None:
     assert found.reasons == ("judge: http 500",)
 
 
-TWENTY = {number: f"Sentence {number}." for number in range(20)}
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
 
 @pytest.mark.parametrize(("method", "text", "found"), cases("official_reading", "sentences", tuples=True))
 def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
-    sentences = official_sentences(text, method=method, sources=TWENTY)
-    assert tuple((one.target, one.citations, one.asked, one.borrowed) for one in sentences) == found
+    sentences = official_sentences(text, method=method, sources=20)
+    assert tuple((one.target, one.citations, one.asked) for one in sentences) == found
 
 
-def test_a_source_numbered_otherwise_is_named_and_a_number_too_large_is_no_error() -> None:
-    with pytest.raises(UsageError, match=r"\[0\] is cited, and the source's 2 sentences have no such number"):
-        official_sentences("Pain [0]", method="sent", sources={1: "A.", 2: "B."})
+def test_a_number_too_large_is_no_error() -> None:
     for large in ("2", "9" * 5000):
-        (one,) = official_sentences(f"Pain [{large}]", method="sent", sources={1: "A.", 2: "B."})
+        (one,) = official_sentences(f"Pain [{large}]", method="sent", sources=2)
         assert one.asked is False
-
-
-@pytest.mark.parametrize(
-    ("text", "sources"),
-    [("lost [0] A [1][2] B\n C", {0: "A", 1: "", 2: "B C"}), ("[0] A [0] B", {0: "B"}), ("none", {})],
-)
-def test_sources(text: str, sources: dict[int, str]) -> None:
-    assert official_sources(text) == sources
 
 
 @given(TEXTS)
@@ -242,26 +229,22 @@ def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
 @settings(deadline=None, max_examples=200)
 def test_no_output_is_an_error(text: str) -> None:
     for method in ("sent", "citation", "meqsum"):
-        for one in official_sentences(text, method=method, sources=TWENTY):
+        for one in official_sentences(text, method=method, sources=20):
             assert one.asked or not (set(one.citations) and max(one.citations) < 20)
             assert set(one.citations) <= set(official_ids(text))
 
 
-@pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies"))
-def test_mistral_replies(reply: str, citations: list[int], said: list[Any] | None) -> None:
-    read = mistral_citation_reply([reply], citations=citations)
-    assert (list(read.values()) if read else None) == said
+@pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies", tuples=True))
+def test_mistral_replies(reply: str, citations: tuple[int, ...], said: Any) -> None:
+    read = mistral_cited(reply, citations)
+    assert (None if isinstance(read, Unreadable) else read) == said
 
 
 def test_gpt_replies_need_their_keys() -> None:
-    whole = '{"entailment_prediction": "1", "explanation": "", "provenance": ["0"], "more": 1}'
-    assert gpt_citation_reply(whole) == {
-        "entailment_prediction": "1",
-        "explanation": "",
-        "provenance": ["0"],
-        "more": 1,
-    }
+    whole = '{"entailment_prediction": 1, "explanation": "", "provenance": ["0", 1], "more": 1}'
+    assert gpt_cited(whole, (1, 0, 1)) == (True, (True, False, True))
+    assert gpt_cited(whole.replace(": 1,", ': "1",', 1), (1,)) == (False, (False,))
     for reply in ('{"entailment_prediction": 1, "explanation": ""}', f"```json\n{whole}\n```", "[]", "", "[" * 100000):
-        assert gpt_citation_reply(reply) is None
-    assert gpt_question_reply('{"prediction": 1}') == {"prediction": 1, "entailment_prediction": 1}
-    assert gpt_question_reply('{"entailment_prediction": 1}') is None
+        assert isinstance(gpt_cited(reply, (1,)), Unreadable)
+    assert gpt_question('{"prediction": 1}') == (True,)
+    assert gpt_question('{"entailment_prediction": 1}') == ()

@@ -54,7 +54,7 @@ def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
     note = ""
     for section, task in texts.SECTION_TASKS.items():
         heading, holds = re.fullmatch(r"It is the section ([A-Z ]+): (.*)\. Begin with its heading.*", task).groups()  # type: ignore[union-attr]
-        assert f"- {heading}: {holds}." in texts.TEXTS["note"].task
+        assert f"- {heading}: {holds}." in texts.TEXTS["note"]["task"]
         assert all(
             heading_section(other) == section
             for other in re.findall(r"[A-Z]{2,}(?: [A-Z]+)*", task)
@@ -72,18 +72,18 @@ def test_every_form_whole(form: str) -> None:
         prompts = prompts_of(task, citations=citations)
         assert prompts.settings == {"citations": citations}
         for item in items_of(task.name):
-            parts = [said.given, said.task]
+            parts = [said["given"], said["task"]]
             parts += [texts.SECTION_TASKS[str(item.groups["section"])]] if form == "section" else []
-            parts += [said.citing] if citations == "yes" else []
-            parts += [f"{said.source}:\n{numbered_source(item)}", f"{said.answer}:"]
+            parts += [said["citing"]] if citations == "yes" else []
+            parts += [f"{said['source']}:\n{numbered_source(item)}", f"{said['answer']}:"]
             assert asked(prompts, item) == "\n\n".join(parts)
 
 
 def test_what_is_said_of_citing() -> None:
     for form, said in texts.TEXTS.items():
-        assert [marker.ids for marker in find_markers(said.citing)] == [(3,), (4,)]
-        assert ("turns" if form in ("note", "section") else "sentences") in said.citing
-        assert "cite" not in said.task
+        assert [marker.ids for marker in find_markers(said["citing"])] == [(3,), (4,)]
+        assert ("turns" if form in ("note", "section") else "sentences") in said["citing"]
+        assert "cite" not in said["task"]
     assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
     assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
 
@@ -117,15 +117,15 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
         for item in items_of(task.name)[:8]:
             before, _, after = asked(prompts, item).partition(f"\n\n{opening}\n\n")
             assert before.endswith(
-                said.citing
+                said["citing"]
                 if citations == "yes"
-                else texts.SECTION_TASKS.get(str(item.groups.get("section")), said.task)
+                else texts.SECTION_TASKS.get(str(item.groups.get("section")), said["task"])
             )
-            *examples, last = re.split(f"(?:^|\n\n)(?={said.source}:\n)", after)[1:]
-            assert last == f"{said.source}:\n{numbered_source(item)}\n\n{said.answer}:"
+            *examples, last = re.split(f"(?:^|\n\n)(?={said['source']}:\n)", after)[1:]
+            assert last == f"{said['source']}:\n{numbered_source(item)}\n\n{said['answer']}:"
             assert len(examples) == shots
             for example in examples:
-                answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(f"\n\n{said.answer}:\n")[2]
+                answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(f"\n\n{said['answer']}:\n")[2]
                 sentences = read_sentences(answer)
                 assert sentences
                 assert all(bool(sentence.citations) == (citations == "yes") for sentence in sentences)
@@ -148,7 +148,7 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     before = hashes()
     assert len(set(before.values())) == 26
     with monkeypatch.context() as patch:
-        changed = replace(texts.TEXTS["note"], citing="Cite!")
+        changed = {**texts.TEXTS["note"], "citing": "Cite!"}
         patch.setattr(texts, "TEXTS", {**texts.TEXTS, "note": changed})
         after = hashes()
     assert {key for key in after if after[key] != before[key]} == {
@@ -240,7 +240,7 @@ def test_our_texts_are_not_the_authors() -> None:
             run for message in json.loads(file.read_text(encoding="utf-8")) for run in word_runs(message["content"])
         }
     assert len(theirs) > 15_000
-    said = [part for each in texts.TEXTS.values() for part in (each.given, each.task, each.citing)]
+    said = [part for each in texts.TEXTS.values() for part in (each["given"], each["task"], each["citing"])]
     ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in word_runs(text)}
     assert len(ours) > 250
     assert not ours & theirs

@@ -31,7 +31,6 @@ from medical_tasks.benchmarks.doclens.scoring import (
     medcon_metrics,
     score_items,
     scoring_identity,
-    text_identity,
     text_metrics,
     unanswered_limits,
     word_metrics,
@@ -41,7 +40,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.models.bertscore import open_bertscore
 from medical_tasks.models.bleurt import open_bleurt
-from medical_tasks.models.text_metrics import checkpoint_layer
+from medical_tasks.models.text_metrics import MODEL_METRICS, checkpoint_layer, identity_of_models
 from medical_tasks.runs.results import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
@@ -374,7 +373,7 @@ def test_nothing_but_words_without_arguments() -> None:
     rows = text_metrics([("a", "a"), ("", "")], {"style": "json"})
     assert [set(row) for row in rows] == [{*OVERLAP, "words"}] * 2
     assert text_metrics([], {"umls": "nowhere"}) == []
-    assert text_identity({"style": "json"}) == {}
+    assert identity_of_models(MODEL_METRICS, {"style": "json"}) == {}
 
 
 def test_umls_is_told_apart(tmp_path: Path) -> None:
@@ -388,7 +387,7 @@ def test_umls_is_told_apart(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     (row_made,) = text_metrics([("a heart attack", "heart attack was seen")], arguments)
     assert (row_made["medcon"], row_made["medcon_official"]) == (1.0, 1.0)
-    told = text_identity(arguments)["umls"]
+    told = identity_of_models(MODEL_METRICS, arguments)["umls"]
     assert (told["variant"], told["terms"]) == ("aci-bench", 1)
     assert len(told["source_sha256"]) == len(told["types_sha256"]) == 64
     json.dumps(told)
@@ -429,8 +428,8 @@ def test_bertscore() -> None:
     wanted = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])[0].f1
     scorer.close()
     assert values == pytest.approx([wanted, 0.0, math.nan, 1.0], abs=1e-5, nan_ok=True)
-    assert text_identity({"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
-    assert text_identity({"bertscore": str(folder)})["bertscore"]["layer"] == "5"
+    assert identity_of_models(MODEL_METRICS, {"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
+    assert identity_of_models(MODEL_METRICS, {"bertscore": str(folder)})["bertscore"]["layer"] == "5"
 
 
 def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -444,4 +443,4 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
     assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
-    assert text_identity({"bleurt": folder})["bleurt"]
+    assert identity_of_models(MODEL_METRICS, {"bleurt": folder})["bleurt"]

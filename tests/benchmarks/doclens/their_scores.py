@@ -1,4 +1,4 @@
-"""The authors' aggregation of whole score files (their `aggregate_scores.py`), of the decisions on single records.
+"""The authors' aggregation of whole score files (their `aggregate_scores.py`), and how they split their numbered inputs.
 
 A score file is section to example to a list of records. Counts are pooled over a section's examples, and over everything for
 `total`; a share of nothing is 0.
@@ -6,10 +6,9 @@ A score file is section to example to a list of records. Counts are pooled over 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from medical_tasks.benchmarks.doclens.official_scoring import counted_citation, counted_claims
 
 ScoreFile = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
@@ -34,8 +33,8 @@ def official_claim_scores(scores: ScoreFile) -> dict[str, float]:
     counts: dict[str, tuple[int, int]] = {}
     for section, examples in scores.items():
         true: list[bool] = []
-        for example, given in examples.items():
-            true += counted_claims(given, f"{section}, {example}")
+        for given in examples.values():
+            true += [record["entailment_prediction"] == 1 for record in given]
         counts[section] = sum(true), len(true)
     return _shares(counts)
 
@@ -44,13 +43,22 @@ def official_citation_scores(scores: ScoreFile) -> tuple[dict[str, float], dict[
     recall: dict[str, tuple[int, int]] = {}
     precision: dict[str, tuple[int, int]] = {}
     for section, examples in scores.items():
-        found = [
-            counted_citation(record, f"{section}, {example}") for example, given in examples.items() for record in given
-        ]
+        found = [_cited(record) for given in examples.values() for record in given]
         right = [one for _, supported in found for one in supported]
         recall[section] = sum(entailed for entailed, _ in found), len(found)
         precision[section] = sum(right), len(right)
     return _shares(recall), _shares(precision)
+
+
+def _cited(record: Mapping[str, Any]) -> tuple[bool, list[bool]]:
+    entailed = record["entailment_prediction"] == 1
+    return entailed, [entailed and number in record["provenance"] for number in record["citations"]]
+
+
+def official_sources(text: str) -> dict[int, str]:
+    """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
+    parts = re.split(r"\[(\d+)\]", text)[1:]
+    return {int(number): " ".join(said.split()) for number, said in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def _shares(counts: Mapping[str, tuple[int, int]]) -> dict[str, float]:

@@ -17,7 +17,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     EVIDENCE,
     OPEN,
     load_judge_prompts,
-    template,
 )
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     NO_GOLD,
@@ -322,10 +321,18 @@ def _open(output: str = "A marble.", prompts: JudgePrompts = OWN) -> str:
 def test_own_texts_and_their_hashes() -> None:
     assert (OWN.name, sorted(OWN.texts)) == ("own", ["choice", "evidence", "open"])
     assert load_judge_prompts(task_of("mc", 2)).sha256 == OWN.sha256
-    assert len({template(OWN, kind) for kind in OWN.texts}) == 3
     changed = JudgePrompts(name="own", sha256="", texts={**OWN.texts, CHOICE: "else"})
-    assert template(changed, OPEN) == template(OWN, OPEN)
-    assert template(changed, CHOICE) != template(OWN, CHOICE)
+    about: dict[str, Any] = {"notes": [], "question": "Q", "output": "O"}
+    before, after = (
+        (
+            open_question(prompts, "q", right="R", **about).template,
+            evidence_question(prompts, "q", evidence=["E"], **about).template,
+            choice_question(prompts, "q", choices=CHOICES, letter="B", output="O").template,
+        )
+        for prompts in (OWN, changed)
+    )
+    assert len(set(before)) == 3
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
 
 
 def test_what_an_open_question_has() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     read_batched,
     read_single,
     single_question,
-    template,
 )
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
@@ -51,10 +51,18 @@ def _text(question: Question) -> str:
 def test_own_texts_and_their_hashes() -> None:
     assert (OWN.name, sorted(OWN.texts)) == ("own", ["abstention", "batched", "single"])
     assert load_judge_prompts(KQA).sha256 == OWN.sha256
-    assert len({template(OWN, kind) for kind in OWN.texts}) == 3
     changed = JudgePrompts(name="own", sha256="", texts={**OWN.texts, "batched": "else"})
-    assert template(changed, "single") == template(OWN, "single")
-    assert template(changed, "batched") != template(OWN, "batched")
+    about = {"question": "Q?", "answer": "A."}
+    before, after = (
+        (
+            single_question(prompts, "q", statement="S.", **about).template,
+            abstention_question(prompts, "q", **about).template,
+            batched_question(prompts, "q", statements=[("s1", "S.")], **about).template,
+        )
+        for prompts in (OWN, changed)
+    )
+    assert len(set(before)) == 3
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, False]
 
 
 def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -> None:
@@ -117,7 +125,7 @@ def test_abstention_and_batches_are_read() -> None:
     assert read_answered('{"reason": "x", "answered": true}') is True
     assert read_answered('{"reason": "x", "answered": false}') is False
     assert isinstance(read_answered('{"reason": "x", "answered": "false"}'), Unreadable)
-    read = read_batched(["s1", "s2", "s3"])
+    read = partial(read_batched, ids=["s1", "s2", "s3"])
     value = read(verdicts({"s3": "neutral", "s1": "entailment"}))
     assert value == (("s1", "entailment"), ("s3", "neutral"))
     assert hash(value) == hash((("s1", "entailment"), ("s3", "neutral")))
@@ -125,7 +133,7 @@ def test_abstention_and_batches_are_read() -> None:
 
 @pytest.mark.parametrize(("text", "problem"), REPLIES["no_batch"])
 def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, problem: str) -> None:
-    value = read_batched(["s1", "s2"])(text)
+    value = read_batched(text, ["s1", "s2"])
     assert isinstance(value, Unreadable)
     assert problem in value.problem
 
@@ -134,7 +142,7 @@ def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, probl
 @settings(deadline=None, max_examples=150)
 def test_readers_never_raise(value: Any) -> None:
     text = json.dumps(value)
-    for read in (read_single, read_answered, read_batched(["s1"])):
+    for read in (read_single, read_answered, partial(read_batched, ids=["s1"])):
         assert isinstance(read(text), Unreadable)  # none of these has a full verdict
 
 

@@ -18,13 +18,12 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, escaped, file_name, read_sheet, refuse, write_table
-from medical_tasks.data.task_data import load_task_data, subset
+from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
@@ -71,7 +70,7 @@ def export_answers(arguments: Namespace) -> dict[str, Any]:
     construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, [_patient(item) for item in chosen.values()])
+    write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
     of_question = {name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))}
     rows = {
         reviewer: [
@@ -106,15 +105,8 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
             check_recipe(run, recipe)
-            data = load_task_data(
-                task,
-                DATASET,
-                data=arguments.data,
-                config=recipe["data"]["config"],
-                split=recipe["data"]["split"],
-                max_samples=recipe["max_samples"],
-                shard=recipe.get("shard"),
-            )
+            with run_data(task, DATASET, recipe, data=arguments.data, source=None) as data:
+                answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(
                     f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
@@ -124,7 +116,7 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
             for item in data.items:
                 items.setdefault(item.id, item)
                 gold.setdefault(item.id, gold_response(task, item))
-            for name_of_item, text in run_responses(task, data, recipe, run, upstream=arguments.upstream).items():
+            for name_of_item, text in answered.items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
                         f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
@@ -134,11 +126,6 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
 
 def _order(models: Sequence[str], key: str) -> list[str]:
     return random.Random(key).sample(list(models), len(models))  # noqa: S311  # an order, not a secret
-
-
-def _patient(item: Item) -> Patient:
-    notes = tuple(item.fields["notes"])
-    return Patient(id=item.id, level=0, num_notes=len(notes), tokens=0, notes=notes)
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:

@@ -63,10 +63,8 @@ def load_patients(folder: Path) -> list[Patient]:
     return [
         Patient(
             id=record.values["patient_id"],
-            level=record.values["level"],
-            num_notes=record.values["num_notes"],
-            tokens=record.values["tokens"],
             notes=tuple(notes[record.values["patient_id"]]),
+            **{name: record.values[name] for name in ("level", "num_notes", "tokens")},
         )
         for record in patients
     ]

@@ -18,7 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data import construction
-from medical_tasks.io.files import packaged
+from medical_tasks.io.files import one_line, packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
@@ -122,11 +122,6 @@ MAX_CHOICE: Final = 1_000
 """Longest texts, in characters; what is longer is no question and no choice."""
 
 _LABEL = re.compile(r"\(?([A-E])\s?[.:)]\s", re.IGNORECASE)
-
-
-def one_line(text: str) -> str:
-    """Puts a text on one line, so that a spreadsheet's way with line ends changes nothing."""
-    return " ".join(text.split())
 
 
 def same_text(text: str) -> str:

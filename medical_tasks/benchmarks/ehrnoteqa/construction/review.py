@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import same_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
@@ -25,7 +25,7 @@ from medical_tasks.data.construction import (
     refuse,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.json_records import Field, is_text
 
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
@@ -77,20 +77,20 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     )
     construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
+    write_notes(sheets / NOTES_FOLDER, {each.id: each.notes for each in load_patients(folder) if each.id in drafts})
     own = made["sheets"].items()
     rows = {name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)] for name, ids in own}
     construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
-def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
-    """Writes the notes of each patient as one text, for its owner alone."""
+def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Writes the notes under each id as one text, for its owner alone."""
     construction.make_folder(folder)
-    for patient in patients:
-        with WholeFile(folder / file_name(patient.id), private=True) as part:
-            for number, note in enumerate(patient.notes, start=1):
-                part.write(f"===== note {number} of {patient.num_notes} =====\n{note['text']}\n\n")
+    for identifier, own in notes.items():
+        with WholeFile(folder / file_name(identifier), private=True) as part:
+            for number, note in enumerate(own, start=1):
+                part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
 
 
 def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
@@ -106,10 +106,8 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 @dataclass(frozen=True, kw_only=True)
 class _Opinion:
     row: SheetRow
-    reviewer: str
     inclusion: Inclusion
     content: Content
-    comment: str
 
 
 @dataclass(kw_only=True)
@@ -151,9 +149,7 @@ class _Check:
         problems = list(_content_problems(row, content)) if inclusion == "keep" else []
         self.problems += problems
         if not problems:
-            self.opinions[reviewer, identifier] = _Opinion(
-                row=row, reviewer=reviewer, inclusion=inclusion, content=content, comment=row.cells["comment"].strip()
-            )
+            self.opinions[reviewer, identifier] = _Opinion(row=row, inclusion=inclusion, content=content)
 
     def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
         if reviewer not in self.sheets:
@@ -232,38 +228,32 @@ def import_sheets(
 
 def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
     """Makes one question of what its reviewers made of it; None where the one who decides has not handed in."""
-    first = check.first[identifier]
-    opinions = [check.opinions[name, identifier] for name in check.sheets if (name, identifier) in check.opinions]
-    own = next((each for each in opinions if each.reviewer == first), None)
-    if own is None:
+    first, before = check.first[identifier], check.drafts[identifier]
+    opinions = {name: check.opinions[name, identifier] for name in check.sheets if (name, identifier) in check.opinions}
+    if first not in opinions:
         return None
-    before = check.drafts[identifier]
-    edits = [each for each in opinions if each.inclusion == "keep" and each.content != before]
-    for other in edits[1:]:
-        if own.inclusion == "keep" and other.content != edits[0].content:
-            columns = ", ".join(name for name, _, _ in changed_fields(edits[0].content, other.content))
+    edits = {name: each for name, each in opinions.items() if each.inclusion == "keep" and each.content != before}
+    one, edit = next(iter(edits.items()), ("", opinions[first]))
+    kept = opinions[first].inclusion == "keep"
+    for name, other in edits.items():
+        if kept and other.content != edit.content:
+            columns = ", ".join(column for column, _, _ in changed_fields(edit.content, other.content))
             check.problems.append(
-                f"question {identifier}: {edits[0].reviewer} ({edits[0].row.path}, row {edits[0].row.number}) and "
-                f"{other.reviewer} ({other.row.path}, row {other.row.number}) edited it differently: {columns}; make them alike"
+                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} ({other.row.path}, row "
+                f"{other.row.number}) edited it differently: {columns}; make them alike"
             )
-    after = None if own.inclusion == "drop" else edits[0].content if edits else before
-    history = [record for each in opinions for record in _history(identifier, before, each)]
-    return Reviewed(id=identifier, reviewer=first, before=before, after=after), history
+    history = [record for name, each in opinions.items() for record in _history(identifier, name, before, each)]
+    # Without an edit whoever kept it left it as it was.
+    return Reviewed(id=identifier, reviewer=first, before=before, after=edit.content if kept else None), history
 
 
-def _history(identifier: str, before: Content, opinion: _Opinion) -> Iterator[dict[str, Any]]:
+def _history(identifier: str, reviewer: str, before: Content, opinion: _Opinion) -> Iterator[dict[str, Any]]:
     changes = changed_fields(before, opinion.content) if opinion.inclusion == "keep" else [("inclusion", "", "x")]
-    changes += [("comment", "", opinion.comment)] if opinion.comment else []
+    comment = opinion.row.cells["comment"].strip()
+    changes += [("comment", "", comment)] if comment else []
+    sheet = {"sheet": opinion.row.path.name, "row": opinion.row.number}
     for name, old, new in changes:
-        yield {
-            "id": identifier,
-            "reviewer": opinion.reviewer,
-            "sheet": opinion.row.path.name,
-            "row": opinion.row.number,
-            "field": name,
-            "before": old,
-            "after": new,
-        }
+        yield {"id": identifier, "reviewer": reviewer, **sheet, "field": name, "before": old, "after": new}
 
 
 def _written(
@@ -348,12 +338,9 @@ class Reviewed:
 
 def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]]:
     """Lists field, text before and text after, for each field that differs."""
-    fields = [("question", before.question, after.question), ("answer", before.answer, after.answer)]
-    fields += [
-        (f"choice_{letter.lower()}", old, new)
-        for letter, old, new in zip(LETTERS, before.choices, after.choices, strict=True)
-    ]
-    return [field for field in fields if field[1] != field[2]]
+    texts = ((each.question, each.answer, *each.choices) for each in (before, after))
+    names = ("question", "answer", *CHOICE_COLUMNS)
+    return [(name, old, new) for name, old, new in zip(names, *texts, strict=True) if old != new]
 
 
 def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:

@@ -80,11 +80,7 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
     """Draws patients. Returns cell to patient ids, in an order that depends on seed and ids alone."""
-    members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
-    for patient, each in lengths.items():
-        level = level_of(each.tokens, spec.bounds)
-        if level is not None and (level, each.num_notes) in members:
-            members[level, each.num_notes].append(patient)
+    members = _members(lengths, spec)
     short = [
         f"level {level} with {notes} notes has {len(members[level, notes]):,}, asked for {wanted:,}"
         for (level, notes), wanted in spec.cells.items()
@@ -95,6 +91,15 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
         )
     return {cell: construction.ranked(members[cell], spec.seed, str)[:wanted] for cell, wanted in spec.cells.items()}
+
+
+def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
+    members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
+    for patient, each in lengths.items():
+        level = level_of(each.tokens, spec.bounds)
+        if level is not None and (level, each.num_notes) in members:
+            members[level, each.num_notes].append(patient)
+    return members
 
 
 def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
@@ -145,10 +150,7 @@ def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[dict[str
     """The drawn patients' notes as rows of the dataset have them, by the strict reader and its checks."""
     found: dict[str, list[dict[str, str]]] = {}
     for patient, notes in read_notes(source, expected).items():
-        found[patient] = [
-            {"note_id": note.note_id, "hadm_id": note.hadm_id, "charttime": note.charttime, "text": note.text}
-            for note in notes
-        ]
+        found[patient] = [note.row for note in notes]
         if not OWN_FIELDS["notes"].holds(found[patient]):
             raise UsageError(
                 f"{source}: the notes of patient {patient} cannot be used: {OWN_FIELDS['notes'].rule}. Correct them in the file."
@@ -174,21 +176,13 @@ def _counts(
     lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
 ) -> dict[str, Any]:
     """The paper's table 2, and what is in none of its rows."""
-    every: dict[Cell, list[int]] = {cell: [] for cell in spec.cells}
-    beyond = elsewhere = 0
-    for each in lengths.values():
-        level = level_of(each.tokens, spec.bounds)
-        if level is None:
-            beyond += 1
-        elif (level, each.num_notes) in every:
-            every[level, each.num_notes].append(each.tokens)
-        else:
-            elsewhere += 1
+    every = {cell: [lengths[each].tokens for each in ids] for cell, ids in _members(lengths, spec).items()}
+    beyond = sum(level_of(each.tokens, spec.bounds) is None for each in lengths.values())
     return {
         "patients": len(lengths),
         "notes": sum(each.num_notes for each in lengths.values()),
         "beyond_bounds": beyond,
-        "in_no_cell": elsewhere,
+        "in_no_cell": len(lengths) - beyond - sum(map(len, every.values())),
         "table": [
             {
                 "level": level,
