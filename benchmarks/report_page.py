@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.report.html_parts import PAGE_STYLES, Cell, Column, Markup, document, html_table, markup
-from medical_tasks.report.metric_tables import metric_cells
-from medical_tasks.report.page import render_page
+from medical_tasks.report.page import metric_cells, render_page
 from medical_tasks.report.plots import axis_ticks
 from tests.report.page_samples import calculation, metric, sample_report
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, listed, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, check_least, listed, system_reason
 from medical_tasks.io import sheets
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
@@ -50,20 +50,15 @@ def private_field(field: Field) -> Field:
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
     """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
-    digest = hashlib.sha256()
     with WholeFile(path, private=True) as part:
         for record in records:
-            digest.update(_line(record).encode())
             part.write(_line(record))
-    return digest.hexdigest()
+    return file_sha256(path)
 
 
 def lines_sha256(records: Iterable[Mapping[str, Any]]) -> str:
     """SHA-256 of the file that `write_lines` would write."""
-    digest = hashlib.sha256()
-    for record in records:
-        digest.update(_line(record).encode())
-    return digest.hexdigest()
+    return hashlib.sha256("".join(map(_line, records)).encode()).hexdigest()
 
 
 def _line(record: Mapping[str, Any]) -> str:
@@ -184,11 +179,9 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
         writer.writerow(columns)
-        writer.writerows([_sheet_cell(row[name]) for name in columns] for row in rows)
-
-
-def _sheet_cell(value: object) -> object:
-    return value if type(value) in (int, float) else escaped(str(value))
+        for row in rows:
+            cells = (row[name] for name in columns)
+            writer.writerow([each if type(each) in (int, float) else escaped(str(each)) for each in cells])
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
@@ -263,8 +256,7 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
 
 def checked_seed(seed: int | None) -> int:
     """Reads `--seed`, 0 where it is not given."""
-    if seed is not None and seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    check_least({"--seed": seed}, 0)
     return seed or 0
 
 

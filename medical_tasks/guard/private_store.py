@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
-from medical_tasks.io.files import WholeFile, folder_lock, read_text
+from medical_tasks.io.files import folder_lock, read_text
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
@@ -224,12 +224,6 @@ def check_place(path: Path) -> None:
                 f"{path}: lies in the git work tree {folder}, with which text of credentialed data would be published. Choose "
                 "another --out, or add the file to .gitignore."
             )
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Writes the file whole or not at all, mode 0600 from its first byte on."""
-    with WholeFile(path, private=True) as part:
-        part.write_bytes(content)
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:

@@ -27,7 +27,16 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.published.figures import published_results
 from medical_tasks.report.terminal import warning
-from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
+from medical_tasks.report.texts import (
+    DEFAULT_PLACES,
+    DIGEST,
+    TaskRun,
+    TaskTexts,
+    TextPlaces,
+    check_places,
+    find_texts,
+    report_items,
+)
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint, TaskSpec
@@ -42,22 +51,14 @@ _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks
 
 def report_data(
     folders: Sequence[Path],
+    places: TextPlaces = DEFAULT_PLACES,
     *,
     title: str = "",
-    data: Path | None = None,
-    source: Path | None = None,
-    responses: Sequence[Path] = (),
-    upstream: Path | None = None,
-    items: bool = True,
     max_text_bytes: int = MAX_TEXT_BYTES,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = lambda said: None,
 ) -> ReportData:
     """Reads finished runs.
 
-    `data`: folder of the built datasets (or of the one that is needed); the user's data home by default.
-    `source`: the one file a dataset of the user's own is made of, for runs on that.
-    `responses`: files that `score` scored, and folders of runs whose answers it scored anew.
-    `upstream`: the authors' checkout, for runs with the official prompts.
     `max_text_bytes`: what all texts of the items may take together.
     `tell`: is told what the report is without, a line each.
 
@@ -73,15 +74,15 @@ def report_data(
     begun = [folder for folder in shown if is_unfinished(folder)]
     if begun and len(begun) < len(shown):
         shown = [folder for folder in shown if folder not in begun]
-        if tell is not None:
-            tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
+        tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
     names = short_names(shown)
-    runs = [read_run(folder, name, items=items) for folder, name in zip(shown, names, strict=True)]
+    runs = [read_run(folder, name, items=places.items) for folder, name in zip(shown, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
-    check_places(responses, recipes)
-    if source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
-        raise UsageError(f"{source}: --source is for runs on data of your own (configuration own). Leave it out.")
-    places = TextPlaces(data=data, source=source, responses=responses, upstream=upstream, items=items)
+    check_places(places.responses, recipes)
+    if places.source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
+        raise UsageError(
+            f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
+        )
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
     made = [_read_task(name, run, places) for name in order for run in runs if name in run.entries]
@@ -95,8 +96,7 @@ def report_data(
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
     for said, where in lacking.items():
-        if tell is not None:
-            tell(f"{', '.join(where)}: {said}")
+        tell(f"{', '.join(where)}: {said}")
     return ReportData(
         title=title or (f"Report of {names[0]}" if len(runs) == 1 else f"Report of {len(runs)} runs"),
         tasks=tuple(shown_tasks),

@@ -207,24 +207,20 @@ def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
     from medical_tasks.report.page_data import MAX_TEXT_BYTES
+    from medical_tasks.report.texts import TextPlaces
+
+    def tell(said: str) -> None:
+        print(f"note: {said}", file=sys.stderr)
 
     folders, _ = without_repeats(arguments.runs)
     places = report_places(folders, arguments.out, arguments.format)
-    limit = arguments.max_text_bytes
+    limit = MAX_TEXT_BYTES if arguments.max_text_bytes is None else arguments.max_text_bytes
+    given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
     with doing(f"gather the results and items of {len(folders)} runs"):
-        data = report_data(
-            arguments.runs,
-            title=arguments.title,
-            data=arguments.data,
-            source=arguments.source,
-            responses=arguments.responses,
-            upstream=arguments.upstream,
-            items=not arguments.no_items,
-            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
-        )
+        texts = TextPlaces(**given, items=not arguments.no_items)
+        data = report_data(arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell)
     for note in data.notes:
-        print(f"note: {note}", file=sys.stderr)
+        tell(note)
     render = {"html": render_page, "markdown": render_report}
     for form, path in places.items():
         with doing(f"write {path}"):

@@ -6,19 +6,17 @@ The figures are their authors' (`source` and `link`); nobody here has verified t
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Final
 
-_FILE = "figures.json"
+from medical_tasks.io.files import packaged
 
 
 @functools.cache
 def all_published() -> tuple[PublishedResult, ...]:
     """Returns every row of every table, in the order of the file."""
-    return read_figures((files("medical_tasks.report.published") / _FILE).read_text(encoding="utf-8"))
+    return read_figures(packaged(__file__, "figures.json"))
 
 
 def published_results(task: str) -> tuple[PublishedResult, ...]:
@@ -55,9 +53,8 @@ _PERCENT: Final = 100
 _DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
 
 
-def read_figures(text: str) -> tuple[PublishedResult, ...]:
-    """Reads the data file; a result a row."""
-    content = json.loads(text)
+def read_figures(content: Mapping[str, Any]) -> tuple[PublishedResult, ...]:
+    """Reads the content of the data file; a result a row."""
     return tuple(_result(table, row, content) for table in content["tables"] for row in table["rows"])
 
 
