@@ -277,7 +277,7 @@ def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: i
 def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> list[str]:
     """Orders the questions of one person, so that those of everybody stand among the others."""
     own = [identifier for identifier, names in shares.items() if name in names]
-    return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
+    return ranked(own, seed, lambda each: f"{name}:{each}")
 
 
 def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
@@ -336,8 +336,6 @@ def each_two(
 
 def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
     """Puts things into an order that the seed decides, whatever order they came in."""
-    return sorted(every, key=lambda each: _rank(f"{seed}:{key(each)}"))
-
-
-def _rank(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return sorted(
+        every, key=lambda each: hashlib.sha256(f"{seed}:{key(each)}".encode("utf-8", "surrogatepass")).digest()
+    )

@@ -141,13 +141,11 @@ def _csv(file: Path) -> Iterator[SourceRow]:
 
 def _json(file: Path, *, lines: bool) -> Iterator[SourceRow]:
     with _open(file) as stream:
-        values = (json.loads(line) for line in stream if line.strip()) if lines else iter(_listed(json.load(stream)))
+        whole = None if lines else json.load(stream)
+        one = whole if isinstance(whole, list) else [whole]
+        values = (json.loads(line) for line in stream if line.strip()) if lines else one
         for number, value in enumerate(values, start=1):
             yield _row(file, number, value if isinstance(value, dict) else {"": value})
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _text(file: Path) -> Iterator[SourceRow]:

@@ -142,14 +142,21 @@ def in_use(folder: Path) -> Iterator[None]:
     Raises:
         UsageError: It is being purged at this moment.
     """
-    with contextlib.ExitStack() as stack:
-        if not _locked(folder, stack, exclusive=False):
+    with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
+        if not locked:
             raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.")
         yield
 
 
-def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
-    return stack.enter_context(folder_lock(folder, shared=not exclusive, wait=False, opened=_opened))
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder in the store for the length of a `with` block."""
+    home = private_folder(new_private_id())
+    try:
+        with in_use(home):
+            yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def list_folders() -> list[PrivateFolder]:
@@ -200,12 +207,10 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
         if not dry_run:
             path.unlink()
         return True
-    with contextlib.ExitStack() as stack:
-        if not _locked(path, stack, exclusive=True):
-            return False
-        if not dry_run:
+    with folder_lock(path, wait=False, opened=_opened) as locked:
+        if locked and not dry_run:
             shutil.rmtree(path)  # never leaves the folder: links inside are unlinked
-    return True
+        return locked
 
 
 def check_place(path: Path) -> None:

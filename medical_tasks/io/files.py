@@ -16,12 +16,6 @@ from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
 
-__all__ = [
-    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines",
-    "folder_lock", "open_file", "open_text", "packaged", "read_bytes", "read_chunks", "read_text", "readable",
-]  # fmt: skip
-
-
 LONGEST_LINE: Final = 1 << 24
 MOST_COLUMNS: Final = 2_000
 _LONGEST_NAME: Final = 60

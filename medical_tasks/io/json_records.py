@@ -13,12 +13,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_line, read_bytes, readable
 
-__all__ = [
-    "LONGEST_ID", "Field", "Record", "checked_record", "is_list_of", "is_text", "is_text_or_null", "json_lines",
-    "json_objects", "json_values", "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
-]  # fmt: skip
-
-
 _SHOWN_CHARS = 60
 
 

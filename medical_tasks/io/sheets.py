@@ -21,18 +21,6 @@ from medical_tasks.io.files import csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named
 from medical_tasks.io.xml_files import workbook_rows
 
-__all__ = [
-    "Sheet",
-    "cell_text",
-    "folded",
-    "is_json",
-    "is_workbook",
-    "read_content",
-    "read_json",
-    "read_sheet",
-    "read_table",
-]
-
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
 _AGAIN: Final = "Save it as CSV UTF-8 (in Excel: Save As, CSV UTF-8), or as XLSX."
 _QUOTED: Final = "A text with separators or line ends must stand in quotes."

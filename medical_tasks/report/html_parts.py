@@ -100,12 +100,7 @@ _NUMBER = re.compile(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column.
-
-    Attributes:
-        kind: `text` to the left, `number` and `range` to the right in digits of one width and sorted by `Cell.sort`; `plot`
-            holds drawings and is not sorted.
-    """
+    """A column; `number` and `range` stand to the right and are sorted by `Cell.sort`, `plot` holds drawings and is not sorted."""
 
     name: str  # unique in the table: `data-name` of its header
     label: str
@@ -119,14 +114,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell.
-
-    Attributes:
-        sort: what it is sorted by: a number, or a text; None takes the text in a text column and "last" in others.
-    """
+    """A cell."""
 
     text: str = ""  # what is shown; escaped, unless it is `Markup`
-    sort: float | str | None = None
+    sort: float | str | None = None  # what it is sorted by; None takes the text in a text column and "last" in others
     title: str = ""
     href: str = ""  # address on the web, or `#...`; any other is left out
     svg: Markup = NOTHING  # a drawing after the text

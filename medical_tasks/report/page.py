@@ -26,19 +26,19 @@ from medical_tasks.report.html_parts import (
 from medical_tasks.report.page_data import ReportData, ReportTask, items_json, script_json
 from medical_tasks.report.plots import (
     SHARES,
-    IntervalPoint,
     Scale,
     axis_ticks,
     curve_svg,
     finite,
     interval_mark,
     intervals_svg,
+    point_of,
     scale_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, percent, scored, valued
-from medical_tasks.spec import Plot
+from medical_tasks.spec import Plot, PlotPoint
 
 
 def render_page(data: ReportData) -> str:
@@ -109,7 +109,7 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
         "task.html",
         tasks=tasks,
         base=base,
-        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry)) is not None],
+        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry))],
         metrics=_metrics(tasks, base=base),
         meanings=[spec for spec in tasks[0].metrics if spec.name in told],
         forest=forest,
@@ -167,16 +167,9 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
         if name in task.entry["metrics"]:
             metric = clean(task.entry["metrics"][name])
             unit = str(metric.get("unit", ""))
-            points.append(
-                IntervalPoint(
-                    label=model if models.count(model) == 1 else task.run,
-                    value=metric["value"],
-                    low=metric["ci_low"],
-                    high=metric["ci_high"],
-                    n=metric["n"],
-                    detail="" if metric.get("comparable", True) else "not comparable",
-                )
-            )
+            label = model if models.count(model) == 1 else task.run
+            detail = "" if metric.get("comparable", True) else "not comparable"
+            points.append(point_of(label, metric, detail=detail))
     papers = dict.fromkeys(_reported(result, name) for task in tasks for result in task.published)
     reported = [point for point in papers if point is not None]
     if name != first:
@@ -188,12 +181,12 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
     return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
 
 
-def _reported(result: PublishedResult, name: str) -> IntervalPoint | None:
+def _reported(result: PublishedResult, name: str) -> PlotPoint | None:
     value, counted = beside(result, result.metrics, name)
     if value is None:
         return None
     detail = result.source if counted == name else f"{result.source}, counted as {counted}"
-    return IntervalPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
+    return PlotPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
 
 
 def _notes(task: ReportTask) -> list[str]:
@@ -271,7 +264,7 @@ def sort_value(value: float | None, unit: str = "") -> float | None:
     return None if value is None else round(value if unit else 100 * value, 4)
 
 
-def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
+def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> Cell:
     """Writes how many of the items asked were scored on a metric, and why the others were not."""
     counts = entry["coverage"]
     asked, decided = counts["asked"], scored(entry, metric)

@@ -13,7 +13,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from medical_tasks.report.html_parts import Markup, markup
@@ -87,16 +88,14 @@ class ReportTask:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report.
-
-    Attributes:
-        notes: what a reader must know of all of it, a sentence each (runs that cannot be compared, and why).
-    """
+    """A report."""
 
     title: str
     tasks: Sequence[ReportTask]  # every task of every run: those of one task stand together, in the order of the runs
     suite: str  # name and version of what wrote it
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[
+        str
+    ] = ()  # what a reader must know of all of it, a sentence each (runs that cannot be compared, and why)
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
@@ -141,7 +140,7 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     """
     short = [[_with_short_notes(item) for item in items] for _, items in tasks]
     for length in LENGTHS:
-        made = [[_cut(item, length) for item in items] for items in short]
+        made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for items in short]
         wanted = _wanted([name for name, _ in tasks], made)
         if sum(wanted.values()) <= max_bytes:
             break
@@ -153,7 +152,9 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     }
     fitted = []
     for (name, _), before, after in zip(tasks, short, made, strict=True):
-        items = [new if name not in full or new.id in kept[name] else _emptied(new) for new in after]
+        items = [
+            new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "") for new in after
+        ]
         emptied = sum(new != shown for new, shown in zip(after, items, strict=True))
         cut = sum(old != new == shown for old, new, shown in zip(before, after, items, strict=True))
         fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
@@ -206,19 +207,10 @@ def _with_short_notes(item: ReportItem) -> ReportItem:
     )
 
 
-def _cut(item: ReportItem, length: int) -> ReportItem:
-    return replace(
-        item,
-        question=cut_middle(item.question, length),
-        answer=cut_middle(item.answer, length),
-        gold=cut_middle(item.gold, length),
-        verdicts=tuple(replace(each, text=cut_middle(each.text, length)) for each in item.verdicts),
-    )
-
-
-def _emptied(item: ReportItem) -> ReportItem:
-    verdicts = tuple(replace(each, text="") for each in item.verdicts)
-    return replace(item, question="", answer="", gold="", verdicts=verdicts)
+def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
+    verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
+    texts = {name: change(getattr(item, name)) for name in ("question", "answer", "gold")}
+    return replace(item, **texts, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:

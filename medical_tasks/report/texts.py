@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from medical_tasks.data.task_data import TaskData, run_data
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
+from medical_tasks.report.folders import FinishedRun
 from medical_tasks.report.page_data import ReportItem, ReportVerdict
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
@@ -97,13 +97,9 @@ DEFAULT_PLACES = TextPlaces()
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run; each by item id.
+    """What was found for one task of one run; each by item id."""
 
-    Attributes:
-        items: the dataset's items; none where the run's data are not here.
-    """
-
-    items: Mapping[str, Item] = field(default_factory=dict)
+    items: Mapping[str, Item] = field(default_factory=dict)  # the dataset's; none where the run's data are not here
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
@@ -116,53 +112,38 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-@dataclass(frozen=True)
-class TaskRun:
-    """A task of a run, as its folder has it."""
-
-    task: TaskSpec
-    recipe: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    folder: Path
-
-
-def find_texts(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> TaskTexts:
-    """Finds the texts of a task's items; of credentialed data nothing is read."""
+def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces) -> TaskTexts:
+    """Finds the texts of a task's items in a run; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
         )
+    recipe = run.entries[task.name]["recipe"]
     try:
-        check_recipe(run.folder, run.recipe)
-        with _data(run, spec, places) as data:
-            return _found(run, data, places)
+        check_recipe(run.folder, recipe)
+        source = places.source if recipe["data"]["config"] == "own" else None
+        # The run's own items, and no others.
+        with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
+            check_same_data(task, data, recipe)
+            return _found(task, run, data, places)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
         )
 
 
-@contextmanager
-def _data(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> Iterator[TaskData]:
-    """The run's own items, and no others."""
-    source = places.source if run.recipe["data"]["config"] == "own" else None
-    with run_data(run.task, spec, run.recipe, data=None if source else places.data, source=source) as data:
-        check_same_data(run.task, data, run.recipe)
-        yield data
-
-
-def _found(run: TaskRun, data: TaskData, places: TextPlaces) -> TaskTexts:
+def _found(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    questions, no_questions, remark = _questions(run.task, data, run.recipe, places)
-    answers, no_answers = _answers(run, data, places)
-    gold_response = run.task.benchmark.gold_response
+    questions, no_questions, remark = _questions(task, data, run.entries[task.name]["recipe"], places)
+    answers, no_answers = _answers(task, run, data, places)
+    gold_response = task.benchmark.gold_response
     return TaskTexts(
         items=items,
         questions=questions,
         answers=answers,
-        golds={item.id: _showable(gold_response(run.task, item)) for item in data.items},
+        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
         missing=" ".join(filter(None, (no_questions, no_answers))),
         remark=remark,
     )
@@ -230,10 +211,10 @@ def _scored_file(recipe: Mapping[str, Any]) -> str:
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
 
-def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
+def _answers(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
     """The answers that were scored, by item id, and a sentence about what is missing ("" for nothing)."""
-    recipe, given = run.recipe, places.responses
-    wanted = {row["id"] for row in run.rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
+    recipe, given = run.entries[task.name]["recipe"], places.responses
+    wanted = {row["id"] for row in run.rows[task.name] if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
     asked = (("prompts", "set"), ("baseline", "prompts"))
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
     upstream = places.upstream if official else None
@@ -244,7 +225,7 @@ def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str
     # A run scored anew has its answers in the folder of the first one.
     for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
         try:
-            there = run_responses(run.task, data, recipe, place, responses=file, upstream=upstream)
+            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue

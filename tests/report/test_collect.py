@@ -89,7 +89,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", run).plots
         assert [plot.title.rpartition(", ")[2] for plot in plots] == ["equations", "scores"]
-        points = [point for plot in plots for point in plot.points]
+        points: list[Any] = [point for plot in plots for point in plot.points]
         assert sum(point.n for point in points) == 31
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
@@ -99,7 +99,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
     assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
     assert kqa.items[0].verdicts[0].id == "must/0"
     (plot,) = kqa.plots
-    shown = {point.label: (point.value, point.n) for point in plot.points}
+    shown: dict[str, Any] = {point.label: (point.value, point.n) for point in plot.points}
     must, nice = shown["must-have, said"][1], shown["nice-to-have, said"][1]
     # The demo's 13 questions: its own statements, by the verdicts of the run.
     lines = [json.loads(line) for line in (reference / "verdicts.jsonl").read_text().splitlines()]
@@ -111,7 +111,8 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
         "of both, contradicted": (0.0, must + nice),
     }
     (plot,) = task(data, "kqa", "random").plots
-    assert plot.points[0].value < 0.2
+    value: Any = plot.points[0].value
+    assert value < 0.2
 
 
 def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, reference: Path, tmp_path: Path) -> None:

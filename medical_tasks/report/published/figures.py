@@ -26,15 +26,7 @@ def published_results(task: str) -> tuple[PublishedResult, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedResult:
-    """One model's row of one table of a paper.
-
-    Attributes:
-        breakdown: by our breakdown's name and group.
-        differences: how the paper's setting differs from what this suite does, a sentence each; what a reader must know before
-            setting the numbers side by side.
-        beside: for a metric that follows the authors' script, the one of ours that asks the same (`accuracy_official` to
-            `accuracy`): where a reader looks for the figure in a table of headline metrics. The two do not count alike.
-    """
+    """One model's row of one table of a paper."""
 
     model: str  # as the paper writes it
     task: str  # name of ours that asks the same
@@ -42,10 +34,14 @@ class PublishedResult:
     source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
     link: str
     setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)  # by ours' name and group
     n_items: int | None = None  # None where the paper does not say
     judge: str = ""  # "" for none
-    differences: tuple[str, ...] = ()
+    differences: tuple[
+        str, ...
+    ] = ()  # between the paper's setting and this suite's, to know before comparing; a sentence each
+    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to `accuracy`) and counts otherwise: where a
+    # reader looks for the figure in a table of headline metrics.
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
