@@ -171,9 +171,7 @@ def protect(subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTE
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
     Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing.
-
-    Raises:
-        WithheldError: In place of an error that is not of this package: its words may quote the text that is held.
+    An error that is not of this package becomes a `WithheldError`: its words may quote the text that is held.
     """
     policy = _Policy(subjects, attestation)
     _policies.append(policy)
@@ -312,8 +310,7 @@ def audit_path() -> Path:
 def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
     """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
 
-    Raises:
-        RefusedError: It cannot be written as it must be; a decision without its line does not count.
+    `RefusedError` where it cannot be written as it must be; a decision without its line does not count.
     """
     entry = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -63,10 +63,8 @@ def new_private_id() -> str:
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     """Makes or enters a run's folder in the store (mode 0700); `run` is the run's own folder, so that `purge` can name it.
 
-    Raises:
-        UsageError: The id is not one.
-        RefusedError: The store belongs to somebody else, is a link, or cannot be closed to others.
-        IncompleteError: It cannot be made.
+    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link, or cannot be closed to others.
+    `IncompleteError`: it cannot be made.
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
@@ -137,11 +135,7 @@ def _refused(path: Path, why: str) -> RefusedError:
 
 @contextlib.contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends.
-
-    Raises:
-        UsageError: It is being purged at this moment.
-    """
+    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends."""
     with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
         if not locked:
             raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.")
@@ -180,9 +174,7 @@ def _described(path: Path) -> PrivateFolder:
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
 
-    Raises:
-        RefusedError: The store belongs to somebody else, or is a link.
-        IncompleteError: Something could not be deleted.
+    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`: something could not be deleted.
     """
     home = private_home()
     if not home.is_dir() and not home.is_symlink():

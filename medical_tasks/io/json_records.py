@@ -221,13 +221,10 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
 def text_id(where: str, name: str, value: Any) -> str:
     """Reads a record's id: a text without white space at its ends, or a whole number."""
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(found, str) or not 0 < len(found) <= LONGEST_ID or not _plain(found):
+    plain = is_text().holds(found) and found.strip() == found and found.isprintable()
+    if not plain or len(found) > LONGEST_ID:
         raise UsageError(
             f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters without line ends and without "
             f"spaces at its ends, got {shown(value)}."
         )
     return found
-
-
-def _plain(text: str) -> bool:
-    return text.strip() == text and text.isprintable() and is_text().holds(text)

@@ -141,7 +141,6 @@ def check_entry(path: Path, task: str, entry: Mapping[str, Any], form: Form = Ma
         raise damaged(path, f"{task} has {scored} scored items of {asked} asked")
 
 
-HTML_FILE: Final = "report.html"
 MARK: Final = "<!-- medical-tasks report -->"
 """First line of every report, by which it is known again."""
 _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
@@ -149,7 +148,7 @@ _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
 """Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
-_NAMES: Final = {"html": HTML_FILE, "markdown": REPORT_FILE}
+_NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:

@@ -46,10 +46,12 @@ def render_page(data: ReportData) -> str:
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
+    # A section's id has the task's name, where that can stand in one.
+    bases = (name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-" for place, name in enumerate(by_name))
     body = rendered(
         "page.html",
         data=data,
-        sections=[(section_id(name, place), tasks) for place, (name, tasks) in enumerate(by_name.items())],
+        sections=[(f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)],
         runs=_runs(data),
         overview=_overview(data),
         task_section=task_section,
@@ -94,11 +96,6 @@ def direction_cell(task: ReportTask, name: str) -> Cell:
     if spec is None:
         return Cell("")
     return Cell("higher" if spec.higher_is_better else "lower", title=spec.description)
-
-
-def section_id(name: str, place: int) -> str:
-    """The id of a task's section: its name, where that can be one."""
-    return f"task-{name}" if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"task-{place}-"
 
 
 def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:

@@ -209,8 +209,8 @@ def _with_short_notes(item: ReportItem) -> ReportItem:
 
 def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
     verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
-    texts = {name: change(getattr(item, name)) for name in ("question", "answer", "gold")}
-    return replace(item, **texts, verdicts=verdicts)
+    question, answer, gold = map(change, (item.question, item.answer, item.gold))
+    return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:
@@ -230,9 +230,8 @@ def script_json(value: Any) -> Markup:
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    Returns:
-        `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
-        `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
+    `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
+    `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:

@@ -45,7 +45,6 @@ class PublishedResult:
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
-_PERCENT: Final = 100
 _DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
 
 
@@ -63,7 +62,7 @@ def _result(table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[s
             place = metrics
             if "by" in column:
                 place = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
-            place[column["metric"]] = round(printed / column.get("scale", _PERCENT), _DIGITS)
+            place[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],
