@@ -98,8 +98,8 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any
         try:
             value = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
         except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            raise UsageError(f"{path}: line {number} is not UTF-8 (byte 0x{byte:02x}). {again}") from error
+            byte = f"0x{error.object[error.start]:02x}"
+            raise UsageError(f"{path}: line {number} is not UTF-8 (byte {byte}), as JSON must be. {again}") from error
         except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise UsageError(f"{path}: line {number} is not whole JSON ({reason}). {again}") from error
@@ -144,9 +144,9 @@ def _wrong(path: Path, line: int, field: str, rule: str, value: Any, *, private:
 
 
 def _shown(value: Any, *, private: bool) -> str:
-    if private:
-        return shown(value)
     text = repr(value)
+    if private:
+        return f"a {type(value).__name__} of {len(text)} characters"
     return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."
 
 
