@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from medical_tasks.leaderboard.app.interface import head  # noqa: E402
+from medical_tasks.leaderboard.app.serving import head  # noqa: E402
 from medical_tasks.leaderboard.app.tables import task_page  # noqa: E402
 from medical_tasks.scoring.intervals import wilson_interval  # noqa: E402
 from tests.leaderboard.app.page_samples import board, entry, submission  # noqa: E402

@@ -40,8 +40,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
     content_sha256,
     file_facts,
 )
-from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.writing import zip_bytes
+from medical_tasks.leaderboard.submission_package.package_file import read_package, zip_bytes
 
 __all__ = ["Guard", "hostile_packages", "members_of", "rehashed", "try_package"]
 
@@ -328,7 +327,7 @@ def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
     from medical_tasks.benchmarks.catalog import build_dataset
     from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
-    from medical_tasks.leaderboard.submission_package.writing import write_package
+    from medical_tasks.leaderboard.submission_package.package_file import write_package
 
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)

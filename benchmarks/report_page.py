@@ -17,9 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.report.html_parts import PAGE_STYLES, Cell, Column, Markup, document, html_table, markup
-from medical_tasks.report.metric_tables import metric_cells
-from medical_tasks.report.page import render_page
+from medical_tasks.report.html_parts import Cell, Column, Markup, document, html_table, markup
+from medical_tasks.report.page import metric_cells, render_page
 from medical_tasks.report.plots import axis_ticks
 from tests.report.page_samples import calculation, metric, sample_report
 
@@ -51,7 +50,7 @@ def large_table(rows: int) -> str:
     ]
     table = html_table(columns, made, id="large", caption="Entries", filter_label="Filter")
     body = markup(Markup("<main><h1>Entries</h1>"), table, "</main>")
-    return document("Entries", body, styles=PAGE_STYLES, scripts=("table.js",))
+    return document("Entries", body)
 
 
 def typed(page: Any, field: str, texts: list[str], repeats: int) -> str:

@@ -270,7 +270,7 @@ def report(
 
 def reported(arguments: argparse.Namespace) -> dict[str, Path]:
     """Does what `report` is asked for: the files by format."""
-    from medical_tasks.report.folders import report_as_asked
+    from medical_tasks.report.collect import report_as_asked
 
     return report_as_asked(arguments)
 
@@ -349,7 +349,7 @@ def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
 
 def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
     """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.submission_package.reading import read_package
+    from medical_tasks.leaderboard.submission_package.package_file import read_package
     from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
 
     package = read_package(arguments.package)

@@ -352,13 +352,17 @@ class Baseline:
 
 @dataclass(frozen=True, kw_only=True)
 class PlotPoint:
-    """A point of a plot with its interval."""
+    """A point of a plot with its 95 % interval."""
 
     label: str  # what it stands for
-    value: float  # share, 0 to 1
-    low: float  # lower end of the 95 % interval
-    high: float  # upper end
-    n: int  # how many observations
+    value: (
+        float | None
+    )  # share, 0 to 1; of a plot with an axis of its own in the metric's unit; None where nobody can compute it
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None  # how many observations
+    published: bool = False  # whether it is a paper's, which gets a mark of its own
+    detail: str = ""  # shown when it is pointed at and said in the description
 
 
 @dataclass(frozen=True, kw_only=True)

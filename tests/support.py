@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.data.dataset_source import DatasetSource
+from medical_tasks.io.store import Store
 from medical_tasks.models.base import Length, OnResult, Request
 from medical_tasks.runs import results as run_files
 from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
@@ -37,6 +38,13 @@ class GeneratesOnly:
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
+
+
+def counts(store: Store, kind: str) -> tuple[int, int]:
+    """Counts a store's records of a kind, and how often one was put; equal when nothing was done twice."""
+    asked = "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?"
+    made, times = store._connection.execute(asked, (kind,)).fetchone()
+    return made, times
 
 
 def alive(pid: int) -> bool:

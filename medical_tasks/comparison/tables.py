@@ -83,7 +83,7 @@ def _row(
         "none" if few else entry["test"],
         valued(entry, "value_a"),
         valued(entry, "value_b"),
-        _signed(entry["difference"], unit),
+        signed(entry["difference"], unit),
         f"too few: {counted}" if few else interval(entry),
         _p_value(entry["p"]),
         *((_p_value(entry["p_holm"]),) if adjusted else ()),
@@ -135,7 +135,8 @@ def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
     return made
 
 
-def _signed(value: float | None, unit: str) -> str:
+def signed(value: float | None, unit: str) -> str:
+    """Writes a difference with its sign."""
     text = number(value, unit)
     return f"+{text}" if value is not None and value > 0 else text
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -17,7 +18,7 @@ import yaml
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import BuiltConfig, split_names
 from medical_tasks.io.columns import croissant_fields, yaml_features
-from medical_tasks.io.files import packaged
+from medical_tasks.io.files import packaged, read_text
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -37,10 +38,12 @@ _outside = partial(packaged, __file__, "cards.json")
 """Croissant's context, the terms of specification 1.1 and those that mlcroissant expects; licences; what a gate asks."""
 
 
-@cache
-def licences() -> dict[str, Licence]:
-    """The licences a dataset may have, by `DatasetSpec.licence`."""
-    return {name: Licence(**values) for name, values in _outside()["licences"].items()}
+def licence(name: str) -> Licence:
+    """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
+    known = _outside()["licences"]
+    if name not in known:
+        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(known)}")
+    return Licence(**known[name])
 
 
 def file_pattern(config: str, split: str) -> str:
@@ -92,31 +95,21 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
     header = yaml.safe_dump(
         card_metadata(source, built), sort_keys=False, allow_unicode=True, width=_LINE, default_flow_style=False
     )
-    spec = source.spec
-    terms = licence(spec.licence)
-    kind = "open" if spec.access == "open" else "credentialed: the files may be used by their credentialed holder alone"
-    parts = [
-        f"# {spec.title}",
-        source.summary,
-        f"- Paper: {spec.paper}\n- Official files: {spec.homepage}\n- Access: {kind}\n- Version of this form: {spec.version}",
-    ]
-    texts = _outside()["texts"]
-    if spec.access == "credentialed":
-        parts.append(texts["credentialed"])
-    generated = [config for config in _configs(source, built) if config in source.generated]
-    limits = _bullets(source.responsible_ai.get("dataLimitations", ()))
-    parts += [
-        "## Configurations\n\n" + _config_table(source, built),
-        texts["demo"] + "".join(texts["generated"].format(config=config) for config in generated),
-        "## Columns\n\n" + _column_table(source),
-        "## Build and load\n\n" + _usage(source),
-        *([f"## Limitations\n\n{limits}"] if limits else []),
-        "## Licence\n\n"
-        f"The data is under the [{terms.name}]({terms.url}) licence ({spec.licence}). {source.licence_note}".rstrip()
-        + f"\n\nWhat this form changes:\n\n{_bullets(source.changes)}",
-        f"## Citation\n\n```bibtex\n{spec.citation}\n```",
-    ]
-    return f"---\n{header}---\n\n" + "\n\n".join(parts) + "\n"
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - no HTML
+        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(read_text(Path(__file__).with_name("card.md.jinja"))).render(
+        header=header,
+        source=source,
+        spec=source.spec,
+        terms=licence(source.spec.licence),
+        built=built,
+        configs=_configs(source, built),
+        rows_of=_rows,
+        made_from=_made_from,
+    )
 
 
 def _gate(source: DatasetSource) -> dict[str, Any]:
@@ -148,39 +141,14 @@ def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | Non
     return next((name for limit, name in _SIZES if largest < limit), "n>1M")
 
 
-def _config_table(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
-    lines = ["| configuration | split | rows | made from |", "|---|---|---|---|"]
-    for config in _configs(source, built):
-        files = ", ".join(file.description for file in source.files[config].values()) or "this package"
-        if config in source.generated and built is None:
-            files += f", from {', '.join(f'`--{option.name}`' for option in source.generated[config].options)}"
-        elif config in source.generated and built is not None:
-            files += f", with {', '.join(f'{name} {value}' for name, value in built[config].source.items())}"
-        lines += [
-            f"| `{config}` | `{split}` | {'' if rows is None else f'{rows:,}'} | {files} |"
-            for split, rows in _rows(source, config, built).items()
-        ]
-    return "\n".join(lines)
-
-
-def _column_table(source: DatasetSource) -> str:
-    lines = ["| column | type | what it holds |", "|---|---|---|"]
-    lines += [f"| `{column.name}` | {column.type_name} | {column.description} |" for column in source.columns]
-    return "\n".join(lines)
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _usage(source: DatasetSource) -> str:
-    return (
-        f"{_bullets(source.spec.how_to_get)}\n\n"
-        "```python\n"
-        "from datasets import load_dataset\n\n"
-        f'rows = load_dataset("<folder of the built dataset>", "demo", split="{source.splits["demo"][0]}")\n'
-        "```"
-    )
+def _made_from(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> str:
+    """What a configuration is made from, in the words of the card's table."""
+    files = ", ".join(file.description for file in source.files[config].values()) or "this package"
+    if config not in source.generated:
+        return files
+    if built is None:
+        return f"{files}, from {', '.join(f'`--{option.name}`' for option in source.generated[config].options)}"
+    return f"{files}, with {', '.join(f'{name} {value}' for name, value in built[config].source.items())}"
 
 
 _PARQUET = "application/x-parquet"
@@ -313,10 +281,3 @@ def eval_text(
     }
     body = yaml.dump(metadata, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_LINE)
     return _HEAD.format(task=chosen[0].name) + body
-
-
-def licence(name: str) -> Licence:
-    """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
-    if name not in licences():
-        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(licences())}")
-    return licences()[name]

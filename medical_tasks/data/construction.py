@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, listed, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, check_least, listed, system_reason
 from medical_tasks.io import sheets
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
@@ -50,12 +50,10 @@ def private_field(field: Field) -> Field:
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
     """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
-    digest = hashlib.sha256()
     with WholeFile(path, private=True) as part:
         for line in map(_line, records):
-            digest.update(line.encode())
             part.write(line)
-    return digest.hexdigest()
+    return file_sha256(path)
 
 
 def lines_sha256(records: Iterable[Mapping[str, Any]]) -> str:
@@ -181,11 +179,9 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
         writer.writerow(columns)
-        writer.writerows([_sheet_cell(row[name]) for name in columns] for row in rows)
-
-
-def _sheet_cell(value: object) -> object:
-    return value if type(value) in (int, float) else escaped(str(value))
+        for row in rows:
+            cells = (row[name] for name in columns)
+            writer.writerow([each if type(each) in (int, float) else escaped(str(each)) for each in cells])
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
@@ -260,8 +256,7 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
 
 def checked_seed(seed: int | None) -> int:
     """Reads `--seed`, 0 where it is not given."""
-    if seed is not None and seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    check_least({"--seed": seed}, 0)
     return seed or 0
 
 
@@ -282,7 +277,7 @@ def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: i
 def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> list[str]:
     """Orders the questions of one person, so that those of everybody stand among the others."""
     own = [identifier for identifier, names in shares.items() if name in names]
-    return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
+    return ranked(own, seed, lambda each: f"{name}:{each}")
 
 
 def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
@@ -341,8 +336,6 @@ def each_two(
 
 def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
     """Puts things into an order that the seed decides, whatever order they came in."""
-    return sorted(every, key=lambda each: _rank(f"{seed}:{key(each)}"))
-
-
-def _rank(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return sorted(
+        every, key=lambda each: hashlib.sha256(f"{seed}:{key(each)}".encode("utf-8", "surrogatepass")).digest()
+    )

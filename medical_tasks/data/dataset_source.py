@@ -97,9 +97,7 @@ class DatasetSource:
     licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
     published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # as the publisher released them
     living: frozenset[str] = frozenset()  # configurations still corrected: other numbers of rows are noted, not refused
-    quick: tuple[
-        str, ...
-    ] = ()  # configurations built from the folder of their release in a second, the default one first
+    quick: tuple[str, ...] = ()  # configurations built from the folder of their release in a second, the default first
     generated: Mapping[str, Generated] = field(default_factory=dict)  # such a configuration has no files
     known_files: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of an official file to its configuration
     # of releases of which not each has every split: the source with what is there, by configuration and place

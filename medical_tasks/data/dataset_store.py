@@ -19,6 +19,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
+from medical_tasks.guard.policy import xdg_folder
 from medical_tasks.io.files import folder_lock, open_file, read_text, readable
 from medical_tasks.spec import DatasetSpec
 
@@ -48,21 +49,11 @@ class BuiltConfig:
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
-    @property
-    def rows(self) -> int:
-        """Rows of all splits."""
-        return sum(split.rows for split in self.splits.values())
-
 
 def datasets_home() -> Path:
     """Returns the folder of built datasets: `$MEDICAL_TASKS_DATA`, or one in the user's data directory."""
     chosen = os.environ.get("MEDICAL_TASKS_DATA")
-    if chosen:
-        return Path(chosen).expanduser()
-    data_home = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG rules: a relative path is invalid and to be ignored.
-    base = Path(data_home) if Path(data_home).is_absolute() else Path.home() / ".local" / "share"
-    return base / "medical-tasks" / "datasets"
+    return Path(chosen).expanduser() if chosen else xdg_folder("XDG_DATA_HOME", ".local", "share") / "datasets"
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
@@ -85,10 +76,7 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
     try:
         configs = {
             name: BuiltConfig(
-                version=entry["version"],
-                suite=entry["suite"],
-                source=entry["source"],
-                splits={split: BuiltSplit(**fields) for split, fields in entry["splits"].items()},
+                **{**entry, "splits": {split: BuiltSplit(**fields) for split, fields in entry["splits"].items()}}
             )
             for name, entry in content["configs"].items()
         }

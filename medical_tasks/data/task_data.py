@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import json
 import re
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
-from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
+from medical_tasks.guard.private_store import scratch
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
@@ -231,20 +230,15 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def built_from(source: DatasetSource, place: Path, config: str | None = None) -> Iterator[Path]:
+def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path]:
     """Builds a dataset from a file, or the folder of its release, for the length of a `with` block, closed to everybody else."""
-    config = config or source_configs(source)[0]
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
         raise UsageError(f"{place}: is a folder. Give --source the file itself.")
-    home = private_folder(new_private_id())
-    try:
-        with in_use(home):
-            folder = home / source.spec.name
-            build_source(source, place=given, config=config, folder=folder, partial=True)
-            yield folder
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with scratch() as home:
+        folder = home / source.spec.name
+        build_source(source, place=given, config=config, folder=folder, partial=True)
+        yield folder
 
 
 @contextlib.contextmanager

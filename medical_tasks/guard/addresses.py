@@ -20,20 +20,14 @@ _HIGHEST_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class Host:
-    """A host as the user names one; without a port, any."""
-
-    name: str  # lower-case name, or an IP address in its standard form; never empty
-    port: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a URL names."""
+    """What a URL names, or a user as a host, which has the scheme `host`."""
 
     scheme: str
-    host: str = ""  # as `Host.name`; empty for a unix socket
-    port: int | None = None  # the one connected to, also where the URL leaves it out
+    host: str = ""  # lower-case name, or an IP address in its standard form; empty for a unix socket
+    port: int | None = (
+        None  # the one connected to, also where the URL leaves it out; of a host that a user names None is any
+    )
     socket: str = ""  # path of the unix socket
 
     def __str__(self) -> str:
@@ -65,7 +59,7 @@ def read_address(url: str) -> Address | None:
     return Address(scheme=parts.scheme, host=host, port=port)
 
 
-def read_host(text: str) -> Host:
+def read_host(text: str) -> Address:
     """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`."""
     address = read_address(f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}")
     if address is None or "/" in text or "?" in text or "#" in text:
@@ -73,7 +67,7 @@ def read_host(text: str) -> Host:
             f"--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or 10.0.0.7:8000, got {text!r}. "
             "No scheme, path, user or pattern; give the option once for each host."
         )
-    return Host(name=address.host, port=address.port)
+    return address
 
 
 def _canonical(host: str, *, six: bool) -> str | None:

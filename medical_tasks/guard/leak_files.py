@@ -209,11 +209,8 @@ class Looking:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(stream) as file:
-            yield str(file.schema_arrow)
-            yield from self._found([part for pair in (file.metadata.metadata or {}).items() for part in pair], depth)
-            yield from self._rows(
-                (row for batch in file.iter_batches(batch_size=2048) for row in batch.to_pylist()), depth
-            )
+            batches = file.iter_batches(batch_size=2048)
+            yield from self._table(file.schema_arrow, file.metadata.metadata, batches, depth)
 
     def _arrow(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         import pyarrow as pa
@@ -224,8 +221,11 @@ class Looking:
         except pa.ArrowInvalid:
             stream.seek(0)
             batches = reader = pa.ipc.open_stream(stream)
-        yield str(reader.schema)
-        yield from self._found([part for pair in (reader.schema.metadata or {}).items() for part in pair], depth)
+        yield from self._table(reader.schema, reader.schema.metadata, batches, depth)
+
+    def _table(self, schema: Any, said: Any, batches: Iterable[Any], depth: int) -> Iterator[str]:
+        yield str(schema)
+        yield from self._found([part for pair in (said or {}).items() for part in pair], depth)
         yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
 
     def _rows(self, rows: Iterable[Any], depth: int) -> Iterator[str]:
@@ -315,8 +315,7 @@ def _running(block: bytes) -> int:
 
 
 def _parts(stream: Any) -> Iterator[bytes]:
-    while part := stream.read(_CHUNK):
-        yield part
+    return iter(partial(stream.read, _CHUNK), b"")
 
 
 def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError, listed, system_reason
 from medical_tasks.guard.leak_views import Values, readings
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 from medical_tasks.io.files import checked_file
@@ -43,11 +43,10 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
     files = there if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
-        shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+        wrong = f"of a form that is not read: {listed(strange, 5)}" if strange else "an empty folder"
         raise UsageError(
-            f"{named}: {f'of a form that is not read: {shown}' if strange else 'an empty folder'}. A source is made of "
-            f"{', '.join(_FORMS)} files, also with .gz; what is not read would prove nothing. Give the file itself, or a folder of "
-            "such files alone."
+            f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what is not read would prove "
+            "nothing. Give the file itself, or a folder of such files alone."
         )
     return files
 
@@ -142,13 +141,11 @@ def _csv(file: Path) -> Iterator[SourceRow]:
 
 def _json(file: Path, *, lines: bool) -> Iterator[SourceRow]:
     with _open(file) as stream:
-        values = (json.loads(line) for line in stream if line.strip()) if lines else iter(_listed(json.load(stream)))
+        whole = None if lines else json.load(stream)
+        one = whole if isinstance(whole, list) else [whole]
+        values = (json.loads(line) for line in stream if line.strip()) if lines else one
         for number, value in enumerate(values, start=1):
             yield _row(file, number, value if isinstance(value, dict) else {"": value})
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _text(file: Path) -> Iterator[SourceRow]:

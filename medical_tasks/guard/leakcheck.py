@@ -108,12 +108,7 @@ def _constants(node: ast.AST) -> Iterator[str]:
 
 
 def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
-    """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words.
-
-    Raises:
-        UsageError: `words` is too small, the folder holds no file, or the source no text to compare.
-        MissingError: There is no such folder or source.
-    """
+    """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
     if words < LEAST_WORDS:
         raise UsageError(f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text.")
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)

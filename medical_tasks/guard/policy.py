@@ -22,7 +22,7 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError, system_reason
-from medical_tasks.guard.addresses import Address, Host, is_local, is_loopback_host, read_address, read_host
+from medical_tasks.guard.addresses import Address, is_local, is_loopback_host, read_address, read_host
 from medical_tasks.spec import Access, DatasetSpec
 
 ALLOW = "--allow-remote"
@@ -58,13 +58,13 @@ class Subject:
 class Attestation:
     """What somebody answers for: the hosts text may be sent to, and that none of them keeps it."""
 
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[Address, ...] = ()
     zero_retention: bool = False
 
     def covers(self, address: Address) -> bool:
         """Says whether a host is one of those attested: exactly the same name, and the same port where one was given."""
         return self.zero_retention and any(
-            host.name == address.host and host.port in (None, address.port) for host in self.hosts
+            host.host == address.host and host.port in (None, address.port) for host in self.hosts
         )
 
 
@@ -104,10 +104,9 @@ def text_allowed(spec: DatasetSpec) -> bool:
 
 
 class _Policy:
-    def __init__(self, subjects: Sequence[Subject], attestation: Attestation, audit: Path | None) -> None:
+    def __init__(self, subjects: Sequence[Subject], attestation: Attestation) -> None:
         self.subjects = tuple(subject for subject in subjects if subject.access != "open")
         self._attestation = attestation
-        self._audit = audit
         self._lock = threading.Lock()
         self._told: set[tuple[str, str]] = set()
 
@@ -130,10 +129,9 @@ class _Policy:
             raise self._refusal(purpose, where, address, local_name=url is not None and is_loopback_host(url))
 
     def _write(self, decision: str, purpose: str, where: str, address: Address | None) -> None:
-        path = self._audit or audit_path()
         for subject in self.subjects:
             write_decision(
-                path,
+                audit_path(),
                 {
                     "decision": decision,
                     "task": subject.name,
@@ -141,7 +139,7 @@ class _Policy:
                     "purpose": purpose,
                     "host": where,
                     "scheme": address.scheme if address is not None else None,
-                    "allow_remote": [f"{host.name}:{host.port or '*'}" for host in self._attestation.hosts],
+                    "allow_remote": [f"{host.host}:{host.port or '*'}" for host in self._attestation.hosts],
                     "attest_zero_retention": self._attestation.zero_retention,
                 },
             )
@@ -157,7 +155,7 @@ class _Policy:
         return RefusedError(
             f"{about}: its text may not be sent to {where} ({purpose}), which {reason}. {use} If the data use agreement allows "
             f"this host and it keeps nothing of what it is sent, say so with both {ALLOW} {where} and {ATTEST}; that is written "
-            f"to {self._audit or audit_path()}"
+            f"to {audit_path()}"
         )
 
     def about(self) -> str:
@@ -169,18 +167,13 @@ _policies: list[_Policy] = []
 
 
 @contextlib.contextmanager
-def protect(
-    subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTESTED, *, audit: Path | None = None
-) -> Iterator[None]:
+def protect(subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTESTED) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
-    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing; `audit` is the
-    log of decisions, the user's own by default.
-
-    Raises:
-        WithheldError: In place of an error that is not of this package: its words may quote the text that is held.
+    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing.
+    An error that is not of this package becomes a `WithheldError`: its words may quote the text that is held.
     """
-    policy = _Policy(subjects, attestation, audit)
+    policy = _Policy(subjects, attestation)
     _policies.append(policy)
     try:
         with no_core_files() if policy.subjects else contextlib.nullcontext():
@@ -299,11 +292,14 @@ HOME_VARIABLE = "MEDICAL_TASKS_HOME"
 def user_place(name: str, variable: str, *otherwise: str) -> Path:
     """A place in `$MEDICAL_TASKS_HOME`, or in the user's folder that an XDG variable names."""
     chosen = os.environ.get(HOME_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser() / name
+    return (Path(chosen).expanduser() if chosen else xdg_folder(variable, *otherwise)) / name
+
+
+def xdg_folder(variable: str, *otherwise: str) -> Path:
+    """This package's folder where an XDG variable says."""
     base = Path(os.environ.get(variable, ""))
     # The XDG rules: a relative path is invalid and to be ignored.
-    return (base if base.is_absolute() else Path.home().joinpath(*otherwise)) / "medical-tasks" / name
+    return (base if base.is_absolute() else Path.home().joinpath(*otherwise)) / "medical-tasks"
 
 
 def audit_path() -> Path:
@@ -314,8 +310,7 @@ def audit_path() -> Path:
 def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
     """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
 
-    Raises:
-        RefusedError: It cannot be written as it must be; a decision without its line does not count.
+    `RefusedError` where it cannot be written as it must be; a decision without its line does not count.
     """
     entry = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

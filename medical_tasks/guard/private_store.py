@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
-from medical_tasks.io.files import WholeFile, folder_lock, read_text
+from medical_tasks.io.files import folder_lock, read_text
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
@@ -63,10 +63,8 @@ def new_private_id() -> str:
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     """Makes or enters a run's folder in the store (mode 0700); `run` is the run's own folder, so that `purge` can name it.
 
-    Raises:
-        UsageError: The id is not one.
-        RefusedError: The store belongs to somebody else, is a link, or cannot be closed to others.
-        IncompleteError: It cannot be made.
+    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link, or cannot be closed to others.
+    `IncompleteError`: it cannot be made.
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
@@ -137,19 +135,22 @@ def _refused(path: Path, why: str) -> RefusedError:
 
 @contextlib.contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends.
-
-    Raises:
-        UsageError: It is being purged at this moment.
-    """
-    with contextlib.ExitStack() as stack:
-        if not _locked(folder, stack, exclusive=False):
+    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends."""
+    with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
+        if not locked:
             raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.")
         yield
 
 
-def _locked(folder: Path, stack: contextlib.ExitStack, *, exclusive: bool) -> bool:
-    return stack.enter_context(folder_lock(folder, shared=not exclusive, wait=False, opened=_opened))
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder in the store for the length of a `with` block."""
+    home = private_folder(new_private_id())
+    try:
+        with in_use(home):
+            yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def list_folders() -> list[PrivateFolder]:
@@ -173,9 +174,7 @@ def _described(path: Path) -> PrivateFolder:
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
 
-    Raises:
-        RefusedError: The store belongs to somebody else, or is a link.
-        IncompleteError: Something could not be deleted.
+    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`: something could not be deleted.
     """
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
@@ -200,12 +199,10 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
         if not dry_run:
             path.unlink()
         return True
-    with contextlib.ExitStack() as stack:
-        if not _locked(path, stack, exclusive=True):
-            return False
-        if not dry_run:
+    with folder_lock(path, wait=False, opened=_opened) as locked:
+        if locked and not dry_run:
             shutil.rmtree(path)  # never leaves the folder: links inside are unlinked
-    return True
+        return locked
 
 
 def check_place(path: Path) -> None:
@@ -224,12 +221,6 @@ def check_place(path: Path) -> None:
                 f"{path}: lies in the git work tree {folder}, with which text of credentialed data would be published. Choose "
                 "another --out, or add the file to .gitignore."
             )
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Writes the file whole or not at all, mode 0600 from its first byte on."""
-    with WholeFile(path, private=True) as part:
-        part.write_bytes(content)
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Column", "croissant_fields", "hub_features", "yaml_features"]
-
 Dtype = Literal["string", "int64", "float64", "bool", "struct"]
 
 _CROISSANT_TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["FIELD_LIMIT_BYTES", "StreamedRow", "read_csv", "read_header", "stream_rows"]
-
-
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 

@@ -16,12 +16,6 @@ from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
 
-__all__ = [
-    "CHUNK_BYTES", "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines",
-    "folder_lock", "open_file", "open_text", "packaged", "read_bytes", "read_chunks", "read_text", "readable",
-]  # fmt: skip
-
-
 LONGEST_LINE: Final = 1 << 24
 MOST_COLUMNS: Final = 2_000
 _LONGEST_NAME: Final = 60
@@ -244,23 +238,13 @@ CHUNK_BYTES: Final = 4 * 1024 * 1024  # unpacked
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-_WRITE_CHARS: Final = 1_000_000
-
-
 def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
     """Writes a gzip file; the same parts give the same bytes, since its header has neither a name nor a time."""
     with (
         path.open("wb") as raw,
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
     ):
-        waiting, chars = [], 0
-        for part in parts:
-            waiting.append(part)
-            chars += len(part)
-            if chars > _WRITE_CHARS:
-                stream.write("".join(waiting).encode())
-                waiting, chars = [], 0
-        stream.write("".join(waiting).encode())
+        stream.writelines(part.encode() for part in parts)
 
 
 def read_chunks(

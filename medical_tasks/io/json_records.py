@@ -13,12 +13,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_line, read_bytes, readable
 
-__all__ = [
-    "LONGEST_ID", "Field", "Record", "checked_record", "is_list_of", "is_text", "is_text_or_null", "json_lines",
-    "json_objects", "json_values", "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
-]  # fmt: skip
-
-
 _SHOWN_CHARS = 60
 
 
@@ -88,18 +82,33 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
     """Reads JSON Lines of these fields and no others; `release`: what it should be, `again`: what to do about a damaged file."""
     with readable(path):
         content = read_bytes(path)
-    count = 0
-    private = any(field.private for field in fields.values())
-    # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
-    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if not raw.strip():
-            continue
+    count, private = 0, any(field.private for field in fields.values())
+    for number, values in _numbered(path, content, again):
         count += 1
-        check_line(path, raw, where=f", line {number}")
-        values = _object(path, number, raw, again, private=private)
+        if not isinstance(values, dict):
+            got = _shown(values, private=private)
+            raise UsageError(f"{path}: line {number} is not a JSON object, got {got}. {again}")
         yield checked_record(path, number, values, fields, release=release)
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
+
+
+def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any]]:
+    """The values of JSON Lines that are not blank, with the numbers of their lines."""
+    # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
+    for number, raw in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), start=1):
+        if not raw.strip():
+            continue
+        check_line(path, raw, where=f", line {number}")
+        try:
+            value = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
+        except UnicodeDecodeError as error:
+            byte = f"0x{error.object[error.start]:02x}"
+            raise UsageError(f"{path}: line {number} is not UTF-8 (byte {byte}), as JSON must be. {again}") from error
+        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise UsageError(f"{path}: line {number} is not whole JSON ({reason}). {again}") from error
+        yield number, value
 
 
 def checked_record(
@@ -112,20 +121,6 @@ def checked_record(
             raise _wrong(path, line, name, f"must be {fields[name].rule}", value, private=fields[name].private)
     private = frozenset(name for name, field in fields.items() if field.private)
     return Record(path=path, line=line, values=values, private=private)
-
-
-def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -> dict[str, Any]:
-    try:
-        values = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise UsageError(f"{path}: line {number} is not UTF-8 (byte 0x{byte:02x}). {again}") from error
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{path}: line {number} is not a whole JSON object ({reason}). {again}") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{path}: line {number} is not a JSON object, got {_shown(values, private=private)}. {again}")
-    return values
 
 
 def _check_names(path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str) -> None:
@@ -209,21 +204,8 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
 
 def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
     """Reads JSON Lines of any values, one or more, with their places, line by line; `form` as in `json_values`."""
-    begins, empty = 0, True
-    for number, raw in enumerate(io.BytesIO(content), start=1):
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\n")
-        except UnicodeDecodeError as error:
-            where = begins + error.start
-            raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {where}). Save it as UTF-8.") from error
-        begins += len(raw)
-        if not line.strip():
-            continue
-        check_line(path, line, where=f", line {number}")
-        try:
-            value = json.loads(line, object_pairs_hook=once)
-        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
-            raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {form}") from error
+    empty = True
+    for number, value in _numbered(path, content, f"A line is like {form}"):
         empty = False
         yield f"line {number}", value
     if empty:
@@ -244,13 +226,10 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
 def text_id(where: str, name: str, value: Any) -> str:
     """Reads a record's id: a text without white space at its ends, or a whole number."""
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(found, str) or not 0 < len(found) <= LONGEST_ID or not _plain(found):
+    plain = is_text().holds(found) and found.strip() == found and found.isprintable()
+    if not plain or len(found) > LONGEST_ID:
         raise UsageError(
             f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters without line ends and without "
             f"spaces at its ends, got {shown(value)}."
         )
     return found
-
-
-def _plain(text: str) -> bool:
-    return text.strip() == text and text.isprintable() and is_text().holds(text)

@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO
 
-__all__ = ["AsJson", "as_json", "styled", "tell"]
-
 _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from medical_tasks.io.files import readable
 
-__all__ = ["Progress", "reading"]
-
 _LINE_EVERY_S = 10.0
 _MEGABYTE = 1_000_000
 

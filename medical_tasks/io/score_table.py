@@ -12,8 +12,6 @@ from pathlib import Path
 from medical_tasks.errors import UsageError
 from medical_tasks.io.sheets import read_content, read_sheet
 
-__all__ = ["MISSING", "ScoreTable", "read_cells", "read_scores", "shown"]
-
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
 """How people write that there is no score, in small letters."""
 
@@ -29,21 +27,10 @@ class ScoreTable:
 
     files: dict[str, str]  # path as it was given, to the SHA-256 of its content
     names: tuple[str, ...]
+    columns: tuple[str, ...]  # all that do not name the rows, those that were not asked for too
     scores: dict[str, tuple[float, ...]]  # a column's name to one number a row; `nan` where there is none
     texts: tuple[str, ...]  # columns that were passed over because they hold text
-    partial: tuple[str, ...]  # names of the rows that not all files have
-
-
-@dataclass(frozen=True, kw_only=True)
-class _File:
-    """One file's part: `columns` are all it has, those that were not asked for too."""
-
-    path: Path
-    digest: str
-    names: tuple[str, ...]
-    columns: tuple[str, ...]
-    scores: dict[str, tuple[float, ...]]
-    texts: tuple[str, ...]
+    partial: tuple[str, ...] = ()  # names of the rows that not all files have
 
 
 def read_scores(
@@ -54,42 +41,42 @@ def read_scores(
     A column without a single number holds text; the first such names the rows, unless `names` does. `others`: read all
     columns of numbers, not only those `wanted`, which must be there.
     """
-    files = [_read(path, names, wanted, others=others) for path in paths]
-    known = [column for file in files for column in file.columns]
+    tables = [_read(path, names, wanted, others=others) for path in paths]
+    known = tuple(dict.fromkeys(column for table in tables for column in table.columns))
     for column in wanted:
         if column not in known:
-            raise UsageError(
-                f"no column {shown(column)} in {_paths(files)}. There are {_listed(dict.fromkeys(known))}."
-            )
-    digests: dict[str, str] = {}
+            given = ", ".join(map(str, paths))
+            raise UsageError(f"no column {shown(column)} in {given}. There are {_listed(known)}.")
+    files: dict[str, str] = {}
     owner: dict[str, Path] = {}
     scores: dict[str, tuple[float, ...]] = {}
-    rows = tuple(dict.fromkeys(name for file in files for name in file.names))
+    rows = tuple(dict.fromkeys(name for table in tables for name in table.names))
     seen: set[str] = set()
-    for file in files:
-        if str(file.path) in digests:
-            raise UsageError(f"{file.path}: given twice. Name each file once.")
-        if digests and not seen & set(file.names):
+    for path, table in zip(paths, tables, strict=True):
+        if str(path) in files:
+            raise UsageError(f"{path}: given twice. Name each file once.")
+        if files and not seen & set(table.names):
             raise UsageError(
-                f"{file.path}: none of its rows has the name of a row of {', '.join(digests)}; it begins with "
-                f"{shown(file.names[0])}, the other with {shown(rows[0])}. Rows are joined by name, letter for letter."
+                f"{path}: none of its rows has the name of a row of {', '.join(files)}; it begins with "
+                f"{shown(table.names[0])}, the other with {shown(rows[0])}. Rows are joined by name, letter for letter."
             )
-        seen |= set(file.names)
-        digests[str(file.path)] = file.digest
-        place = {name: number for number, name in enumerate(file.names)}
-        for column, values in file.scores.items():
+        seen |= set(table.names)
+        files |= table.files
+        place = {name: number for number, name in enumerate(table.names)}
+        for column, values in table.scores.items():
             if column in owner:
                 raise UsageError(
-                    f"column {shown(column)} is in {owner[column]} and in {file.path}. Rename it in one of them, or take it out."
+                    f"column {shown(column)} is in {owner[column]} and in {path}. Rename it in one of them, or take it out."
                 )
-            owner[column] = file.path
+            owner[column] = path
             scores[column] = tuple(values[place[name]] if name in place else math.nan for name in rows)
     return ScoreTable(
-        files=digests,
+        files=files,
         names=rows,
+        columns=known,
         scores=scores,
-        texts=tuple(dict.fromkeys(name for file in files for name in file.texts)),
-        partial=tuple(name for name in rows if not all(name in file.names for file in files)),
+        texts=tuple(dict.fromkeys(name for table in tables for name in table.texts)),
+        partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
     )
 
 
@@ -98,7 +85,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
 
 
-def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool) -> _File:
+def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool) -> ScoreTable:
     header, rows, digest = read_cells(path, form=_FORM)
     if len(header) < 2:
         raise UsageError(f"{path}: one column only, {shown(header[0])}. {_FORM}")
@@ -124,9 +111,8 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     places = [place for place, _ in rows]
     columns = [name for name in header if name not in naming]
     chosen = [name for name in columns if name in wanted or (others and name not in texts)]
-    return _File(
-        path=path,
-        digest=digest,
+    return ScoreTable(
+        files={str(path): digest},
         names=_names(path, places, [cells[name] for name in naming]),
         columns=tuple(columns),
         scores={name: _numbers(path, name, places, cells[name]) for name in chosen},
@@ -182,7 +168,3 @@ def _numbers(path: Path, column: str, places: Sequence[str], cells: Sequence[str
 
 def _listed(columns: Iterable[str]) -> str:
     return ", ".join(map(shown, columns))
-
-
-def _paths(files: Sequence[_File]) -> str:
-    return ", ".join(str(file.path) for file in files)

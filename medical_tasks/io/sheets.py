@@ -16,22 +16,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named
 from medical_tasks.io.xml_files import workbook_rows
-
-__all__ = [
-    "Sheet",
-    "cell_text",
-    "folded",
-    "is_json",
-    "is_workbook",
-    "read_content",
-    "read_json",
-    "read_sheet",
-    "read_table",
-]
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
 _AGAIN: Final = "Save it as CSV UTF-8 (in Excel: Save As, CSV UTF-8), or as XLSX."
@@ -102,10 +90,9 @@ def read_sheet(path: Path, content: bytes, *, form: str = _FORM) -> Sheet:
         if value and len(value) <= _CUT and len(value.encode("utf-16-le", "replace")) == 2 * _CUT
     ]
     if cut:
-        more = f" and {len(cut) - _SHOWN} more" if len(cut) > _SHOWN else ""
         print(
-            f"note: {path}: {'; '.join(cut[:_SHOWN])}{more}: cut by the spreadsheet, whose cells hold {_CUT:,} characters. Take "
-            "such texts from where they were made.",
+            f"note: {path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold {_CUT:,} characters. "
+            "Take such texts from where they were made.",
             file=sys.stderr,
         )
     return sheet

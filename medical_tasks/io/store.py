@@ -18,8 +18,6 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError
 
-__all__ = ["Store", "Texts", "content_key"]
-
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 60.0
 _IN_MEMORY = 2**24  # bytes of texts that are not worth a file
@@ -142,13 +140,6 @@ class Store:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-
-    def counts(self, kind: str) -> tuple[int, int]:
-        """Counts records, and how often one was put; equal when nothing was done twice."""
-        row = self._connection.execute(
-            "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?", (kind,)
-        ).fetchone()
-        return int(row[0]), int(row[1])
 
 
 class Texts(Mapping[str, str]):

@@ -14,9 +14,6 @@ from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError
 
-__all__ = ["DEPTH_LIMIT", "SIZE_LIMIT_BYTES", "PlainXmlError", "workbook_rows", "xml_root"]
-
-
 DEPTH_LIMIT: Final = 64
 """Elements within one another; files of tables and of cases have less than ten."""
 
@@ -82,10 +79,8 @@ def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[i
             size = sum(part.file_size for part in archive.infolist())
             if size > SIZE_LIMIT_BYTES:
                 raise ValueError(f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}")
-            for (
-                name
-            ) in archive.namelist():  # reading them compares their checksums; zeros could hide the word as UTF-16
-                part = archive.read(name)
+            for name in archive.namelist():
+                part = archive.read(name)  # compares its checksum; zeros could hide the word as UTF-16
                 if b"<!DOCTYPE" in part.replace(b"\0", b""):
                     raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
                 if name.startswith("xl/worksheets/"):

@@ -26,7 +26,7 @@ from medical_tasks.leaderboard.ranking import setting_of
 from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
@@ -90,8 +90,7 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
     rows = []
     for one in submissions:
         who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
-        more = f" and {len(one.tasks) - 3} more" if len(one.tasks) > 3 else ""
-        rows.append((one.id, one.state, *who, one.history[0].at, ", ".join(one.tasks[:3]) + more))
+        rows.append((one.id, one.state, *who, one.history[0].at, listed(one.tasks, 3)))
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
     return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes], content
 

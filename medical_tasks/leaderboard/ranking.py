@@ -139,26 +139,8 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Headline:
-    """The metric (values of 0 to 1) and task a benchmark counts by; where lower is better, 1 less the value counts."""
-
-    benchmark: str
-    task: str
-    metric: str
-
-
-HEADLINES: Final = tuple(
-    Headline(benchmark=next(each.title for each in BENCHMARKS if each.name == benchmark), task=task, metric=metric)
-    for benchmark, task, metric in (
-        ("medcalc_bench", "medcalc", "accuracy"),
-        ("kqa", "kqa", "comprehensiveness"),
-        ("ehrnoteqa", "ehrnoteqa_open_level1", "accuracy"),
-        ("doclens", "aci_bench", "claim_recall"),
-        ("archehr_qa", "archehr_together", "factuality"),
-    )
-)
-"""The five benchmarks, each by its first task and that task's first metric: asked plainly, without examples or retrieval."""
+HEADLINES: Final = tuple(each.tasks[0] for each in BENCHMARKS)
+"""Each benchmark counts by its first task, asked plainly, and that task's first metric, a share (1 less it, if lower is better)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,11 +160,11 @@ class OverallEntry:
 
 def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
     """Makes the overall table, complete models first; of several results on a task the one in the commonest group counts."""
-    metrics = {one.task: one for one in HEADLINES}
+    titles = {one.name: one.benchmark.title for one in HEADLINES}
     usable = [
         each
         for each in entries
-        if each.task in metrics and each.state != "reported" and not each.differences and _point(each) is not None
+        if each.task in titles and each.state != "reported" and not each.differences and _point(each) is not None
     ]
     # Of equally common groups the one of the latest entry, so that the order of the entries plays no part.
     common = Counter((each.task, each.group) for each in usable)
@@ -192,7 +174,7 @@ def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
     models: dict[tuple[str, str], dict[str, list[Entry]]] = {}
     for each in usable:
         parts = models.setdefault(model_key(each.organisation, each.model), {})
-        parts.setdefault(metrics[each.task].benchmark, []).append(each)
+        parts.setdefault(titles[each.task], []).append(each)
 
     def order(one: Entry) -> tuple[Any, ...]:
         return (common[one.task, one.group], latest[one.task, one.group], one.group, one.at, one.submission)
@@ -221,19 +203,18 @@ def mover_mean(points: Sequence[tuple[float, float, float]]) -> tuple[float, flo
 
 def _point(entry: Entry) -> tuple[float, float, float] | None:
     """Value and limits of an entry's headline, turned so that more is better; None where it has none that counts."""
-    name = next(one.metric for one in HEADLINES if one.task == entry.task)
-    found = mapping(entry.metrics.get(name))
+    metric = tasks()[entry.task].metrics[0]
+    found = mapping(entry.metrics.get(metric.name))
     if (limits := _interval(found)) is None:
         return None
     value, (low, high) = float(found["value"]), limits
     if not 0.0 <= low <= value <= high <= 1.0:  # no share with its interval
         return None
-    metric = next(each for each in tasks()[entry.task].metrics if each.name == name)
     return (value, low, high) if metric.higher_is_better else (1.0 - value, 1.0 - high, 1.0 - low)
 
 
 def _overall_entry(parts: Mapping[str, Entry]) -> OverallEntry:
-    titles = [one.benchmark for one in HEADLINES]
+    titles = [one.benchmark.title for one in HEADLINES]
     newest = max(parts.values(), key=lambda each: (each.at, each.submission))
     missing = tuple(title for title in titles if title not in parts)
     whole = {title: parts[title] for title in titles if title in parts}

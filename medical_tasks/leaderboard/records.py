@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, get_args
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, SHA256, Submitter
 from medical_tasks.leaderboard.submission_package.values import finite, is_number
+from medical_tasks.report.folders import COUNT, Form, damage
 from medical_tasks.runs.recipes import mapping
 
 State = Literal["pending", "accepted", "rejected"]
@@ -93,6 +94,7 @@ _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
+_RESULT: Final[Form] = {"metrics": {}, "breakdown": {}, "coverage": {"asked": COUNT, "scored": COUNT}, "recipe": {}}
 
 
 class DamagedError(UsageError):
@@ -235,13 +237,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
         # Its first event was changed with it.
         raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
     tasks = mapping(mapping(found).get("tasks"))
-    odd = [task for task in submitted.tasks if not _is_result(tasks.get(task))]
+    odd = [task for task in submitted.tasks if damage(tasks.get(task), _RESULT)]
     if odd:
         raise DamagedError(f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names.")
     return found
-
-
-def _is_result(entry: Any) -> bool:
-    parts = [mapping(entry).get(key) for key in ("metrics", "breakdown", "coverage", "recipe")]
-    counts = [mapping(parts[2]).get(key) for key in ("asked", "scored")]
-    return all(isinstance(part, Mapping) for part in parts) and all(map(is_number, counts))

@@ -59,7 +59,6 @@ def open_storage(place: str) -> Storage:
         return HubStorage(place.removeprefix(HUB))
     if not place.strip():
         raise UsageError("--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the Hub.")
-
     return LocalStorage(Path(place))
 
 

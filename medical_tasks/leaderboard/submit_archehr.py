@@ -25,11 +25,12 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data, run_data, subset, with_source
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard import policy
-from medical_tasks.guard.private_store import check_place, write_private
+from medical_tasks.guard.private_store import check_place
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.submission_package.writing import zip_bytes
+from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import TaskSpec
@@ -100,8 +101,7 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
 def _submit(arguments: argparse.Namespace, target: Any) -> int:
     folder: Path = arguments.run
     task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
-    listed = Path(SUBMISSION)
-    out: Path = arguments.out or (listed.with_suffix(_ZIP) if target.zipped(task) else listed)
+    out: Path = arguments.out or Path(SUBMISSION).with_suffix(_ZIP if target.zipped(task) else ".json")
     spec = dataset_spec(task.dataset)
     if not policy.text_allowed(spec):
         check_place(out)
@@ -130,17 +130,17 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
                 f"{again}it all the same (--allow-problems), mend it by hand and check it: {command}"
             )
         content = made.text.encode("ascii")
-        write_private(out, zip_bytes({SUBMISSION: content}) if out.suffix.lower() == _ZIP else content)
+        with WholeFile(out, private=True) as file:
+            file.write_bytes(zip_bytes({SUBMISSION: content}) if out.suffix.lower() == _ZIP else content)
     _tell(made.notes)
     if made.problems:
         print(f"warning: {out}: written with {_told(made.problems)}", file=sys.stderr)
     said = f"{out}: {made.answered} of the {len(data.items)} cases of {_where(data)}, as answered in {folder}"
     tell(said, file=out, answered=made.answered, cases=len(data.items), rewritten=made.rewritten)
     if made.rewritten:
-        more = f" and {len(made.rewritten) - _SHOWN} more" if len(made.rewritten) > _SHOWN else ""
         tell(
             f"{len(made.rewritten)} answers were written anew in the official form, since the official scorer reads them "
-            f"otherwise as they were: cases {', '.join(made.rewritten[:_SHOWN])}{more}"
+            f"otherwise as they were: cases {listed(made.rewritten, _SHOWN)}"
         )
     if not policy.text_allowed(spec):
         tell("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")

@@ -26,13 +26,13 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.records import check_line
+from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.leaderboard.submission_package.values import number
-from medical_tasks.leaderboard.submission_package.writing import chosen_tasks
-from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, damage
+from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, check_entry
 from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import RESULTS_FILE, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 DEFAULT_OUT: Final = Path(".eval_results")
@@ -128,8 +128,7 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
     found: dict[str, list[str]] = {}
     for task in tasks:
         entry = entries[task.name]
-        if said := _damage(task, entry):
-            raise UsageError(f"{arguments.run}: its results.json is damaged: {said}. Give that run's command again.")
+        check_entry(arguments.run / RESULTS_FILE, task.name, entry, _form(task, entry))
         found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)
     if problems := [f"{name}: {reason}" for name, reasons in found.items() for reason in reasons]:
         rest = [name for name, reasons in found.items() if not reasons]
@@ -164,12 +163,10 @@ def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> l
             f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it or give --force to write over "
             "it; for another result of the same benchmark that is to stand beside it, give --variant NAME."
         )
-    written: list[Path] = []
-    for name, text in results.items():
-        if there[name] != text.encode():
-            with WholeFile(folder / name) as file:
-                file.write(text)
-            written.append(folder / name)
+    written = [folder / name for name, text in results.items() if there[name] != text.encode()]
+    for path in written:
+        with WholeFile(path) as file:
+            file.write(results[path.name])
     return written
 
 
@@ -269,28 +266,22 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, all
     return reasons
 
 
-_ASKED: Final[Form] = {"set": ANYTHING, "sha256": ANYTHING}
-
-
-def _damage(task: TaskSpec, entry: Mapping[str, Any]) -> str:
-    metric, recipe = task.metrics[0], entry["recipe"]
+def _form(task: TaskSpec, entry: Mapping[str, Any]) -> Form:
+    """What is needed of an entry beside what every reader needs: where it is from, and a headline within its limits."""
+    metric, recipe = task.metrics[0], mapping(entry["recipe"])
+    asked: Form = {"set": ANYTHING, "sha256": ANYTHING}
     told: dict[str, Form] = {"suite": TEXT, "task_version": TEXT, "judge": ANYTHING}
     told["data"] = dict.fromkeys(("config", "split", "version", "rows_sha256"), TEXT)
-    told |= {} if recipe.get("prompts") is None else {"prompts": _ASKED}
+    told |= {} if recipe.get("prompts") is None else {"prompts": asked}
     if (judge := recipe.get("judge")) is not None:
-        asked = {} if mapping(judge).get("prompts") is None else {"prompts": _ASKED}
-        told["judge"] = {"name": ANYTHING, "votes": ANYTHING, **asked}
-    form: Form = {"metrics": {}, "coverage": {"asked": COUNT, "scored": COUNT, "unscored": {}}, "recipe": told}
-    if said := damage(entry, form):
-        return f"{task.name} {said}"
-    counts, headline = entry["coverage"], entry["metrics"].get(metric.name)
-    if counts["scored"] > counts["asked"]:
-        return f"{task.name} has {counts['scored']} scored items of {counts['asked']} asked"
-    if headline is None or (isinstance(headline, Mapping) and headline.get("value", 0) is None):  # the refusals say so
-        return ""
-    ends = {name: number(*metric.limits, null=True) for name in ("ci_low", "ci_high", "bound_low", "bound_high")}
-    said = damage(headline, {"value": number(*metric.limits), **ends, "n": COUNT}, metric.name)
-    return f"{task.name} {said}" if said else ""
+        more: dict[str, Form] = {} if mapping(judge).get("prompts") is None else {"prompts": asked}
+        told["judge"] = {"name": ANYTHING, "votes": ANYTHING, **more}
+    headline = mapping(mapping(entry.get("metrics")).get(metric.name))
+    if headline.get("value") is None:  # the refusals say so
+        return {"recipe": told}
+    ends = ("ci_low", "ci_high", "bound_low", "bound_high")
+    values = {"value": number(*metric.limits), **dict.fromkeys(ends, number(*metric.limits, null=True)), "n": COUNT}
+    return {"recipe": told, "metrics": {metric.name: values}}
 
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)

@@ -22,7 +22,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
-from medical_tasks.leaderboard.submission_package.writing import write_package
+from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +13,19 @@ from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
-from medical_tasks.report.folders import FinishedRun, is_unfinished, read_run, short_names, without_repeats
+from medical_tasks.report.folders import (
+    FinishedRun,
+    is_unfinished,
+    read_run,
+    report_places,
+    short_names,
+    without_repeats,
+    write_report,
+)
 from medical_tasks.report.page_data import (
     MAX_TEXT_BYTES,
     FittedItems,
@@ -25,9 +35,18 @@ from medical_tasks.report.page_data import (
     ReportVerdict,
     fit_texts,
 )
+from medical_tasks.report.plots import point_of
 from medical_tasks.report.published.figures import published_results
 from medical_tasks.report.terminal import warning
-from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
+from medical_tasks.report.texts import (
+    DEFAULT_PLACES,
+    DIGEST,
+    TaskTexts,
+    TextPlaces,
+    check_places,
+    find_texts,
+    report_items,
+)
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint, TaskSpec
@@ -40,30 +59,42 @@ _UNKNOWN: Final = (
 _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
 
 
+def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Writes the report with the options of the verb; returns its files by format."""
+    from medical_tasks.report.markdown import render_report
+    from medical_tasks.report.page import render_page
+
+    def tell(said: str) -> None:
+        print(f"note: {said}", file=sys.stderr)
+
+    folders, _ = without_repeats(arguments.runs)
+    places = report_places(folders, arguments.out, arguments.format)
+    limit = MAX_TEXT_BYTES if arguments.max_text_bytes is None else arguments.max_text_bytes
+    given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
+    with doing(f"gather the results and items of {len(folders)} runs"):
+        texts = TextPlaces(**given, items=not arguments.no_items)
+        data = report_data(arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell)
+    for note in data.notes:
+        tell(note)
+    render = {"html": render_page, "markdown": render_report}
+    for form, path in places.items():
+        with doing(f"write {path}"):
+            write_report(path, render[form](data))
+    return places
+
+
 def report_data(
     folders: Sequence[Path],
+    places: TextPlaces = DEFAULT_PLACES,
     *,
     title: str = "",
-    data: Path | None = None,
-    source: Path | None = None,
-    responses: Sequence[Path] = (),
-    upstream: Path | None = None,
-    items: bool = True,
     max_text_bytes: int = MAX_TEXT_BYTES,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = lambda said: None,
 ) -> ReportData:
     """Reads finished runs.
 
-    `data`: folder of the built datasets (or of the one that is needed); the user's data home by default.
-    `source`: the one file a dataset of the user's own is made of, for runs on that.
-    `responses`: files that `score` scored, and folders of runs whose answers it scored anew.
-    `upstream`: the authors' checkout, for runs with the official prompts.
     `max_text_bytes`: what all texts of the items may take together.
     `tell`: is told what the report is without, a line each.
-
-    Raises:
-        MissingError: A folder holds no finished run, or a file that was named is not there.
-        UsageError: A file of a run is damaged, or an option goes with none of the runs.
     """
     if not folders:
         raise UsageError("a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote.")
@@ -73,15 +104,15 @@ def report_data(
     begun = [folder for folder in shown if is_unfinished(folder)]
     if begun and len(begun) < len(shown):
         shown = [folder for folder in shown if folder not in begun]
-        if tell is not None:
-            tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
+        tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
     names = short_names(shown)
-    runs = [read_run(folder, name, items=items) for folder, name in zip(shown, names, strict=True)]
+    runs = [read_run(folder, name, items=places.items) for folder, name in zip(shown, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
-    check_places(responses, recipes)
-    if source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
-        raise UsageError(f"{source}: --source is for runs on data of your own (configuration own). Leave it out.")
-    places = TextPlaces(data=data, source=source, responses=responses, upstream=upstream, items=items)
+    check_places(places.responses, recipes)
+    if places.source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
+        raise UsageError(
+            f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
+        )
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
     made = [_read_task(name, run, places) for name in order for run in runs if name in run.entries]
@@ -95,8 +126,7 @@ def report_data(
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
     for said, where in lacking.items():
-        if tell is not None:
-            tell(f"{', '.join(where)}: {said}")
+        tell(f"{', '.join(where)}: {said}")
     return ReportData(
         title=title or (f"Report of {names[0]}" if len(runs) == 1 else f"Report of {len(runs)} runs"),
         tasks=tuple(shown_tasks),
@@ -121,7 +151,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> tuple[ReportT
     if task is not None and dataset is not None:
         withheld = withheld and text_allowed(dataset)
         where = replace(places, items=False) if withheld else places
-        texts = find_texts(TaskRun(task, entry["recipe"], rows, run.folder), dataset, where)
+        texts = find_texts(task, dataset, run, where)
         if withheld:
             texts = replace(texts, missing="", remark=_WITHHELD)
         plots += task.benchmark.plots(task, rows, texts.items)
@@ -173,22 +203,19 @@ def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:
 
 def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
     """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
-    made = dict(entry)
-    if private:
-        coverage = entry["coverage"]
-        made["coverage"] = {**coverage, "unscored": _reduced(coverage["unscored"])}
-        judge = entry.get("judge")
-        if judge is not None:
-            verdicts = judge["verdicts"]
-            made["judge"] = {**judge, "verdicts": {**verdicts, "unscored": _reduced(verdicts["unscored"])}}
+    if not private:
+        return dict(entry)
+    made = {**entry, "coverage": _reduced(entry["coverage"])}
+    if (judge := entry.get("judge")) is not None:
+        made["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
     return made
 
 
-def _reduced(reasons: Mapping[str, int]) -> dict[str, int]:
+def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
-    for reason, count in reasons.items():
+    for reason, count in told["unscored"].items():
         counts[redact_reason(reason)] += count
-    return dict(sorted(counts.items()))
+    return {**told, "unscored": dict(sorted(counts.items()))}
 
 
 _OF_WORDS: Final = "not comparable with anybody else's numbers"
@@ -223,8 +250,7 @@ def _warnings(shown: Sequence[ReportTask]) -> list[str]:
     """The judges that compare words, each once, with the tasks and runs it decided."""
     decided: dict[str, dict[str, list[str]]] = {}
     for each in shown:
-        said = warning(each.entry)
-        if said is not None:
+        if said := warning(each.entry):
             decided.setdefault(said, {}).setdefault(each.name, []).append(each.run)
     return [
         f"{said} It decided " + "; ".join(f"{name} ({', '.join(runs)})" for name, runs in tasks.items()) + "."
@@ -278,21 +304,13 @@ def component_plots(entry: Mapping[str, Any], metrics: Sequence[MetricSpec]) -> 
     made = []
     for metric in metrics:
         names = [name for name in metric.of if name in specs]
-        points = [
-            point for name in (*names, metric.name) if (point := _point(name, entry["metrics"][name])) is not None
-        ]
+        found = [_point(name, entry["metrics"][name]) for name in (*names, metric.name)]
+        points = [point for point in found if point is not None]
         if names and len(points) > 1:
             missing = [name for name in metric.of if name not in specs]
             note = f"Not reported, and not part of {metric.name}: {', '.join(missing)}." if missing else ""
-            made.append(
-                Plot(
-                    title=f"Components of {metric.name}",
-                    x_label="Metric",
-                    y_label="Value",
-                    points=tuple(points),
-                    note=note,
-                )
-            )
+            title = f"Components of {metric.name}"
+            made.append(Plot(title=title, x_label="Metric", y_label="Value", points=tuple(points), note=note))
     return made
 
 
@@ -303,8 +321,8 @@ def level_plots(task: TaskSpec, entries: Mapping[str, Mapping[str, Any]]) -> lis
     if len(levels) < 2 or task.name != next(iter(levels)):
         return []
     metric = task.metrics[0].name
-    found = {level: _point(level, entries[name]["metrics"].get(metric, {})) for name, level in levels.items()}
-    points = tuple(point for point in found.values() if point is not None)
+    found = [_point(level, entries[name]["metrics"].get(metric, {})) for name, level in levels.items()]
+    points = tuple(point for point in found if point is not None)
     if len(points) < 2:
         return []
     return [Plot(title=f"{metric} by level", x_label="Level", y_label=metric, points=points)]
@@ -317,7 +335,7 @@ def _point(label: str, value: Mapping[str, Any]) -> PlotPoint | None:
         return None
     if not all(0 <= each <= 1 for each in (middle, low, high)):
         return None
-    return PlotPoint(label=label, value=middle, low=low, high=high, n=value["n"])
+    return point_of(label, value)
 
 
 def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
@@ -335,12 +353,8 @@ def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
     check = last_check(identity, **asked)
     if check is None or "problem" in check:
         return []
-    points = tuple(
-        point
-        for name in ("accuracy", "kappa")
-        if (point := _point(name, {**check[name], "n": check["scored"]})) is not None
-    )
-    if not points:
+    found = [_point(name, {**check[name], "n": check["scored"]}) for name in ("accuracy", "kappa")]
+    if not (points := tuple(point for point in found if point is not None)):
         return []
     return [
         Plot(

@@ -5,16 +5,15 @@ A report is written whole, and never over anything but an older report.
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from medical_tasks.errors import UsageError, doing, system_reason
+from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.json_records import Field, optional
@@ -90,7 +89,7 @@ def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
     if not entries:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
-        _check_entry(folder / RESULTS_FILE, task, entry)
+        check_entry(folder / RESULTS_FILE, task, entry)
     rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
@@ -131,14 +130,17 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
+def check_entry(path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})) -> None:
+    """Raises for an entry of `results.json` that is not as it was written; `form` says what else is needed of it."""
     more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
     cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
-    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut):
+    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut) or damage(entry, form):
         raise damaged(path, f"{task} {said}")
+    asked, scored = (entry["coverage"][name] for name in ("asked", "scored"))
+    if scored > asked:
+        raise damaged(path, f"{task} has {scored} scored items of {asked} asked")
 
 
-HTML_FILE: Final = "report.html"
 MARK: Final = "<!-- medical-tasks report -->"
 """First line of every report, by which it is known again."""
 _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
@@ -146,7 +148,7 @@ _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
 """Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
-_NAMES: Final = {"html": HTML_FILE, "markdown": REPORT_FILE}
+_NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
@@ -154,9 +156,6 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
 
     `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
     `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
-
-    Raises:
-        UsageError: The suffix is of the other format, or something there is not a report.
     """
     place = out.expanduser() if out is not None else folders[0].expanduser() if len(folders) == 1 else Path()
     named = next((form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None)
@@ -199,34 +198,3 @@ def write_report(path: Path, text: str) -> None:
     """Writes a report, whole or not at all."""
     with WholeFile(path) as file:
         file.write(f"{MARK}\n{text}")
-
-
-def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Writes the report with the options of the verb; returns its files by format."""
-    from medical_tasks.report.collect import report_data
-    from medical_tasks.report.markdown import render_report
-    from medical_tasks.report.page import render_page
-    from medical_tasks.report.page_data import MAX_TEXT_BYTES
-
-    folders, _ = without_repeats(arguments.runs)
-    places = report_places(folders, arguments.out, arguments.format)
-    limit = arguments.max_text_bytes
-    with doing(f"gather the results and items of {len(folders)} runs"):
-        data = report_data(
-            arguments.runs,
-            title=arguments.title,
-            data=arguments.data,
-            source=arguments.source,
-            responses=arguments.responses,
-            upstream=arguments.upstream,
-            items=not arguments.no_items,
-            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
-        )
-    for note in data.notes:
-        print(f"note: {note}", file=sys.stderr)
-    render = {"html": render_page, "markdown": render_report}
-    for form, path in places.items():
-        with doing(f"write {path}"):
-            write_report(path, render[form](data))
-    return places

@@ -100,12 +100,7 @@ _NUMBER = re.compile(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column.
-
-    Attributes:
-        kind: `text` to the left, `number` and `range` to the right in digits of one width and sorted by `Cell.sort`; `plot`
-            holds drawings and is not sorted.
-    """
+    """A column; `number` and `range` stand to the right and are sorted by `Cell.sort`, `plot` holds drawings and is not sorted."""
 
     name: str  # unique in the table: `data-name` of its header
     label: str
@@ -119,14 +114,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell.
-
-    Attributes:
-        sort: what it is sorted by: a number, or a text; None takes the text in a text column and "last" in others.
-    """
+    """A cell."""
 
     text: str = ""  # what is shown; escaped, unless it is `Markup`
-    sort: float | str | None = None
+    sort: float | str | None = None  # what it is sorted by; None takes the text in a text column and "last" in others
     title: str = ""
     href: str = ""  # address on the web, or `#...`; any other is left out
     svg: Markup = NOTHING  # a drawing after the text
@@ -224,49 +215,26 @@ def _sort_key(cell: Cell, column: Column) -> str | None:
     return "" if cell.sort is None else str(cell.sort)
 
 
-def document(
-    title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str], early: Sequence[str] = ()
-) -> str:
+def document(title: str, body: Markup) -> str:
     """Puts a page together.
 
     Its policy lets only these styles and scripts work (by their hashes), pictures only where they are part of the page, and no
     request, form or frame at all; a script or style that came in with a text would stay dead.
-
-    `styles`: names of style sheets among the assets.
-    `early`: likewise, before anything is shown.
     """
-    style = "\n" + "\n".join(assets_text(name) for name in styles)
-    first, code = (["\n" + assets_text(name) for name in names] for names in (early, scripts))
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src {_hash(style)}",
-            "script-src " + (" ".join(map(_hash, [*first, *code])) or "'none'"),
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-    return rendered(
-        "document.html",
-        title=title,
-        body=body,
-        policy=markup(policy),
-        style=markup(style),
-        early=[markup(text) for text in first],
-        scripts=[markup(text) for text in code],
-    )
+    style = markup("\n", "\n".join(map(assets_text, PAGE_STYLES)))
+    early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
+    return rendered("document.html", title=title, body=body, style=style, early=early, scripts=scripts, hashed=_hashed)
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _hashed(text: str) -> Markup:
+    return markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
 
 
 # What tables and plots need, wherever they stand: every rule is below a `.mt` element, every variable is `--mt-...`.
 COMPONENT_STYLES = ("tokens.css", "table.css", "plots.css")
 PAGE_STYLES = (*COMPONENT_STYLES, "page.css", "items.css", "print.css")
-EARLY_SCRIPTS = ("theme.js",)
-PAGE_SCRIPTS = ("page.js", "table.js", "item_store.js", "item_detail.js", "items.js")
+# The first before anything is shown.
+PAGE_SCRIPTS = ("theme.js", "page.js", "table.js", "item_store.js", "item_detail.js", "items.js")
 
 
 @cache

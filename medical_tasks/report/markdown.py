@@ -34,6 +34,7 @@ _INERT = (
     ("][", "]&#91;"),
 )
 """Signs that a Markdown program acts on, and how they are written so that it shows them."""
+_RUN = ("run",)
 _METRIC = ("metric", "value", "interval", "n", "scored", "bounds")
 _Told = Sequence[tuple[tuple[str, ...], Mapping[str, Any]]]
 """A task's entries of `results.json`, each with the cell that names its run, or with none where there is one run alone."""
@@ -120,11 +121,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
 def metrics(told: _Told) -> Markup:
     """A task's numbers."""
     rows = [(*run, *_metric_cells(name, entry)) for run, entry in told for name in entry["metrics"]]
-    return table((*_run_column(told), *_METRIC), rows)
-
-
-def _run_column(told: _Told) -> tuple[str, ...]:
-    return ("run",) if told[0][0] else ()
+    return table((*_RUN[: len(told[0][0])], *_METRIC), rows)
 
 
 def _metric_cells(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -149,7 +146,7 @@ def breakdowns(told: _Told) -> Iterator[tuple[str, Markup]]:
             if names
         ]
         labels = (f"{metric_label(name, whole[name])} (interval)" for name in names)
-        yield by, table((by, *_run_column(told), "n", *labels), rows) if names else Markup("")
+        yield by, table((by, *_RUN[: len(told[0][0])], "n", *labels), rows) if names else Markup("")
 
 
 def _value(metric: Mapping[str, Any]) -> str:

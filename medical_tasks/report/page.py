@@ -6,48 +6,39 @@ It works from a file, offline, on paper, on a phone, in the dark, and without sc
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from medical_tasks.report.html_parts import (
-    EARLY_SCRIPTS,
-    PAGE_SCRIPTS,
-    PAGE_STYLES,
     Cell,
     Cells,
     Column,
     Markup,
     Row,
+    assets_text,
     document,
     escaped_content,
-    markup,
     rendered,
+    table,
 )
-from medical_tasks.report.metric_tables import (
-    beside,
-    bounds_cell,
-    breakdown_table,
-    clean,
-    coverage_cell,
-    headline,
-    metric_cells,
-    model_of,
-    published_label,
-    published_table,
-    report_table,
-    sort_value,
-    spec_of,
+from medical_tasks.report.page_data import ReportData, ReportTask, items_json, script_json
+from medical_tasks.report.plots import (
+    SHARES,
+    Scale,
+    axis_ticks,
+    curve_svg,
+    finite,
+    interval_mark,
+    intervals_svg,
+    point_of,
+    scale_of,
 )
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
-from medical_tasks.report.plots import IntervalPoint, axis_ticks, curve_svg, finite, interval_mark, intervals_svg
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.report.terminal import entry_notes, warning
-from medical_tasks.runs.numbers import metric_label, percent
-from medical_tasks.runs.results import groups_of
-from medical_tasks.spec import MetricSpec, Plot
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, percent, scored, valued
+from medical_tasks.spec import Plot, PlotPoint
 
 
 def render_page(data: ReportData) -> str:
@@ -55,15 +46,17 @@ def render_page(data: ReportData) -> str:
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
+    # A section's id has the task's name, where that can stand in one.
+    bases = (name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-" for place, name in enumerate(by_name))
     body = rendered(
         "page.html",
         data=data,
-        sections=[(section_id(name, place), tasks) for place, (name, tasks) in enumerate(by_name.items())],
+        sections=[(f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)],
         runs=_runs(data),
         overview=_overview(data),
         task_section=task_section,
     )
-    return document(data.title, body, styles=PAGE_STYLES, scripts=PAGE_SCRIPTS, early=EARLY_SCRIPTS)
+    return document(data.title, body)
 
 
 def _runs(data: ReportData) -> Markup:
@@ -74,7 +67,7 @@ def _runs(data: ReportData) -> Markup:
     for name, tasks in runs.items():
         asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
         judges = _joined([str((task.entry.get("judge") or {}).get("name", "")) for task in tasks])
-        models, named = _joined([model_of(task) for task in tasks]), _joined([task.name for task in tasks])
+        models, named = _joined([task.model for task in tasks]), _joined([task.name for task in tasks])
         folders = _joined([task.folder for task in tasks])
         rows.append([name, models, named, Cell(f"{asked:,}", asked), judges or "none", folders])
     return report_table("runs", rows)
@@ -88,7 +81,7 @@ def _overview(data: ReportData) -> Markup:
     """A row a run, task and metric."""
     rows = []
     for task in data.tasks:
-        first = headline(task)
+        first = task.headline
         for name, metric in task.entry["metrics"].items():
             cells: list[Cell | str] = [task.name, task.run, Cell(metric_label(name, metric), strong=name == first)]
             cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
@@ -99,15 +92,10 @@ def _overview(data: ReportData) -> Markup:
 
 def direction_cell(task: ReportTask, name: str) -> Cell:
     """Says which way a metric is better."""
-    spec = spec_of(task, name)
+    spec = task.spec(name)
     if spec is None:
         return Cell("")
     return Cell("higher" if spec.higher_is_better else "lower", title=spec.description)
-
-
-def section_id(name: str, place: int) -> str:
-    """The id of a task's section: its name, where that can be one."""
-    return f"task-{name}" if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"task-{place}-"
 
 
 def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
@@ -118,7 +106,7 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
         "task.html",
         tasks=tasks,
         base=base,
-        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry)) is not None],
+        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry))],
         metrics=_metrics(tasks, base=base),
         meanings=[spec for spec in tasks[0].metrics if spec.name in told],
         forest=forest,
@@ -138,7 +126,7 @@ def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
         recipes=[
             (
                 task.run,
-                " · ".join(dict.fromkeys(part for part in (task.run, model_of(task)) if part)),
+                " · ".join(dict.fromkeys(part for part in (task.run, task.model) if part)),
                 escaped_content(json.dumps(task.entry["recipe"], indent=2, ensure_ascii=False)),
             )
             for task in tasks
@@ -153,7 +141,7 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
         for task in tasks:
             metric = task.entry["metrics"].get(name)
             if metric is not None:
-                strong = name == headline(task)
+                strong = name == task.headline
                 cells: list[Cell | str] = [Cell(metric_label(name, metric), strong=strong), task.run]
                 cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
                 # What the metric is stands below the table, once.
@@ -163,29 +151,22 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
 
 def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
     """The plot of the headline metric, and whether papers' figures are in it."""
-    first = headline(tasks[0])
+    first = tasks[0].headline
     if first is None:
         return Markup(""), False
     # Runs and papers on one axis are counted alike: by the authors' rule, where that is what the papers have.
     others = {beside(result, result.metrics, first)[1] for task in tasks for result in task.published} - {first}
     shared = [each for each in others if all(each in task.entry["metrics"] for task in tasks)]
     name = shared[0] if len(others) == len(shared) == 1 else first
-    models = [model_of(task) for task in tasks]
+    models = [task.model for task in tasks]
     points, unit = [], ""
     for task, model in zip(tasks, models, strict=True):
         if name in task.entry["metrics"]:
             metric = clean(task.entry["metrics"][name])
             unit = str(metric.get("unit", ""))
-            points.append(
-                IntervalPoint(
-                    label=model if models.count(model) == 1 else task.run,
-                    value=metric["value"],
-                    low=metric["ci_low"],
-                    high=metric["ci_high"],
-                    n=metric["n"],
-                    detail="" if metric.get("comparable", True) else "not comparable",
-                )
-            )
+            label = model if models.count(model) == 1 else task.run
+            detail = "" if metric.get("comparable", True) else "not comparable"
+            points.append(point_of(label, metric, detail=detail))
     papers = dict.fromkeys(_reported(result, name) for task in tasks for result in task.published)
     reported = [point for point in papers if point is not None]
     if name != first:
@@ -197,12 +178,12 @@ def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
     return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
 
 
-def _reported(result: PublishedResult, name: str) -> IntervalPoint | None:
+def _reported(result: PublishedResult, name: str) -> PlotPoint | None:
     value, counted = beside(result, result.metrics, name)
     if value is None:
         return None
     detail = result.source if counted == name else f"{result.source}, counted as {counted}"
-    return IntervalPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
+    return PlotPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
 
 
 def _notes(task: ReportTask) -> list[str]:
@@ -213,9 +194,9 @@ def _notes(task: ReportTask) -> list[str]:
 
 def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, Markup]]:
     """The title, drawing and table of each plot."""
-    for number, task in enumerate(tasks):
+    for n, task in enumerate(tasks):
         for place, plot in enumerate(task.plots):
-            made = f"{base}-plot{number}-{place}"
+            made = f"{base}-plot{n}-{place}"
             titled = replace(plot, title=f"{plot.title}: {task.run}") if len(tasks) > 1 else plot
             yield titled.title, curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")
 
@@ -232,119 +213,189 @@ def _points_table(plot: Plot, *, base: str) -> Markup:
     return report_table("points", rows, id=base, caption=plot.title, label=[label], value=[value])
 
 
-_ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-
-def script_json(value: Any) -> Markup:
-    """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def decision(item: ReportItem, metric: MetricSpec | None) -> str:
-    """Sorts an item under one word by the metric that decides.
-
-    Returns:
-        `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
-        `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
-    """
-    value = finite(item.values.get(metric.name)) if metric is not None else None
-    if value is None or metric is None:
-        return "unscored" if item.unscored else "no value"
-    low, high = metric.limits
-    if metric.unit or math.isinf(high):
-        return "scored"
-    best, worst = (high, low) if metric.higher_is_better else (low, high)
-    if metric.kind == "proportion":
-        return "right" if value == best else "wrong"
-    return "full" if value == best else "zero" if value == worst else "partly"
-
-
-def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
-    """What the page holds of a task's items.
-
-    Returns:
-        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
-        each with `name`, `texts` (why there are none) and `items`. An item holds, of what is not empty, numbers of strings: `i`
-        id, `g` its groups (a list a breakdown), `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h`
-        hash; and `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as `[id, value,
-        unscored, text, votes]`.
-    """
-    strings = {"": 0}  # each text once, by its number
-
-    def number(text: str) -> int:
-        return strings.setdefault(text, len(strings))
-
-    items = [item for task in tasks for item in task.items]
-    declared = [spec.name for task in tasks for spec in task.metrics]
-    # `average` metrics are of totals: no item has them.
-    valued = dict.fromkeys(name for item in items for name in item.values)
-    names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
-    reported: dict[str, Any] = {}
-    for task in reversed(tasks):
-        reported |= task.entry["metrics"]
-    groups = list(dict.fromkeys(name for item in items for name in item.groups))
-    runs = []
-    for task in tasks:
-        decides = spec_of(task, names[0]) if names else None
-        runs.append(
-            {
-                "name": task.run,
-                "texts": task.texts,
-                "items": [
-                    _item(item, task, number, names=names, groups=groups, decides=decides) for item in task.items
-                ],
-            }
-        )
-    return {
-        "task": tasks[0].name,
-        "metrics": [
-            {"label": metric_label(name, metric), "unit": str(metric.get("unit", ""))}
-            for name, metric in ((name, reported.get(name, {})) for name in names)
-        ],
-        "groups": groups,
-        "strings": list(strings),
-        "runs": runs,
-    }
-
-
-def _item(
-    item: ReportItem,
-    task: ReportTask,
-    number: Callable[[str], int],
-    *,
-    names: Sequence[str],
-    groups: Sequence[str],
-    decides: MetricSpec | None,
-) -> dict[str, Any]:
-    values = [finite(item.values.get(name)) for name in names]
-    row: dict[str, Any] = {
-        "i": number(item.id),
-        "s": number(decision(item, decides)),
-        "v": [None if value is None else round(value, 6) for value in values],
-        # Several come joined by a blank.
-        "g": [
-            [number(group) for group in groups_of(joined, task.entry["breakdown"].get(by, {}))] if joined else []
-            for by, joined in ((by, item.groups.get(by, "")) for by in groups)
-        ],
-        "q": number(item.question),
-        "a": number(item.answer),
-        "e": number(item.gold),
-        "p": number(item.parsed),
-        "w": number(item.why),
-        "u": number(item.unscored),
-        "h": number(item.answer_sha256),
-        "d": [
-            [number(v.id), number(v.value), number(v.unscored), number(v.text), [number(vote) for vote in v.votes]]
-            for v in item.verdicts
-        ],
-    }
-    return {key: value for key, value in row.items() if value not in (0, [])}
-
-
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
     """What to know of the texts, with the runs it is true of where it is not of all."""
     runs: dict[str, list[str]] = {}
     for task in tasks:
         runs.setdefault(task.texts, []).append(task.run)
     return [(names if len(runs) > 1 else [], reason) for reason, names in runs.items() if reason]
+
+
+_NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+
+
+def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """Takes a metric's entry as `numbers` writes it: what is no number (`nan`, infinite, absent) is None."""
+    known = {name: finite(metric.get(name)) for name in _NUMBERS}
+    return {**metric, **known, "n": metric.get("n", 0)}
+
+
+def report_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
+    """Makes a table of `assets/tables.json`."""
+    return table(json.loads(assets_text("tables.json")), name, rows, **more)
+
+
+def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale | None = SHARES) -> list[Cell]:
+    """Writes a metric: value, drawing, interval and n.
+
+    `scale`: the axis of the drawing, the columns' one; a metric with a unit of its own stands on no axis of shares.
+    """
+    known = clean(metric)
+    value, unit = known["value"], known.get("unit", "")
+    cells = [Cell(valued(known), sort_value(value, unit), title=str(metric.get("reason", "")), strong=strong)]
+    if scale is not None:
+        drawn = not unit or scale is not SHARES
+        mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale) if drawn else Markup("")
+        cells.append(Cell(svg=mark))
+    return [*cells, Cell(interval(known), sort_value(known["ci_low"], unit)), Cell(f"{known['n']:,}", known["n"])]
+
+
+def bounds_cell(metric: Mapping[str, Any]) -> Cell:
+    """Writes between which values the metric lies, whatever is missing."""
+    known = clean(metric)
+    return Cell(bounds(known), sort_value(known["bound_low"], known.get("unit", "")))
+
+
+def sort_value(value: float | None, unit: str = "") -> float | None:
+    """What a cell of a metric is sorted by: the number that it shows (percents, for a share), with a few more digits."""
+    return None if value is None else round(value if unit else 100 * value, 4)
+
+
+def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> Cell:
+    """Writes how many of the items asked were scored on a metric, and why the others were not."""
+    counts = entry["coverage"]
+    asked, decided = counts["asked"], scored(entry, metric)
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+    title = f"not scored: {reasons}" if reasons and decided < asked else ""
+    return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
+
+
+_FILTER_FROM = 9
+
+
+def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+    """A breakdown of a task in all its runs; nothing where no metric is told for every group."""
+    told = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
+    entries = [metrics for _, groups in told for metrics in groups.values()]
+    # Of the parts of an item only some metrics are told.
+    order = list(tasks[0].entry["metrics"])
+    reported = dict.fromkeys(name for metrics in entries for name in metrics)
+    names = sorted(reported, key=lambda name: order.index(name) if name in order else len(order))
+    names = [name for name in names if all(name in metrics for metrics in entries)]
+    if not names:
+        return Markup("")
+    preferred = tasks[0].headline
+    first = preferred if preferred is not None and preferred in names else names[0]
+    others = [name for name in names if name != first]
+    units = {name: str(entries[0][name].get("unit", "")) for name in names}
+    ends = (clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high"))
+    scale = scale_of(ends, units[first])
+    from_papers = any(by in result.breakdown for result in tasks[0].published)
+    several = len(tasks) > 1 or from_papers
+    columns = [Column(name=f"m{n}", label=_label(tasks, name), kind="number") for n, name in enumerate(others)]
+    rows: list[Row] = []
+    for group in dict.fromkeys(group for _, known in told for group in known):
+        for task, known in told:
+            if group in known:
+                cells = [group, *([task.run] if several else []), *metric_cells(known[group][first], scale=scale)]
+                cells += [_other(known[group][name]) for name in others]
+                rows.append(Row(cells, tags=("run",) if from_papers else ()))
+        rows += _published(tasks[0], by, group, (first, *others), units, scale=scale)
+    with_papers = from_papers and any(not row.tags for row in rows)
+    caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
+    caption += "; further metrics with theirs in brackets." if others else "."
+    return report_table(
+        "breakdown",
+        rows,
+        id=base,
+        caption=caption,
+        axis=axis_ticks(scale),
+        filter_label=f"Filter rows of this table ({by})" if with_papers or len(rows) >= _FILTER_FROM else "",
+        toggles=[("This report's runs only", "run", True)] if with_papers else [],
+        group=[Column(name="group", label=by, header=True)],
+        others=columns,
+        **({} if several else {"run": []}),
+    )
+
+
+def _label(tasks: Sequence[ReportTask], name: str) -> str:
+    known = [task.entry["metrics"][name] for task in tasks if name in task.entry["metrics"]]
+    # One run whose judge compares words is enough to warn of the column.
+    known.sort(key=lambda metric: bool(metric.get("comparable", True)))
+    return metric_label(name, known[0]) if known else name
+
+
+def _other(metric: Mapping[str, Any]) -> Cell:
+    known = clean(metric)
+    unit = known.get("unit", "")
+    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({interval(known)})")
+
+
+def _published(
+    task: ReportTask, by: str, group: str, names: Sequence[str], units: Mapping[str, str], *, scale: Scale
+) -> list[Row]:
+    """What papers report for a group, as rows of their own below the runs'."""
+    rows = []
+    for result in task.published:
+        metrics = result.breakdown.get(by, {}).get(group)
+        if metrics is None:
+            continue
+        figures = [beside(result, metrics, name) for name in names]
+        values = [value for value, _ in figures]
+        counted = figures[0][1]
+        figure = [_figure(value, units[name]) for name, value in zip(names, values, strict=True)]
+        mark = interval_mark(values[0], None, None, scale=scale, published=True)
+        said = f"reported: {result.source}" + (f", counted as {counted}" if counted != names[0] else "")
+        who = Cell(published_label(result), note=said)
+        rows.append(Row([group, who, figure[0], Cell(svg=mark), "–", "–", *figure[1:]]))
+    return rows
+
+
+def _figure(value: float | None, unit: str) -> Cell:
+    return Cell("–" if value is None else number(value, unit), sort_value(value, unit))
+
+
+def published_label(result: PublishedResult) -> str:
+    """A published result's name in plots and tables: model and setting."""
+    return f"{result.model}, {result.setting}" if result.setting else result.model
+
+
+def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> tuple[float | None, str]:
+    """Finds the figure of a paper that stands beside a metric of ours, and the metric by which it was counted.
+
+    That is ours, or the one that follows the authors' script and asks the same; the figure is None where the paper has neither.
+    """
+    theirs = next((other for other, ours in result.beside.items() if ours == name and other in metrics), name)
+    counted = name if name in metrics else theirs
+    return finite(metrics.get(counted)), counted
+
+
+def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+    """The table of what papers report on a task, and its notes on how their settings differ."""
+    found = tasks[0].published
+    units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
+    units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
+    names = list(dict.fromkeys(name for result in found for name in result.metrics))
+    order = [spec.name for spec in tasks[0].metrics]
+    names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    differences = list(dict.fromkeys(result.differences for result in found if result.differences))
+    columns = [Column(name=f"m{n}", label=_metric(name, units), kind="number") for n, name in enumerate(names)]
+    rows = []
+    for result in found:
+        place = differences.index(result.differences) + 1 if result.differences else 0
+        values = [finite(result.metrics.get(name)) for name in names]
+        # What a paper leaves out is no value of ours to call n/a.
+        figures = [_figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)]
+        items = Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items)
+        source = Cell(result.source, href=result.link)
+        note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
+        rows.append([result.model, result.setting, *figures, items, result.judge, source, note])
+    words = "Filter published results by words" if len(rows) > 8 else ""
+    made = (
+        report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns) if rows else Markup("")
+    )
+    return made, differences
+
+
+def _metric(name: str, units: dict[str, str]) -> str:
+    return f"{name} ({units[name]})" if units.get(name) else f"{name}, %"

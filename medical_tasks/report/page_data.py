@@ -10,11 +10,18 @@ A report must open quickly, so its texts have a maximum size. Every text is cut 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
+from medical_tasks.report.html_parts import Markup, markup
+from medical_tasks.report.plots import finite
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.runs.numbers import metric_label
+from medical_tasks.runs.results import groups_of
 from medical_tasks.spec import MetricSpec, Plot
 
 
@@ -63,19 +70,32 @@ class ReportTask:
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
 
+    @property
+    def headline(self) -> str | None:
+        """The name of the headline metric, of those reported; None where none is."""
+        reported = self.entry["metrics"]
+        return next((spec.name for spec in self.metrics if spec.name in reported), next(iter(reported), None))
+
+    @property
+    def model(self) -> str:
+        """The name of the model as its recipe has it."""
+        return str(self.entry["recipe"].get("model", {}).get("name", ""))
+
+    def spec(self, name: str) -> MetricSpec | None:
+        """The declaration of a metric."""
+        return next((spec for spec in self.metrics if spec.name == name), None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report.
-
-    Attributes:
-        notes: what a reader must know of all of it, a sentence each (runs that cannot be compared, and why).
-    """
+    """A report."""
 
     title: str
     tasks: Sequence[ReportTask]  # every task of every run: those of one task stand together, in the order of the runs
     suite: str  # name and version of what wrote it
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[
+        str
+    ] = ()  # what a reader must know of all of it, a sentence each (runs that cannot be compared, and why)
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
@@ -120,7 +140,7 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     """
     short = [[_with_short_notes(item) for item in items] for _, items in tasks]
     for length in LENGTHS:
-        made = [[_cut(item, length) for item in items] for items in short]
+        made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for items in short]
         wanted = _wanted([name for name, _ in tasks], made)
         if sum(wanted.values()) <= max_bytes:
             break
@@ -132,7 +152,9 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     }
     fitted = []
     for (name, _), before, after in zip(tasks, short, made, strict=True):
-        items = [new if name not in full or new.id in kept[name] else _emptied(new) for new in after]
+        items = [
+            new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "") for new in after
+        ]
         emptied = sum(new != shown for new, shown in zip(after, items, strict=True))
         cut = sum(old != new == shown for old, new, shown in zip(before, after, items, strict=True))
         fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
@@ -185,21 +207,121 @@ def _with_short_notes(item: ReportItem) -> ReportItem:
     )
 
 
-def _cut(item: ReportItem, length: int) -> ReportItem:
-    return replace(
-        item,
-        question=cut_middle(item.question, length),
-        answer=cut_middle(item.answer, length),
-        gold=cut_middle(item.gold, length),
-        verdicts=tuple(replace(each, text=cut_middle(each.text, length)) for each in item.verdicts),
-    )
-
-
-def _emptied(item: ReportItem) -> ReportItem:
-    verdicts = tuple(replace(each, text="") for each in item.verdicts)
-    return replace(item, question="", answer="", gold="", verdicts=verdicts)
+def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
+    verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
+    question, answer, gold = map(change, (item.question, item.answer, item.gold))
+    return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:
     yield from (item.question, item.answer, item.gold)
     yield from (each.text for each in item.verdicts)
+
+
+_ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+def script_json(value: Any) -> Markup:
+    """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def decision(item: ReportItem, metric: MetricSpec | None) -> str:
+    """Sorts an item under one word by the metric that decides.
+
+    `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
+    `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
+    """
+    value = finite(item.values.get(metric.name)) if metric is not None else None
+    if value is None or metric is None:
+        return "unscored" if item.unscored else "no value"
+    low, high = metric.limits
+    if metric.unit or math.isinf(high):
+        return "scored"
+    best, worst = (high, low) if metric.higher_is_better else (low, high)
+    if metric.kind == "proportion":
+        return "right" if value == best else "wrong"
+    return "full" if value == best else "zero" if value == worst else "partly"
+
+
+def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
+    """What the page holds of a task's items.
+
+    Returns:
+        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
+        each with `name`, `texts` (why there are none) and `items`. An item holds, of what is not empty, numbers of strings: `i`
+        id, `g` its groups (a list a breakdown), `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h`
+        hash; and `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as `[id, value,
+        unscored, text, votes]`.
+    """
+    strings = {"": 0}  # each text once, by its number
+
+    def number(text: str) -> int:
+        return strings.setdefault(text, len(strings))
+
+    items = [item for task in tasks for item in task.items]
+    declared = [spec.name for task in tasks for spec in task.metrics]
+    # `average` metrics are of totals: no item has them.
+    valued = dict.fromkeys(name for item in items for name in item.values)
+    names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
+    reported: dict[str, Any] = {}
+    for task in reversed(tasks):
+        reported |= task.entry["metrics"]
+    groups = list(dict.fromkeys(name for item in items for name in item.groups))
+    runs = []
+    for task in tasks:
+        decides = task.spec(names[0]) if names else None
+        runs.append(
+            {
+                "name": task.run,
+                "texts": task.texts,
+                "items": [
+                    _item(item, task, number, names=names, groups=groups, decides=decides) for item in task.items
+                ],
+            }
+        )
+    return {
+        "task": tasks[0].name,
+        "metrics": [
+            {"label": metric_label(name, metric), "unit": str(metric.get("unit", ""))}
+            for name, metric in ((name, reported.get(name, {})) for name in names)
+        ],
+        "groups": groups,
+        "strings": list(strings),
+        "runs": runs,
+    }
+
+
+def _item(
+    item: ReportItem,
+    task: ReportTask,
+    number: Callable[[str], int],
+    *,
+    names: Sequence[str],
+    groups: Sequence[str],
+    decides: MetricSpec | None,
+) -> dict[str, Any]:
+    values = [finite(item.values.get(name)) for name in names]
+    row: dict[str, Any] = {
+        "i": number(item.id),
+        "s": number(decision(item, decides)),
+        "v": [None if value is None else round(value, 6) for value in values],
+        # Several come joined by a blank.
+        "g": [
+            [number(group) for group in groups_of(joined, task.entry["breakdown"].get(by, {}))] if joined else []
+            for by, joined in ((by, item.groups.get(by, "")) for by in groups)
+        ],
+        "q": number(item.question),
+        "a": number(item.answer),
+        "e": number(item.gold),
+        "p": number(item.parsed),
+        "w": number(item.why),
+        "u": number(item.unscored),
+        "h": number(item.answer_sha256),
+        "d": [
+            [number(v.id), number(v.value), number(v.unscored), number(v.text), [number(vote) for vote in v.votes]]
+            for v in item.verdicts
+        ],
+    }
+    return {key: value for key, value in row.items() if value not in (0, [])}

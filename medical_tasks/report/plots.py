@@ -6,7 +6,7 @@ Horizontal positions are in percent of the available width, so that one drawing 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,21 +68,14 @@ _ROW, _TOP = 44, 6
 _LONGEST_LABEL = 44
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IntervalPoint:
-    """A row of the plot."""
-
-    label: str
-    value: float | None  # in the metric's own unit; None where nobody can compute it
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    published: bool = False  # whether it is a paper's, which gets a mark of its own
-    detail: str = ""  # shown when it is pointed at and said in the description
+def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
+    """A metric's estimate as a point."""
+    value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
+    return PlotPoint(label=label, value=value, low=low, high=high, n=n, **more)
 
 
 def intervals_svg(
-    points: Sequence[IntervalPoint],
+    points: Sequence[PlotPoint],
     *,
     id: str,  # noqa: A002 - what an element calls it
     title: str,
@@ -151,7 +144,7 @@ def _drawn(
     return markup(*parts)
 
 
-def interval_words(point: IntervalPoint, unit: str = "") -> str:
+def interval_words(point: PlotPoint, unit: str = "") -> str:
     """Says a point's numbers: value, interval, of how many, whose."""
     value = finite(point.value)
     if value is None:
@@ -180,7 +173,7 @@ _MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
 def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
     """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %."""
     points = plot.points
-    said = "; ".join(f"{point.label}: {_words(point)}" for point in points) or "no points"
+    said = "; ".join(f"{point.label}: {interval_words(point)}" for point in points) or "no points"
     every, narrow = _every(len(points), _MOST_LABELS), _every(len(points), _MOST_LABELS_NARROW)
     room = max(4, 110 // max(1, min(len(points), _MOST_LABELS)))
     rows = []
@@ -190,7 +183,7 @@ def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element
         )
         row = {"x": f"{100 * (place + 0.5) / len(points):.2f}%", "value": value, "low": low, "high": high}
         tick = "" if place % every else "mt-tick" if place % narrow == 0 else "mt-tick mt-wide"
-        names = {"label": point.label, "short_label": shortened(point.label, room), "words": _words(point)}
+        names = {"label": point.label, "short_label": shortened(point.label, room), "words": interval_words(point)}
         rows.append({**row, **names, "tick": tick})
     return rendered(
         "curve.html",
@@ -210,9 +203,3 @@ def _every(count: int, most: int) -> int:
 
 def _y(value: float) -> float:
     return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - SHARES.percent(value) / 100), 2)
-
-
-def _words(point: PlotPoint) -> str:
-    return interval_words(
-        IntervalPoint(label=point.label, value=point.value, low=point.low, high=point.high, n=point.n)
-    )

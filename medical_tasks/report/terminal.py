@@ -30,8 +30,7 @@ def render_table(*runs: Mapping[str, Any]) -> str:
             cells = [model, name, metric_label(metric_name, metric), valued(metric)]
             cells += [interval(metric), str(metric["n"]), coverage(entry, metric)]
             rows.append([*cells, bounds(metric)] if with_bounds else cells)
-        said = warning(entry)
-        if said is not None:
+        if said := warning(entry):
             notes.append(styled(f"{model}, {name}: {said}", "bold"))
         notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
@@ -41,11 +40,11 @@ def render_table(*runs: Mapping[str, Any]) -> str:
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 
 
-def warning(entry: Mapping[str, Any]) -> str | None:
-    """The sentence that goes, in bold, with numbers of a judge that nobody else's can be set beside; None for others."""
+def warning(entry: Mapping[str, Any]) -> str:
+    """The sentence that goes, in bold, with numbers of a judge that nobody else's can be set beside; "" for others."""
     judge = entry.get("judge")
     if judge is None or judge["comparable"]:
-        return None
+        return ""
     return (
         f"Not comparable: the judge {judge['name']} compares words and understands nothing. Use these numbers to see that a "
         "run works, never beside published ones."

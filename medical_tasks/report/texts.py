@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from medical_tasks.data.task_data import TaskData, run_data
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
+from medical_tasks.report.folders import FinishedRun
 from medical_tasks.report.page_data import ReportItem, ReportVerdict
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
@@ -83,22 +83,23 @@ def _showable(text: str) -> str:
 class TextPlaces:
     """Where texts are looked for."""
 
-    data: Path | None = None  # the user's data home by default
+    data: Path | None = (
+        None  # folder of the built datasets, or of the one that is needed; the user's data home by default
+    )
     source: Path | None = None  # the one file a dataset of the user's own is made of, in place of `data`
     responses: Sequence[Path] = ()  # files that `score` scored, and folders of runs whose answers it scored
     upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
     items: bool = True  # without them only the data are read, for plots
 
 
+DEFAULT_PLACES = TextPlaces()
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run; each by item id.
+    """What was found for one task of one run; each by item id."""
 
-    Attributes:
-        items: the dataset's items; none where the run's data are not here.
-    """
-
-    items: Mapping[str, Item] = field(default_factory=dict)
+    items: Mapping[str, Item] = field(default_factory=dict)  # the dataset's; none where the run's data are not here
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
@@ -111,69 +112,38 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-@dataclass(frozen=True)
-class TaskRun:
-    """A task of a run, as its folder has it."""
-
-    task: TaskSpec
-    recipe: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    folder: Path
-
-
-def find_texts(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> TaskTexts:
-    """Finds the texts of a task's items; of credentialed data nothing is read."""
+def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces) -> TaskTexts:
+    """Finds the texts of a task's items in a run; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
         )
+    recipe = run.entries[task.name]["recipe"]
     try:
-        check_recipe(run.folder, run.recipe)
-        _check_parts(run.folder, run.recipe)
-        with _data(run, spec, places) as data:
-            return _found(run, data, places)
+        check_recipe(run.folder, recipe)
+        source = places.source if recipe["data"]["config"] == "own" else None
+        # The run's own items, and no others.
+        with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
+            check_same_data(task, data, recipe)
+            return _found(task, run, data, places)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
         )
 
 
-def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
-    """Refuses what no run writes where this module reads."""
-    prompts, truncation = recipe.get("prompts"), recipe.get("truncation", {})
-    samples = recipe.get("max_samples")
-    sound = prompts is None or (isinstance(prompts, Mapping) and {"set", "sha256"} <= set(prompts))
-    sound = sound and isinstance(truncation, Mapping) and isinstance(truncation.get("words_left_out", {}), Mapping)
-    sound = sound and isinstance(recipe.get("task_args", {}), Mapping) and isinstance(samples, int | None)
-    names = [recipe["data"].get(name, "") for name in ("config", "split", "rows_sha256")]
-    if not (sound and all(isinstance(name, str) for name in names)):
-        raise UsageError(
-            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again to "
-            "write it anew."
-        )
-
-
-@contextmanager
-def _data(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> Iterator[TaskData]:
-    """The run's own items, and no others."""
-    source = places.source if run.recipe["data"]["config"] == "own" else None
-    with run_data(run.task, spec, run.recipe, data=None if source else places.data, source=source) as data:
-        check_same_data(run.task, data, run.recipe)
-        yield data
-
-
-def _found(run: TaskRun, data: TaskData, places: TextPlaces) -> TaskTexts:
+def _found(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    questions, no_questions, remark = _questions(run.task, data, run.recipe, places)
-    answers, no_answers = _answers(run, data, places)
-    gold_response = run.task.benchmark.gold_response
+    questions, no_questions, remark = _questions(task, data, run.entries[task.name]["recipe"], places)
+    answers, no_answers = _answers(task, run, data, places)
+    gold_response = task.benchmark.gold_response
     return TaskTexts(
         items=items,
         questions=questions,
         answers=answers,
-        golds={item.id: _showable(gold_response(run.task, item)) for item in data.items},
+        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
         missing=" ".join(filter(None, (no_questions, no_answers))),
         remark=remark,
     )
@@ -241,10 +211,10 @@ def _scored_file(recipe: Mapping[str, Any]) -> str:
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
 
-def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
+def _answers(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
     """The answers that were scored, by item id, and a sentence about what is missing ("" for nothing)."""
-    recipe, given = run.recipe, places.responses
-    wanted = {row["id"] for row in run.rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
+    recipe, given = run.entries[task.name]["recipe"], places.responses
+    wanted = {row["id"] for row in run.rows[task.name] if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
     asked = (("prompts", "set"), ("baseline", "prompts"))
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
     upstream = places.upstream if official else None
@@ -255,7 +225,7 @@ def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str
     # A run scored anew has its answers in the folder of the first one.
     for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
         try:
-            there = run_responses(run.task, data, recipe, place, responses=file, upstream=upstream)
+            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue

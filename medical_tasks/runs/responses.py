@@ -378,12 +378,18 @@ class _Replay(Model):
 
 
 def check_recipe(folder: Path, recipe: Any) -> None:
-    """Refuses a recipe that lacks what a run is found again by."""
+    """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
-    wanted = {"data": {"config"}, "model": {"name"}}
-    if not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE)):
-        wanted |= {"prompts": {"set", "sha256"}, "generation": {"max_new_tokens"}}
-    sound = {"max_samples", "prompts", "generation"} <= parts.keys()
+    asked = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
+    wanted = {"data": {"config"}, "model": {"name"}, **({"generation": {"max_new_tokens"}} if asked else {})}
+    wanted |= {"prompts": {"set", "sha256"}} if asked or parts.get("prompts") is not None else {}
+    objects = [parts.get(name, {}) for name in ("task_args", "truncation")]
+    objects.append(mapping(objects[-1]).get("words_left_out", {}))
+    names = [mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")]
+    sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(parts["max_samples"], int | None)
+    sound = (
+        sound and all(isinstance(each, Mapping) for each in objects) and all(isinstance(each, str) for each in names)
+    )
     if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "

@@ -12,6 +12,7 @@ import yaml
 from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets, task_spec, tasks
+from medical_tasks.data import cards
 from medical_tasks.data.cards import (
     FRAMEWORK,
     accepted_configs,
@@ -20,9 +21,9 @@ from medical_tasks.data.cards import (
     eval_text,
     leaderboard_config,
     licence,
-    licences,
 )
 from medical_tasks.data.dataset_store import BuiltConfig, BuiltSplit, read_rows, split_names
+from medical_tasks.io.files import packaged
 from tests.support import ROOT
 from tests.tiny_dataset import COLUMNS, CREDENTIALED, SOURCE, SPLITS
 
@@ -98,7 +99,8 @@ def test_the_text_of_a_built_folder() -> None:
 
 def test_every_licence_is_known_to_the_hub_or_named() -> None:
     known = {"apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
-    assert {entry.hub_id for entry in licences().values()} == known
+    names = packaged(cards.__file__, "cards.json")["licences"]
+    assert {licence(name).hub_id for name in names} == known
     with pytest.raises(ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0"):
         licence("WTFPL")
 

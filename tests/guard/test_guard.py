@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import addresses, policy
-from medical_tasks.guard.addresses import Host, is_local, is_loopback_host, read_address, read_host
+from medical_tasks.guard.addresses import Address, is_local, is_loopback_host, read_address, read_host
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
 from medical_tasks.models import chat_client
 from medical_tasks.models.call_pool import run_calls
@@ -144,10 +144,10 @@ def test_hosts_are_read_in_their_standard_form() -> None:
     for host in CASES["test_what_is_no_host_is_refused_as_an_option"]:
         with pytest.raises(UsageError, match="--allow-remote takes a host"):
             read_host(host)
-    assert read_host("API.Example") == Host(name="api.example")
-    assert read_host("FD00:0::1") == Host(name="fd00::1")
-    assert read_host("[FD00:0::1]:8000") == Host(name="fd00::1", port=8000)
-    assert read_host("10.0.0.7:80") == Host(name="10.0.0.7", port=80)
+    assert read_host("API.Example") == Address(scheme="host", host="api.example")
+    assert read_host("FD00:0::1") == Address(scheme="host", host="fd00::1")
+    assert read_host("[FD00:0::1]:8000") == Address(scheme="host", host="fd00::1", port=8000)
+    assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
 def parsed(*words: str) -> policy.Attestation:
@@ -163,9 +163,9 @@ def test_one_flag_alone_is_wrong_use() -> None:
         parsed("--attest-zero-retention")
     assert parsed() == policy.NOTHING_ATTESTED
     both = parsed("--allow-remote", "a.example", "--allow-remote", "b.example:1", "--attest-zero-retention")
-    assert both.hosts == (Host(name="a.example"), Host(name="b.example", port=1))
+    assert both.hosts == (Address(scheme="host", host="a.example"), Address(scheme="host", host="b.example", port=1))
     assert both.zero_retention
-    hosts_alone = policy.Attestation(hosts=(Host(name="api.remote.example"),))
+    hosts_alone = policy.Attestation(hosts=(Address(scheme="host", host="api.remote.example"),))
     with policy.protect([SUBJECT], hosts_alone), pytest.raises(RefusedError):
         policy.require_endpoint(REMOTE, "model")
 

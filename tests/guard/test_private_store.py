@@ -30,8 +30,8 @@ from medical_tasks.guard.private_store import (
     redact_reason,
     redact_row,
     redact_value,
-    write_private,
 )
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("private_store.json").read_text(encoding="utf-8"))
@@ -276,7 +276,8 @@ def test_only_its_owner_reads_it(tmp_path: Path, before: str | None) -> None:
     if before is not None:
         path.parent.mkdir()
         path.write_text(before)
-    write_private(path, b"[]\n")
+    with WholeFile(path, private=True) as file:
+        file.write("[]\n")
     assert path.read_text() == "[]\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.parent.iterdir()] == ["file.json"]

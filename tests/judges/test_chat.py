@@ -219,10 +219,11 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
     assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
 
 
-def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path) -> None:
+def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     subject = Subject(name="notes", dataset="notes", access="credentialed", rule="it stays at home")
     log = tmp_path / "audit.jsonl"
-    with protect([subject], audit=log):
+    with protect([subject]):
         with pytest.raises(RefusedError, match=r"notes.*judge-api\.example.*\(judge\)"):
             ask(judge_with("https://judge-api.example/v1"), calls(3))
         with FaultServer() as server:

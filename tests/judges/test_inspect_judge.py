@@ -205,13 +205,13 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {call.body["max_tokens"] for call in server.calls} == {16}
 
 
-def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALX_API_KEY", "k")
     held = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
     with FaultServer() as server:
         judge = open_inspect("inspect/openai-api/localx/m", {"base_url": server.base_url})
         with (
-            policy.protect([held], audit=tmp_path / "audit.log"),
+            policy.protect([held]),
             pytest.raises(RefusedError, match="inspect/openai-api/localx/m"),
         ):
             judge.answer(calls(1), RunBudget(), lambda outcome: None)

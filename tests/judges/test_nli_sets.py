@@ -105,7 +105,7 @@ def test_wrong_lines_and_files_of_another_form(tmp_path: Path) -> None:
         read_anli(find_anli(write(tmp_path / "c.jsonl")))
     cut = write(tmp_path / "d.jsonl", ANLI)
     cut.write_text(cut.read_text(encoding="utf-8")[:40], encoding="utf-8")
-    with pytest.raises(UsageError, match=r"d.jsonl, line 1: not JSON \(Unterminated string"):
+    with pytest.raises(UsageError, match=r"d.jsonl: line 1 is not whole JSON \(Unterminated string"):
         read_anli(find_anli(cut))
     cut.write_bytes(b'{"uid": "\xff"}\n')
     with pytest.raises(UsageError, match="not UTF-8"):

@@ -91,7 +91,7 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"), [(["", "[" * 100_000], "line 2: not JSON"), *CASES["other_files_are_refused"]]
+    ("rows", "message"), [(["", "[" * 100_000], "line 2 is not whole JSON"), *CASES["other_files_are_refused"]]
 )
 def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
@@ -102,7 +102,7 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="nope.jsonl: cannot read the recorded verdicts"):
         RecordedJudge(tmp_path / "nope.jsonl")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="not UTF-8 text"):
+    with pytest.raises(UsageError, match="is not UTF-8"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
     asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False}))

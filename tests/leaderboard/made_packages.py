@@ -10,9 +10,8 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
-from medical_tasks.leaderboard.submission_package.reading import make_manifest
+from medical_tasks.leaderboard.submission_package.package_file import make_manifest, zip_bytes
 from medical_tasks.leaderboard.submission_package.results import partial_facts
-from medical_tasks.leaderboard.submission_package.writing import zip_bytes
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec

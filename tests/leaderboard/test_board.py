@@ -24,7 +24,7 @@ from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
-from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package
 from tests.support import ROOT

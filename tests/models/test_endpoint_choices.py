@@ -146,10 +146,10 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-def test_guard_is_asked(tmp_path: Path) -> None:
+def test_guard_is_asked() -> None:
     model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
     for continuations in (LETTERS, CHOICES):
-        held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
+        held = policy.protect([policy.Subject.of(DATASET)])
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
             results(model, [question(0, continuations)])
     with policy.protect([policy.Subject.of(DATASET)]), pytest.raises(RefusedError, match=r"10\.1\.2\.3"):

@@ -164,7 +164,7 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with ToyServer(Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path) as server:
         settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
-        with policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
+        with policy.protect([policy.Subject.of(DATASET)]):
             model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
             assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
     assert [call.path for call in server.calls] == [TOKENIZE]

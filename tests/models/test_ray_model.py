@@ -122,9 +122,7 @@ def test_workers_are_as_many_as_fit() -> None:
         ray_model._shape("ray/m", {"workers": 3, "cpus_per_worker": 8}, two)
 
 
-def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested(
-    toy_model: Path, tmp_path: Path
-) -> None:
+def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested(toy_model: Path) -> None:
     from medical_tasks.models.checkpoint import find_checkpoint
 
     nodes = {"a": "127.0.0.1", "b": "10.0.0.7"}
@@ -133,7 +131,7 @@ def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested
     model = ray_model.RayModel(setup, cluster, {})
     secret = Subject(name="t", dataset="d", access="credentialed", rule="its rule")
     with (
-        protect([secret], audit=tmp_path / "audit.jsonl"),
+        protect([secret]),
         pytest.raises(RefusedError, match=r"may not be sent to 10.0.0.7 \(workers of a Ray cluster.*address=local"),
     ):
         model.generate(QUESTIONS, lambda result: None)

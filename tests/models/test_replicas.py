@@ -123,10 +123,10 @@ def test_a_run_goes_on_with_those_left(
         assert run(first.base_url) == 2
 
 
-def test_every_replica_is_asked_of_the_guard(tmp_path: Path) -> None:
+def test_every_replica_is_asked_of_the_guard() -> None:
     far = "http://api.remote.example/v1"
     subject = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="its text stays")
-    with Replica() as near, policy.protect([subject], audit=tmp_path / "audit.jsonl"):
+    with Replica() as near, policy.protect([subject]):
         model = model_at(near, replicas=(far,))
         for ask_it in (lambda: policy.require_endpoint(model.endpoint, "model"), lambda: results(model, QUESTIONS)):
             with pytest.raises(RefusedError, match="api.remote.example"):

@@ -20,7 +20,7 @@ from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
 from medical_tasks.report.collect import component_plots, judge_plots, level_plots, report_data, verdicts_by_item
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.texts import chat_text
+from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, MetricSpec, PromptSet
 from tests.case_tables import tabled
@@ -61,7 +61,7 @@ def changed(run: Path, place: Path, change: Callable[[dict[str, Any]], None], na
 
 def test_everything_of_a_run(home: Path, reference: Path) -> None:
     told: list[str] = []
-    data = report_data([reference], data=home, tell=told.append)
+    data = report_data([reference], TextPlaces(data=home), tell=told.append)
     assert data.title == "Report of reference"
     assert told == []
     medcalc = task(data, "medcalc")
@@ -85,11 +85,11 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
 
 
 def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path, reference: Path, random: Path) -> None:
-    data = report_data([reference, random], data=home)
+    data = report_data([reference, random], TextPlaces(data=home))
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", run).plots
         assert [plot.title.rpartition(", ")[2] for plot in plots] == ["equations", "scores"]
-        points = [point for plot in plots for point in plot.points]
+        points: list[Any] = [point for plot in plots for point in plot.points]
         assert sum(point.n for point in points) == 31
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
@@ -99,7 +99,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
     assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
     assert kqa.items[0].verdicts[0].id == "must/0"
     (plot,) = kqa.plots
-    shown = {point.label: (point.value, point.n) for point in plot.points}
+    shown: dict[str, Any] = {point.label: (point.value, point.n) for point in plot.points}
     must, nice = shown["must-have, said"][1], shown["nice-to-have, said"][1]
     # The demo's 13 questions: its own statements, by the verdicts of the run.
     lines = [json.loads(line) for line in (reference / "verdicts.jsonl").read_text().splitlines()]
@@ -111,13 +111,14 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
         "of both, contradicted": (0.0, must + nice),
     }
     (plot,) = task(data, "kqa", "random").plots
-    assert plot.points[0].value < 0.2
+    value: Any = plot.points[0].value
+    assert value < 0.2
 
 
 def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, reference: Path, tmp_path: Path) -> None:
     other = tmp_path / "again" / "reference"
     shutil.copytree(reference, other)
-    data = report_data([reference, other, reference], data=home, title="Mine")
+    data = report_data([reference, other, reference], TextPlaces(data=home), title="Mine")
     assert data.title == "Mine"
     runs = [f"{reference.parent.name}/reference", "again/reference"]
     assert [(each.name, each.run) for each in data.tasks] == [(n, r) for n in ("medcalc", "kqa") for r in runs]
@@ -134,7 +135,7 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
         few, tmp_path, lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256="0" * 64), "fewer"
     )
     told: list[str] = []
-    data = report_data([reference, fewer], data=home, tell=told.append)
+    data = report_data([reference, fewer], TextPlaces(data=home), tell=told.append)
     assert any("medcalc, reference and fewer: the runs cannot be compared, their data differs" in n for n in data.notes)
     assert [note for note in data.notes if note.startswith("Not comparable: the judge lexical")] == [data.notes[-1]]
     assert data.notes[-1].endswith("It decided kqa (reference).")
@@ -149,7 +150,7 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
 
 def test_data_that_are_not_built(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    data = report_data([reference], data=tmp_path / "nothing")
+    data = report_data([reference], TextPlaces(data=tmp_path / "nothing"))
     for each in data.tasks:
         assert "demo is not built" in each.texts
         assert "medical-tasks build" in each.texts
@@ -160,13 +161,13 @@ def test_data_that_are_not_built(reference: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> None:
-    data = report_data([reference], data=home, items=False)
+    data = report_data([reference], TextPlaces(data=home, items=False))
     assert [(len(each.items), each.texts) for each in data.tasks] == [
         (0, "Items are left out, as --no-items asks for.")
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
     told: list[str] = []
-    data = report_data([reference], data=home, max_text_bytes=20_000, tell=told.append)
+    data = report_data([reference], TextPlaces(data=home), max_text_bytes=20_000, tell=told.append)
     said_there = task(data, "medcalc").texts
     assert "items are cut in their middle to 800 characters" in said_there
     assert "of 31 items, the last ones, are shown without texts" in said_there
@@ -180,14 +181,14 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(home: Path, reference: Pa
         del tasks["kqa"]
 
     folder = changed(reference, tmp_path, newer)
-    (shown,) = report_data([folder], data=home).tasks
+    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
     assert shown.title == "medcalc_of_2031 (not known to this version)"
     assert shown.access == "credentialed"  # what cannot be shown to be open is not
     assert "does not know the task" in shown.texts
     assert [metric.name for metric in shown.metrics] == list(shown.entry["metrics"])
     assert shown.items == ()
     folder = changed(reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}), "damaged")
-    shown = task(report_data([folder], data=home), "medcalc")
+    shown = task(report_data([folder], TextPlaces(data=home)), "medcalc")
     assert "does not say how it was run (the recipe is damaged)" in shown.texts
     assert len(shown.items) == 31
 
@@ -207,9 +208,9 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         scored = tmp_path / "scored"
         words = ["score", "kqa", "--responses", str(first), "--data", str(home), *LEXICAL, "--out", str(scored)]
         assert main(words) == 0
-        (shown,) = report_data([first], data=home).tasks
-        (lacking,) = report_data([scored], data=home).tasks
-        (found,) = report_data([scored], data=home, responses=[first]).tasks
+        (shown,) = report_data([first], TextPlaces(data=home)).tasks
+        (lacking,) = report_data([scored], TextPlaces(data=home)).tasks
+        (found,) = report_data([scored], TextPlaces(data=home, responses=[first])).tasks
         assert len(server.calls) == asked
     capsys.readouterr()
     assert shown.texts == ""
@@ -232,9 +233,9 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     out = tmp_path / "scored"
     words = ["score", "medcalc", "--responses", str(file), "--data", str(home), "--config", "demo", "--out", str(out)]
     assert main(words) == 5
-    (shown,) = report_data([out], data=home).tasks
+    (shown,) = report_data([out], TextPlaces(data=home)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
-    data = report_data([reference, out], data=home, responses=[file])
+    data = report_data([reference, out], TextPlaces(data=home, responses=[file]))
     items = {item.id: item for item in task(data, "medcalc", "scored").items}
     assert items["1"].answer == "The answer is 7."
     assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()  # an empty answer is one
@@ -243,15 +244,15 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
     with pytest.raises(UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"):
-        report_data([out], data=home, responses=[other])
+        report_data([out], TextPlaces(data=home, responses=[other]))
     with pytest.raises(UsageError, match="none of the runs scored a file"):
-        report_data([reference], data=home, responses=[other])
+        report_data([reference], TextPlaces(data=home, responses=[other]))
     with pytest.raises(MissingError, match="there is no such file"):
-        report_data([out], data=home, responses=[tmp_path / "nothing"])
+        report_data([out], TextPlaces(data=home, responses=[tmp_path / "nothing"]))
     with pytest.raises(UsageError, match="--source is for runs on data of your own"):
-        report_data([reference], data=home, source=tmp_path / "own.csv")
+        report_data([reference], TextPlaces(data=home, source=tmp_path / "own.csv"))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
-        report_data([reference], data=home, max_text_bytes=-1)
+        report_data([reference], TextPlaces(data=home), max_text_bytes=-1)
     with pytest.raises(UsageError, match="a report is of one run or more"):
         report_data([])
 
@@ -265,7 +266,7 @@ def test_questions_are_those_that_were_put(
         tasks["medcalc"]["recipe"] |= {"prompts": prompts, "truncation": {"words_left_out": {"2": 3}}, "protocol": {}}
 
     folder = changed(reference, tmp_path, asked)
-    (shown,) = report_data([folder], data=home).tasks
+    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
     assert "Questions are not shown: they were put with other prompts, by medical-tasks" in shown.texts
     assert {item.question for item in shown.items} == {""}
     assert all(item.gold for item in shown.items)
@@ -278,7 +279,7 @@ def test_questions_are_those_that_were_put(
 
     prompts = PromptSet(name="own", sha256="f" * 64, render=render, shorten=shorten)
     monkeypatch.setattr(texts, "load_task_prompts", lambda *given: prompts)
-    (shown,) = report_data([folder], data=home).tasks
+    (shown,) = report_data([folder], TextPlaces(data=home)).tasks
     assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
     assert shown.items[1].question == "3 words less"
     assert shown.texts == "Of the several questions about an item the first is shown, and the final answer."

@@ -74,7 +74,7 @@ def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
 
 
 def test_assets_are_found_and_cannot_end_their_element() -> None:
-    names = (*PAGE_STYLES, *PAGE_SCRIPTS, "theme.js")
+    names = (*PAGE_STYLES, *PAGE_SCRIPTS)
     assert len(names) == 12
     for name in names:
         text = assets_text(name)

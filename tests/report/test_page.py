@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.report.html_parts import escaped, link
-from medical_tasks.report.page import render_page, script_json
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict
+from medical_tasks.report.page import render_page
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict, script_json
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import Plot, PlotPoint
 from tests.case_tables import tabled

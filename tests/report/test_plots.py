@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from medical_tasks.report.html_parts import assets_text
 from medical_tasks.report.plots import (
     SHARES,
-    IntervalPoint,
     axis_ticks,
     curve_svg,
     interval_mark,
@@ -22,8 +21,8 @@ from medical_tasks.report.plots import (
 from medical_tasks.spec import Plot, PlotPoint
 from tests.report.page_reading import PageReader
 
-RUN = IntervalPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
-PAPER = IntervalPoint(label="theirs", value=0.4, published=True, detail="a paper, table 2")
+RUN = PlotPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
+PAPER = PlotPoint(label="theirs", value=0.4, published=True, detail="a paper, table 2")
 
 
 def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
@@ -45,7 +44,7 @@ def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
 
 def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
     for value in (None, math.nan, math.inf):
-        point = IntervalPoint(label="x", value=value, low=None, high=math.nan, n=0)
+        point = PlotPoint(label="x", value=value, low=None, high=math.nan, n=0)
         assert interval_words(point) == "n/a"
         assert "<circle" not in intervals_svg([point], id="f", title="t")
     assert "nothing to show" in intervals_svg([], id="f", title="t")

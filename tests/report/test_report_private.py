@@ -18,6 +18,7 @@ from medical_tasks.guard.leakcheck import words_of
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
+from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.results import read_items
 from tests.report.tiny_runs import built, ran
 from tests.support import write_run
@@ -61,12 +62,14 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, 
     for path in written:
         assert leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
     # The same check finds the texts of open data.
-    page = render_page(report_data([ran(home, tmp_path / "open", "medcalc", "baseline/reference")], data=home))
+    page = render_page(
+        report_data([ran(home, tmp_path / "open", "medcalc", "baseline/reference")], TextPlaces(data=home))
+    )
     assert leaks(page, home, "medcalc_bench") > 1000
 
 
 def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: Path) -> None:
-    data = report_data([run], data=home)
+    data = report_data([run], TextPlaces(data=home))
     rows = {(row["task"], row["id"]): row for row in read_items(run)}
     assert len(data.tasks) == 5
     for task in data.tasks:
@@ -111,7 +114,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, 
     line = {"task": "ehrnoteqa_open_level1", "id": f"{rows[0]['id']}/open", "value": secret, "text": secret}
     write_run(folder, results, rows, verdicts=[{**line, "votes": [secret, secret], "unscored": f"judge: {secret}"}])
     assert file_sha256(folder / "items.parquet") == json.loads((folder / "results.json").read_text())["items_sha256"]
-    data = report_data([folder], data=home)
+    data = report_data([folder], TextPlaces(data=home))
     (task,) = data.tasks
     assert {item.answer_sha256 for item in task.items} == {""}
     assert task.entry["coverage"]["unscored"] == {"judge: other": 2, "no answer: other": 1, "other": 3}

@@ -25,7 +25,7 @@ from medical_tasks.runs import evaluating
 from medical_tasks.runs.folder import existing_run_folder
 from tests.case_tables import tabled
 from tests.report.tiny_runs import built
-from tests.support import GeneratesOnly
+from tests.support import GeneratesOnly, counts
 
 TASKS = "medcalc,kqa"
 NOTES = "ehrnoteqa_open_level1"
@@ -137,7 +137,7 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
     out, take = tmp_path / "merged", Store.put
 
     def stopped(store: Store, kind: str, key: str, *rest: Any, **more: Any) -> None:
-        if store.counts("answer")[0] == 9:
+        if counts(store, "answer")[0] == 9:
             raise KeyboardInterrupt
         take(store, kind, key, *rest, **more)
 

@@ -53,7 +53,7 @@ def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"r\.jsonl: no such file. Give --responses"):
         read_responses(tmp_path / "r.jsonl", IDS)
     (tmp_path / "r.jsonl").write_bytes(b'{"id": 1, "response": "\xe9"}')
-    with pytest.raises(UsageError, match="not UTF-8 text .* at byte 23"):
+    with pytest.raises(UsageError, match="line 1 is not UTF-8 .byte 0xe9., as JSON must be"):
         read_responses(tmp_path / "r.jsonl", IDS)
 
 

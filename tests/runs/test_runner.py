@@ -33,7 +33,7 @@ from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items
 from medical_tasks.runs.runner import AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
-from tests.support import GeneratesOnly
+from tests.support import GeneratesOnly, counts
 
 
 class Counting:
@@ -221,7 +221,7 @@ def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     assert len(first.asked) == dies_after
     assert not set(first.asked) & set(second.asked)
     with Store(folder.answers) as store:
-        assert store.counts("answer") == (18, 18)
+        assert counts(store, "answer") == (18, 18)
     third = Scripted(data)
     assert run(third, data, folder).responses == task.responses
     assert third.asked == []

@@ -261,20 +261,16 @@ class Door:
 
     async def _call(self, scope: Message, receive: Receive, send: Send, one: _Arriving) -> None:
         """Passes on what a page's event says, written anew: texts, and uploads by their name."""
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
+        from starlette.requests import ClientDisconnect, Request
+
         try:
-            asked = json.loads(body)
+            asked = json.loads(await Request(scope, receive).body())
             if not isinstance(asked["data"], list):
                 raise TypeError
             values = [self._value(value) for value in asked["data"]]
             passed = json.dumps({"data": values} | {name: asked[name] for name in _PASSED_ON if name in asked}).encode()
+        except ClientDisconnect:
+            return
         except (ValueError, TypeError, KeyError, RecursionError):
             await _say(send, 400, "An event of a page sends texts and the package that was uploaded, and nothing else.")
             return

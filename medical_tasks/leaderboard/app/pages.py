@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences, shared_rows
+from medical_tasks.comparison.tables import flipped_items, signed
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app import parts as shared
@@ -22,7 +23,7 @@ from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.leaderboard.submission_package.submitters import name_key
 from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
-from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg, scale_of
+from medical_tasks.report.plots import axis_ticks, interval_mark, intervals_svg, point_of, scale_of
 from medical_tasks.runs.numbers import bounds, coverage, metric_label, number, valued
 from medical_tasks.spec import MetricSpec
 
@@ -155,11 +156,6 @@ _MAKERS: dict[str, Callable[[Content, Snapshot, shared.Address], Page]] = {
 Choices = list[tuple[str, str]]
 
 
-def about_page() -> Markup:
-    """Says how to take part, the rules, what the states mean, and which benchmarks there are."""
-    return shared.filled("about.html", states=shared.page_data()["states"], benchmarks=BENCHMARKS)
-
-
 _KEPT_PACKAGES = 4
 
 
@@ -244,22 +240,18 @@ _MOST_FLIPS: Final = 2000
 def _metric_row(metric: MetricSpec, told: Mapping[str, Any]) -> list[Cell | str]:
     unit, flips = metric.unit, told.get("flips")
     low, high, p = (told.get(key) for key in ("ci_low", "ci_high", "p"))
-    note = "no interval" if low is None or high is None else f"{_signed(low, unit)} to {_signed(high, unit)}"
+    note = "no interval" if low is None or high is None else f"{signed(low, unit)} to {signed(high, unit)}"
     return [
         Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
         valued(told, "value_a"),
         valued(told, "value_b"),
-        Cell(_signed(told.get("difference"), unit), note=note, strong=True),
+        Cell(signed(told.get("difference"), unit), note=note, strong=True),
         _verdict(metric, low, high),
         Cell("n/a" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", title=str(told.get("test", ""))),
         "n/a" if not flips else f"{flips['improved']} / {flips['worsened']} / {flips['same']}",
         number(told.get("minimum_detectable_difference"), unit),
         Cell(f"{told.get('n', 0):,}", note="; ".join(told.get("notes") or ())),
     ]
-
-
-def _signed(value: float | None, unit: str) -> str:
-    return "n/a" if value is None else f"{'+' if value > 0 else ''}{number(value, unit)}"
 
 
 def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
@@ -273,24 +265,22 @@ def _verdict(metric: MetricSpec, low: float | None, high: float | None) -> str:
 
 def _flipped(metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Rows of the table of items that changed."""
-    of_first = {row["id"]: row for row in first}
-    rows = []
-    for row in second:
-        other = of_first.get(row["id"])
-        before, after = (None if one is None else one.get(metric.name) for one in (other, row))
-        if before is None or after is None or before == after:
-            continue
-        better = (after > before) == metric.higher_is_better
-        rows.append(
-            (
-                str(row["id"]),
-                "better in B" if better else "better in A",
-                Cell(number(before, metric.unit), sort=float(before)),
-                Cell(number(after, metric.unit), sort=float(after)),
-                ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_")),
-            )
+    rows = [{row["id"]: row for row in each} for each in (first, second)]
+    groups = {
+        name: ", ".join(f"{key.removeprefix('group_')} {row[key]}" for key in row if key.startswith("group_"))
+        for name, row in rows[1].items()
+    }
+    found = flipped_items(metric, *shared_rows(*rows), most=len(second), parsed=False)
+    return [
+        (
+            each["id"],
+            f"better in {'B' if change == 'improved' else 'A'}",
+            *(Cell(number(each[side], metric.unit), sort=each[side]) for side in ("a", "b")),
+            groups[each["id"]],
         )
-    return rows
+        for change, items in found.items()
+        for each in items
+    ]
 
 
 def model_names(snapshot: Snapshot) -> list[str]:
@@ -359,7 +349,10 @@ def result_details(entry: Entry, number: int) -> Markup:
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
     parts = shared.judge_warning(entry.recipe)
     if shares:
-        points = [_point(metric, entry) for metric in shares]
+        told = (
+            (metric_label(metric.name, entry.metrics[metric.name]), entry.metrics[metric.name]) for metric in shares
+        )
+        points = [point_of(*each, published=entry.state == "reported") for each in told]
         parts.append(intervals_svg(points, id=f"result-{number}-plot", title="Metrics with their 95 % intervals"))
     parts.append(_metrics_table(entry, metrics, number))
     breakdowns = [
@@ -369,18 +362,6 @@ def result_details(entry: Entry, number: int) -> Markup:
     ]
     recipe = json.dumps(entry.recipe, indent=2, ensure_ascii=False) if entry.recipe else ""
     return shared.filled("result.html", entry=entry, parts=parts, breakdowns=breakdowns, recipe=recipe)
-
-
-def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
-    told = entry.metrics[metric.name]
-    return IntervalPoint(
-        label=metric_label(metric.name, told),
-        value=told.get("value"),
-        low=told.get("ci_low"),
-        high=told.get("ci_high"),
-        n=told.get("n"),
-        published=entry.state == "reported",
-    )
 
 
 def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> Markup:

@@ -12,9 +12,10 @@ from urllib.parse import urlencode
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
+from medical_tasks.report import page as report_page
 from medical_tasks.report.html_parts import Cell, Cells, Markup, Row, assets_text, escaped, markup, rendered, table
 from medical_tasks.report.terminal import warning
-from medical_tasks.runs.numbers import bounds, coverage, interval, valued
+from medical_tasks.runs.numbers import bounds, interval, valued
 from medical_tasks.spec import MetricSpec
 
 ASSETS: Final = "leaderboard/assets"
@@ -59,11 +60,7 @@ def coverage_cell(entry: Entry) -> Cell:
     """Writes how many of the items asked were scored, and why the others were not."""
     if entry.coverage is None:
         return Cell("not reported")
-    counts = entry.coverage
-    missing = ", ".join(f"{count} x {reason}" for reason, count in dict(counts.get("unscored") or {}).items())
-    asked = counts["asked"]
-    share = counts["scored"] / asked if asked else 0.0
-    return Cell(coverage({"coverage": counts}), sort=float(share), title=f"not scored: {missing}" if missing else "")
+    return report_page.coverage_cell({"coverage": {"unscored": {}, **entry.coverage}, "metrics": {}})
 
 
 def badge(state: str) -> Markup:
@@ -88,8 +85,7 @@ def code_cell(name: str) -> Cell:
 
 def judge_warning(recipe: Mapping[str, Any], about: str = "") -> list[Markup]:
     """Renders what must be said in bold with a recipe's numbers, if there is anything."""
-    judge = recipe.get("judge")
-    said = warning({"judge": judge}) if judge else ""
+    said = warning({"judge": recipe.get("judge")})
     return [markup(f'<p class="mtl-warning"><strong>{escaped(about + said)}</strong></p>')] if said else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.app import parts as shared
@@ -79,10 +79,11 @@ def _group_section(
     return shared.filled("group.html", warnings=warnings, table=made, left_out=left_out, many=len(placed) > _MANY)
 
 
-def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, int, int, float]:
-    value = entry.metrics.get(by.name, {}).get("value") or 0.0
-    places = (rank.first, rank.last) if rank else (0, 0)
-    return rank is None, *places, -value if by.higher_is_better else value
+def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[Any, ...]:
+    """Ranked ones by their places, then by value, those without one last."""
+    value = entry.metrics.get(by.name, {}).get("value")
+    known = 0.0 if value is None else -value if by.higher_is_better else value
+    return rank is None, *((rank.first, rank.last) if rank else ()), value is None, known, entry.model
 
 
 def _took(entry: Entry) -> Cell:
@@ -131,7 +132,7 @@ def _papers_table(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: M
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
     return shared.page_table(
         "board-reported",
-        [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _paper_key(entry, first))],
+        [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _order(entry, None, first))],
         axis=axis_ticks(scale),
         by=[_metric_column(first)],
         more=list(map(_metric_column, shown[1:])),
@@ -162,13 +163,6 @@ def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> list[
 def differences(sentences: Sequence[str]) -> Markup:
     """Writes how a setting differs, folded away below its number of points."""
     return shared.filled("differences.html", sentences=sentences)
-
-
-def _paper_key(entry: Entry, by: MetricSpec) -> tuple[bool, float, str]:
-    value = entry.metrics.get(by.name, {}).get("value")
-    if value is None:
-        return True, 0.0, entry.model
-    return False, -value if by.higher_is_better else value, entry.model
 
 
 OVERALL: Final = "overall"

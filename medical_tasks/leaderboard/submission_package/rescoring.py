@@ -9,15 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
@@ -46,21 +43,6 @@ class Scored:
     left: tuple[str, ...]
 
 
-@contextlib.contextmanager
-def scratch_folder(*, private: bool) -> Iterator[Path]:
-    """A folder for the length of a `with` block; in the private store, closed to everybody else, for credentialed data."""
-    if not private:
-        with tempfile.TemporaryDirectory(prefix="medical-tasks-verify-") as made:
-            yield Path(made)
-        return
-    home = private_folder(new_private_id())
-    try:
-        with in_use(home):
-            yield home
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
 def scored_again(
     answered: AnsweredTask,
     reported: TaskSpec,
@@ -73,21 +55,19 @@ def scored_again(
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
     store = scratch / "verdicts.sqlite"
-    if recipe["judge"] is None:
-        results = finish([answered], run)
-    elif recipe["judge"]["name"] == "lexical":
-        with RunJudge(judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch) as judge:
-            results = finish([answered], run, judge)
-    else:
+    judge: RunJudge | None = None
+    if recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
+        judge = RunJudge(judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch)
+    elif recipe["judge"] is not None:
         file = scratch / VERDICTS_FILE
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
-        replay = Replay(request, store=store, log_dir=scratch)
+        judge = replay = Replay(request, store=store, log_dir=scratch)
         if recipe["judge"]["votes"] == 1:  # of several it may be another one that is told
             unread = (row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text"))
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
-        with replay:
-            results = finish([answered], run, replay)
+    with judge or contextlib.nullcontext():
+        results = finish([answered], run, judge)
     given = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],

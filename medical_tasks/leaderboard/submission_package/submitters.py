@@ -6,15 +6,14 @@ ASCII, "highly restrictive" in scripts, bounded marks; compared by looks (NFKC, 
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
 from medical_tasks.leaderboard.submission_package.values import TRUE_OR_FALSE, check_fields, line_text, number, or_null
@@ -144,7 +143,7 @@ def _character(char: str) -> str:
 @cache
 def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, str]]:
     """Patterns of what each script may have, and `all` of them; letters like Latin ones; what other characters look like."""
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("name_data.json").read_bytes())
+    found: dict[str, Any] = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:
         ranges = " ".join([found["common"], *(found["scripts"][script] for script in scripts)]).split()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
+from medical_tasks.guard.private_store import scratch
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package import contents, rescoring
+from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
-from medical_tasks.leaderboard.submission_package.writing import answers_of_run
 from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
@@ -79,11 +81,11 @@ def _parts(package: contents.Package, task: TaskSpec, options: contents.VerifyOp
         "answers": answered,
     }
     if data is None:
-        return found | _not_scored(task, entry, "the data are not here")
+        return found | _not_scored(entry, "the data are not here")
     if compared[0] != "match":
-        return found | _not_scored(task, entry, "the data here are another revision")
+        return found | _not_scored(entry, "the data here are another revision")
     if answers is None:
-        return found | _not_scored(task, entry, "the answers are not here, or are others")
+        return found | _not_scored(entry, "the answers are not here, or are others")
     return found | _scores(package, task, rows, data, answers, options)
 
 
@@ -101,13 +103,11 @@ def _scores(
     values, missing = scoring_arguments(task, recipe, options.task_args)
     needed = {metric.needs for metric in task.metrics if metric.needs}
     if lacking := [name for name in missing if name not in needed]:
-        return _not_scored(task, entry, f"--task-args {lacking[0]}=... was used and is not given")
+        return _not_scored(entry, f"--task-args {lacking[0]}=... was used and is not given")
     # More than labels and numbers: what they said was taken out with the texts.
     withheld = any('""' in json.dumps(row.get("value")) for row in verdicts)
     if private and withheld and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical":
-        return _not_scored(
-            task, entry, "what the judge said is more than labels, and is not told for credentialed data"
-        )
+        return _not_scored(entry, "what the judge said is more than labels, and is not told for credentialed data")
     # Items without an answer, for the reasons that the package tells.
     told = {row["id"]: str(row["unscored"] or "").removeprefix(contents.UNANSWERED) for row in rows}
     answered = AnsweredTask(
@@ -119,20 +119,21 @@ def _scores(
         scoring_args=values,
     )
     reported = reported_task(task, entry)
-    with rescoring.scratch_folder(private=private) as scratch:
+    with scratch() if private else tempfile.TemporaryDirectory(prefix="medical-tasks-verify-") as made_folder:
+        folder = Path(made_folder)
         try:
-            made = rescoring.scored_again(answered, reported, verdicts, options, scratch)
+            made = rescoring.scored_again(answered, reported, verdicts, options, folder)
         except (MissingError, UsageError) as error:
-            return _not_scored(task, entry, _first_line(error).replace(str(scratch), "the package"))
+            return _not_scored(entry, _first_line(error).replace(str(folder), "the package"))
         found = {"scores": rescoring.check_scores(reported, rows, made)}
         if recipe["judge"] is not None:
             found["verdicts"] = rescoring.check_verdicts(recipe["judge"]["name"], verdicts, made.verdicts, made.replay)
         if made.replay is not None:
-            found["judge"] = rescoring.ask_again(answered, verdicts, options, scratch)
+            found["judge"] = rescoring.ask_again(answered, verdicts, options, folder)
     return {**found, "results": rescoring.check_results(reported, entry, made)}
 
 
-def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
+def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
     parts = ("scores", "verdicts") if entry["recipe"]["judge"] is not None else ("scores",)
     found: dict[str, contents.Found] = dict.fromkeys(parts, ("not checked", why))
     said = "values, intervals and coverage are those of the package's own items; not computed from answers"
@@ -229,9 +230,8 @@ def check_recipe(
     """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
     found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
     found += _judge(task, recipe, options)
-    wrong = [text for outcome, text in found if outcome == "mismatch"]
-    left = [text for outcome, text in found if outcome == "not checked"]
-    same = [text for outcome, text in found if outcome == "match"]
+    kinds = ("mismatch", "not checked", "match")
+    wrong, left, same = ([text for outcome, text in found if outcome == kind] for kind in kinds)
     outcome: contents.Outcome = "mismatch" if wrong else "not checked" if left else "match"
     parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
     return outcome, ". ".join(part for part in parts if part)

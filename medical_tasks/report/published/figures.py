@@ -6,19 +6,17 @@ The figures are their authors' (`source` and `link`); nobody here has verified t
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Final
 
-_FILE = "figures.json"
+from medical_tasks.io.files import packaged
 
 
 @functools.cache
 def all_published() -> tuple[PublishedResult, ...]:
     """Returns every row of every table, in the order of the file."""
-    return read_figures((files("medical_tasks.report.published") / _FILE).read_text(encoding="utf-8"))
+    return read_figures(packaged(__file__, "figures.json"))
 
 
 def published_results(task: str) -> tuple[PublishedResult, ...]:
@@ -28,15 +26,7 @@ def published_results(task: str) -> tuple[PublishedResult, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedResult:
-    """One model's row of one table of a paper.
-
-    Attributes:
-        breakdown: by our breakdown's name and group.
-        differences: how the paper's setting differs from what this suite does, a sentence each; what a reader must know before
-            setting the numbers side by side.
-        beside: for a metric that follows the authors' script, the one of ours that asks the same (`accuracy_official` to
-            `accuracy`): where a reader looks for the figure in a table of headline metrics. The two do not count alike.
-    """
+    """One model's row of one table of a paper."""
 
     model: str  # as the paper writes it
     task: str  # name of ours that asks the same
@@ -44,20 +34,22 @@ class PublishedResult:
     source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
     link: str
     setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)  # by ours' name and group
     n_items: int | None = None  # None where the paper does not say
     judge: str = ""  # "" for none
-    differences: tuple[str, ...] = ()
+    differences: tuple[
+        str, ...
+    ] = ()  # between the paper's setting and this suite's, to know before comparing; a sentence each
+    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to `accuracy`) and counts otherwise: where a
+    # reader looks for the figure in a table of headline metrics.
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
-_PERCENT: Final = 100
 _DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
 
 
-def read_figures(text: str) -> tuple[PublishedResult, ...]:
-    """Reads the data file; a result a row."""
-    content = json.loads(text)
+def read_figures(content: Mapping[str, Any]) -> tuple[PublishedResult, ...]:
+    """Reads the content of the data file; a result a row."""
     return tuple(_result(table, row, content) for table in content["tables"] for row in table["rows"])
 
 
@@ -70,7 +62,7 @@ def _result(table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[s
             place = metrics
             if "by" in column:
                 place = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
-            place[column["metric"]] = round(printed / column.get("scale", _PERCENT), _DIGITS)
+            place[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],

@@ -21,7 +21,7 @@ from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import Ask, Dialogue, Done, Item, TaskSpec, Turn
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
-from tests.support import GeneratesOnly
+from tests.support import GeneratesOnly, counts
 
 GOOD = "She had a stone. |2|\nIt was taken out. |3|"
 PLAIN = "She had a stone.\nIt was taken out."
@@ -228,7 +228,7 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(
     assert len(first.asked) == dies_after
     assert sorted([*first.asked, *second.asked]) == sorted(whole.asked)
     with Store(folder.answers) as store:
-        assert store.counts("answer") == (len(whole.asked), len(whole.asked))
+        assert counts(store, "answer") == (len(whole.asked), len(whole.asked))
     assert run(TASK[name], third, data, folder).responses == expected
     assert third.asked == []
 
@@ -265,4 +265,4 @@ def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
         assert made.recipe["protocol"]["tries"] == 2
     with Store(folder.answers) as store:
         # Random weights cite nothing, so that each task asks twice, and the two steps may both.
-        assert 6 <= store.counts("answer")[0] <= 8
+        assert 6 <= counts(store, "answer")[0] <= 8

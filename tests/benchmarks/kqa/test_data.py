@@ -137,9 +137,7 @@ def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message:
         rows_of("questions", path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not a whole JSON object")]
-)
+@pytest.mark.parametrize(("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")])
 def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(content.encode("latin-1"))

@@ -133,7 +133,8 @@ def test_a_task_without_results_says_so_and_tasks_stand_as_in_the_documentation(
 
 def _everywhere(model: str, value: float, headlines: int = len(HEADLINES)) -> list[object]:
     return [
-        entry(model, value, task=one.task, metrics={one.metric: number(value, 0.02)}) for one in HEADLINES[:headlines]
+        entry(model, value, task=one.name, metrics={one.metrics[0].name: number(value, 0.02)})
+        for one in HEADLINES[:headlines]
     ]
 
 
@@ -145,7 +146,7 @@ def test_the_overall_table_ranks_complete_models_and_names_what_is_missing() -> 
     assert found[0][2].startswith("80.0")
     # Half of five benchmarks: no mean at all.
     assert found[2][2] == "n/a"
-    assert found[2][-2] == ", ".join(one.benchmark for one in HEADLINES[2:])
+    assert found[2][-2] == ", ".join(one.benchmark.title for one in HEADLINES[2:])
     assert "No submission was accepted yet." in overall_page(board())
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from medical_tasks.errors import MissingError
 from medical_tasks.leaderboard.app.door import upload_path
-from medical_tasks.leaderboard.app.interface import check, introduction, refused, submit
+from medical_tasks.leaderboard.app.serving import check, introduction, refused, submit
 from medical_tasks.leaderboard.board import Board, Content
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
@@ -121,7 +121,7 @@ def test_a_fault_of_the_server_tells_no_place_and_keeps_nothing(
     def full(*given: object) -> None:
         raise MissingError(f"{tmp_path}: the disk is full")
 
-    monkeypatch.setattr("medical_tasks.leaderboard.app.interface.check_admission", full)
+    monkeypatch.setattr("medical_tasks.leaderboard.app.serving.check_admission", full)
     monkeypatch.setattr(Board, "submit", full)
     path = put(tmp_path, package(of=40))
     step = check(path) if act == "check" else submit(content, path)

@@ -16,7 +16,7 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import asked_sha256
 from medical_tasks.leaderboard.submission_package.contents import Submitter
-from medical_tasks.leaderboard.submission_package.writing import write_package
+from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import score_responses
 

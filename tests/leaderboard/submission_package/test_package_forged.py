@@ -14,7 +14,7 @@ import pytest
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
-from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise

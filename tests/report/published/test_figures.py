@@ -115,7 +115,7 @@ def test_the_document_counts_what_is_there() -> None:
 
 
 def test_a_row_is_read_with_what_its_table_says() -> None:
-    first, second = read_figures(json.dumps(FILE))
+    first, second = read_figures(FILE)
     assert (first.model, first.setting, first.task) == ("M", "7B", "t")
     assert (first.source, first.link, first.judge) == ("Paper, table 1", "https://example.org/1", "Somebody")
     assert first.metrics == {"accuracy_official": 0.1234}
