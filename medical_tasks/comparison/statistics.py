@@ -14,14 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from medical_tasks.runs.numbers import FEWEST, too_few_to_tell
 from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-FEWEST: Final = 10
-"""Fewer independent pairs than these, and no interval is to be relied on; a group of fewer gets none."""
 RESAMPLES: Final = 2000
 """Draws of the bootstrap for a whole task."""
 GROUP_RESAMPLES: Final = 1000
@@ -37,6 +36,7 @@ def compare_columns(
 
     Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON; with a
     `margin` also `equivalence`: the p values that the difference is within it, and that it is beyond.
+    A group that is `too_few_to_tell` has `too_few`.
     """
     metric = columns.metric
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -61,10 +61,11 @@ def compare_columns(
         found = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
         within, beyond = (None if math.isnan(p) else p for p in found)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
+    if not whole and too_few_to_tell(entry["difference"], entry["minimum_detectable_difference"], made.n_clusters):
+        entry["too_few"] = True
     if few and not whole:
         entry |= {"ci_low": None, "ci_high": None, "p_value": None, "p": None, "minimum_detectable_difference": None}
         entry.pop("mcnemar", None)
-        entry["too_few"] = True
     entry["notes"] = [_few_said(made)] if few else []
     return entry
 

@@ -383,7 +383,9 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     wanted = {"data": {"config"}, "model": {"name"}}
     if not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE)):
         wanted |= {"prompts": {"set", "sha256"}, "generation": {"max_new_tokens"}}
+    drawn = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
     sound = {"max_samples", "prompts", "generation"} <= parts.keys()
+    sound = sound and all(isinstance(drawn.get(name), int) for name in ("asked", "seed"))
     if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "

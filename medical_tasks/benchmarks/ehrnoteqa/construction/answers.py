@@ -24,7 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, escaped, file_name, read_sheet, refuse, write_table
-from medical_tasks.data.task_data import load_task_data, subset
+from medical_tasks.data.task_data import asked_part, load_task_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
@@ -112,8 +112,7 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
                 data=arguments.data,
                 config=recipe["data"]["config"],
                 split=recipe["data"]["split"],
-                max_samples=recipe["max_samples"],
-                shard=recipe.get("shard"),
+                **asked_part(recipe),
             )
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(
