@@ -43,7 +43,7 @@ def compare_columns(
     made = _bootstrap(columns, limits, resamples)
     # Without -0.0, which swapping runs leaves.
     entry: dict[str, Any] = {name: value if value is None else value + 0 for name, value in as_json(made).items()}
-    entry["minimum_detectable_difference"] = _detectable(columns, limits)
+    entry["minimum_detectable_difference"] = detectable(columns)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
     if metric.kind == "proportion" and columns.values is not None:
         tested = paired.mcnemar(*columns.values, clusters=columns.clusters)
@@ -85,7 +85,9 @@ def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: 
     return paired.paired_bootstrap_statistic(columns.first, columns.second, average_of(columns.shares), **given)
 
 
-def _detectable(columns: Columns, limits: tuple[float, float] | None) -> float | None:
+def detectable(columns: Columns) -> float | None:
+    """The smallest true difference of two runs that so many items detect."""
+    limits = columns.metric.limits if all(map(math.isfinite, columns.metric.limits)) else None
     a, b, ends = _sides(columns, limits)
     found = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
     return None if math.isnan(found) else found

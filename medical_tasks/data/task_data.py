@@ -245,7 +245,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     """Draws a stratified random sample of a task's items; whole clusters where its scores compare their items."""
     if drawn is None:
         return data
-    from medical_tasks.scoring.finite import allocate, places
+    from medical_tasks.scoring.finite import allocate
 
     size, seed = drawn
     if size > len(data.items):
@@ -258,10 +258,10 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         cells.setdefault(task.unit_of(item), task.cell_of(item))
     wanted = max(1, round(size * len(cells) / len(data.items)))
     ranked = sorted(cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest())
-    strata = allocate(Counter(cells.values()), wanted)
-    left, place_of, kept = [stratum.drawn for stratum in strata], places(strata), set()
+    strata, kept = allocate(Counter(cells.values()), wanted), set()
+    left = list(strata.drawn)
     for unit in ranked:
-        place = place_of[cells[unit]]
+        place = strata.of_cell[cells[unit]]
         left[place] -= 1
         if left[place] >= 0:
             kept.add(unit)

@@ -52,31 +52,26 @@ class Estimator:
         found = self._estimates.get(metric.name, {}).get(score.id)
         return (math.nan, 0.0) if found is None else (found.value, found.weight)
 
-    def of_whole_set(self, metric: MetricSpec, items: Sequence[Item], drawn: Mapping[str, Any]) -> dict[str, Any]:
+    def of_whole_set(
+        self, entry: dict[str, Any], metric: MetricSpec, items: Sequence[Item], drawn: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
-        from medical_tasks.scoring.finite import allocate, places, whole_set_estimate
+        from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 
-        entry = self.entry(metric, items)
-        if entry["value"] is None:
-            return entry
         reported = {each.name: each for each in self._task.metrics}
-        parts, columns = components(metric, reported), []
+        parts = components(metric, reported)
+        columns: list[Sequence[float]] = []
         for name in parts.shares:
             columns += zip(*(self._sums(reported[name], item) for item in items), strict=True)
-        strata, cells = allocate(drawn["strata"], drawn["drawn"]), {}
-        for item in items:
-            cells.setdefault(self._task.unit_of(item), self._task.cell_of(item))
-        place = places(strata)
         found = whole_set_estimate(
             columns,
             list(parts.shares.values()),
-            [place[cells[self._task.unit_of(item)]] for item in items],
-            [stratum.units for stratum in strata],
+            *strata_of(self._task, items, drawn),
             clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
             proportion=metric.kind == "proportion",
             limits=metric.limits,
         )
-        if math.isnan(found.value):
+        if entry["value"] is None or math.isnan(found.value):
             return entry
         sample = {name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")}
         moved = {"value": found.value, "ci_low": _number(found.ci_low), "ci_high": _number(found.ci_high)}

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
-from medical_tasks.data.task_data import Drawn, TaskData, asked_part, draw, load_task_data, read_drawn, with_source
+from medical_tasks.data.task_data import TaskData, asked_part, draw, load_task_data, read_drawn, with_source
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
-from medical_tasks.io.store import Texts
 from medical_tasks.models.opener import deciding_args, full_name, open_model, parse_model_args
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.runs.baselines import run_baseline
@@ -48,7 +47,6 @@ from medical_tasks.runs.runner import (
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 Specs = Mapping[str, DatasetSpec]
-_PARTS = ("max_samples", "shard", "subset")
 
 
 def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
@@ -248,7 +246,7 @@ def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) ->
         if request is not None:
             check_request(request, [task])
         with with_source(arguments, task) as given:
-            answered, settings = _answered(task, spec, given, drawn)
+            answered, settings = _answered(task, spec, given)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}
@@ -287,12 +285,10 @@ def _kept(path: Path) -> Path | None:
     return store if store is not None and store.is_file() else None
 
 
-def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace, drawn: Drawn | None
-) -> tuple[AnsweredTask, dict[str, Any]]:
-    """Reads the answers, of which those to a sample may be taken; returns them, and what tells this scoring from others."""
+def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
-        return _from_run(task, spec, arguments, drawn)
+        return _from_run(task, spec, arguments)
     data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
     content = read_file(arguments.responses)
     ids = [item.id for item in data.items]
@@ -301,26 +297,15 @@ def _answered(
     responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=data.items)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    data = draw(task, data, drawn)
+    data = draw(task, data, read_drawn(arguments))  # of what all items were answered with
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    answered = _taken(task, data, responses, recipe, "not in the responses")
+    unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
 
-def _taken(
-    task: TaskSpec, data: TaskData, responses: Mapping[str, str], recipe: Mapping[str, Any], reason: str
-) -> AnsweredTask:
-    """Takes the answers to the items that are asked."""
-    unanswered = {item.id: reason for item in data.items if item.id not in responses}
-    if data.subset is not None:
-        responses = Texts((item.id, responses[item.id]) for item in data.items if item.id in responses)
-    return AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-
-
-def _from_run(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace, drawn: Drawn | None
-) -> tuple[AnsweredTask, dict[str, Any]]:
+def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:
@@ -332,13 +317,15 @@ def _from_run(
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
     if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
         raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
-    part = asked_part(recipe)
-    if drawn is not None and (said := [f"--{name.replace('_', '-')}" for name in _PARTS if recipe.get(name)]):
-        raise UsageError(f"{folder}: ran with {said[0]}, on some of the items. --subset draws from all: leave it out.")
+    part, drawn = asked_part(recipe), read_drawn(arguments)
+    if drawn is not None and any(part.values()):
+        raise UsageError(f"{folder}: ran on some of the items, and --subset draws from all. Leave it out.")
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
-    answered = _taken(task, data, responses, {**recipe, **data.part}, "not answered in the run")
+    recipe = {**recipe, **data.part}
+    unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
     asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "subset") if name in recipe}

@@ -51,9 +51,11 @@ def summarise(
         return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
 
     drawn = None if "shard" in recipe else recipe.get("subset")
-    whole = metrics_of(items) if drawn is None else {}
+    whole = metrics_of(items)
     if drawn is not None:
-        whole = {one.name: estimator.of_whole_set(one, items, drawn) for one in task.metrics if not one.part}
+        whole = {
+            one.name: estimator.of_whole_set(whole[one.name], one, items, drawn) for one in task.metrics if not one.part
+        }
     breakdown: dict[str, dict[str, Any]] = {}
     for metric in task.metrics:
         if metric.part:

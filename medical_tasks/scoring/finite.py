@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,41 +22,48 @@ import numpy.typing as npt
 from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
 from medical_tasks.scoring.estimates import UNIT, Estimate, Limits
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, wilson
+from medical_tasks.spec import Item, TaskSpec
 
 _LEAST = 2  # units drawn of a stratum, for a variance
 _TAIL = 0.025
 
 
 @dataclass(frozen=True)
-class Stratum:
-    """Cells of the set that are drawn from together."""
+class Strata:
+    """The strata of a set."""
 
-    cells: tuple[str, ...]
-    units: int  # in the set
-    drawn: int
+    of_cell: Mapping[str, int]  # each cell's stratum
+    units: Sequence[int]  # of each, in the set
+    drawn: Sequence[int]
 
 
-def allocate(sizes: Mapping[str, int], drawn: int) -> list[Stratum]:
+def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
     """Allocates a sample in proportion; cells too small for two units are joined with the next ones by name."""
     total = sum(sizes.values())
-    joined: list[tuple[tuple[str, ...], int]] = []
+    of_cell: dict[str, int] = {}
+    units: list[int] = []
     for cell in sorted(sizes):
-        if joined and joined[-1][1] * drawn < _LEAST * total:
-            joined[-1] = ((*joined[-1][0], cell), joined[-1][1] + sizes[cell])
+        if units and units[-1] * drawn < _LEAST * total:
+            units[-1] += sizes[cell]
         else:
-            joined.append(((cell,), sizes[cell]))
-    if len(joined) > 1 and joined[-1][1] * drawn < _LEAST * total:
-        cells, units = joined.pop()
-        joined[-1] = ((*joined[-1][0], *cells), joined[-1][1] + units)
-    shares = [divmod(units * drawn, total) for _, units in joined]
+            units.append(sizes[cell])
+        of_cell[cell] = len(units) - 1
+    if len(units) > 1 and units[-1] * drawn < _LEAST * total:
+        units[-2:] = [units[-2] + units[-1]]
+        of_cell = {cell: min(place, len(units) - 1) for cell, place in of_cell.items()}
+    shares = [divmod(each * drawn, total) for each in units]
     left = drawn - sum(whole for whole, _ in shares)
-    rounded_up = sorted(range(len(joined)), key=lambda place: -shares[place][1])[:left]
-    return [Stratum(*each, shares[place][0] + (place in rounded_up)) for place, each in enumerate(joined)]
+    rounded_up = sorted(range(len(units)), key=lambda place: -shares[place][1])[:left]
+    return Strata(of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)])
 
 
-def places(strata: Sequence[Stratum]) -> dict[str, int]:
-    """The stratum of each cell, by its place."""
-    return {cell: place for place, stratum in enumerate(strata) for cell in stratum.cells}
+def strata_of(task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]) -> tuple[list[int], Sequence[int]]:
+    """The stratum of each item of a sample, as its recipe says that it was drawn, and how many units the set has in each."""
+    strata = allocate(drawn["strata"], drawn["drawn"])
+    cells: dict[str, str] = {}
+    for item in items:
+        cells.setdefault(task.unit_of(item), task.cell_of(item))
+    return [strata.of_cell[cells[task.unit_of(item)]] for item in items], strata.units
 
 
 def whole_set_estimate(
@@ -74,7 +82,7 @@ def whole_set_estimate(
     value. `strata` has each item's, `units` how many the set has in each; `clusters` are given where they were drawn whole.
     """
     table = np.array(columns, dtype=np.float64)
-    known = np.isfinite(table).all(axis=0)
+    known = np.atleast_1d(np.isfinite(table).all(axis=0))
     labels = np.arange(len(known)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     names, unit = np.unique(labels[known], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
