@@ -133,15 +133,6 @@ class TaskSpec:
         """Name in lighteval's form, `superset:task`."""
         return f"medical:{self.name}"
 
-    def unit_of(self, item: Item) -> str:
-        """What a random sample draws with an item: itself, or its whole cluster."""
-        return item.cluster if self.drawn_whole else item.id
-
-    def cell_of(self, item: Item) -> str:
-        """The finest stratum of an item."""
-        each = (item.groups[by] for by in self.strata)
-        return " / ".join(groups if isinstance(groups, str) else " ".join(groups) for groups in each)
-
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {name: value for name, value in given.items() if name in self.scoring_arguments}

@@ -245,7 +245,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     """Draws a stratified random sample of a task's items; whole clusters where its scores compare their items."""
     if drawn is None:
         return data
-    from medical_tasks.scoring.finite import allocate
+    from medical_tasks.scoring.finite import allocate, cell_of, unit_of
 
     size, seed = drawn
     if size > len(data.items):
@@ -255,7 +255,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         )
     cells: dict[str, str] = {}  # of each item or cluster
     for item in data.items:
-        cells.setdefault(task.unit_of(item), task.cell_of(item))
+        cells.setdefault(unit_of(task, item), cell_of(task, item))
     wanted = max(1, round(size * len(cells) / len(data.items)))
     ranked = sorted(cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest())
     strata, kept = allocate(Counter(cells.values()), wanted), set()
@@ -265,7 +265,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         left[place] -= 1
         if left[place] >= 0:
             kept.add(unit)
-    items = [item for item in data.items if task.unit_of(item) in kept]
+    items = [item for item in data.items if unit_of(task, item) in kept]
     told: dict[str, Any] = {"asked": size, "seed": seed, "of": len(data.items)}
     told |= {"units": "clusters" if task.drawn_whole else "items", "drawn": wanted, "by": list(task.strata)}
     told["ids_sha256"] = hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()

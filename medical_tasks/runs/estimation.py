@@ -58,6 +58,8 @@ class Estimator:
         """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
         from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 
+        if entry["value"] is None:
+            return entry
         reported = {each.name: each for each in self._task.metrics}
         parts = components(metric, reported)
         columns: list[Sequence[float]] = []
@@ -71,7 +73,7 @@ class Estimator:
             proportion=metric.kind == "proportion",
             limits=metric.limits,
         )
-        if entry["value"] is None or math.isnan(found.value):
+        if math.isnan(found.value):
             return entry
         sample = {name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")}
         moved = {"value": found.value, "ci_low": _number(found.ci_low), "ci_high": _number(found.ci_high)}

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +27,11 @@ _LEAST = 2  # units drawn of a stratum, for a variance
 _TAIL = 0.025
 
 
-@dataclass(frozen=True)
-class Strata:
-    """The strata of a set."""
+class Strata(NamedTuple):
+    """The strata of a set: each cell's, and how many units each has in the set and in the sample."""
 
-    of_cell: Mapping[str, int]  # each cell's stratum
-    units: Sequence[int]  # of each, in the set
+    of_cell: Mapping[str, int]
+    units: Sequence[int]
     drawn: Sequence[int]
 
 
@@ -57,13 +55,24 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
     return Strata(of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)])
 
 
+def unit_of(task: TaskSpec, item: Item) -> str:
+    """What is drawn with an item: itself, or its whole cluster."""
+    return item.cluster if task.drawn_whole else item.id
+
+
+def cell_of(task: TaskSpec, item: Item) -> str:
+    """The finest stratum of an item."""
+    each = (item.groups[by] for by in task.strata)
+    return " / ".join(groups if isinstance(groups, str) else " ".join(groups) for groups in each)
+
+
 def strata_of(task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]) -> tuple[list[int], Sequence[int]]:
     """The stratum of each item of a sample, as its recipe says that it was drawn, and how many units the set has in each."""
     strata = allocate(drawn["strata"], drawn["drawn"])
     cells: dict[str, str] = {}
     for item in items:
-        cells.setdefault(task.unit_of(item), task.cell_of(item))
-    return [strata.of_cell[cells[task.unit_of(item)]] for item in items], strata.units
+        cells.setdefault(unit_of(task, item), cell_of(task, item))
+    return [strata.of_cell[cells[unit_of(task, item)]] for item in items], strata.units
 
 
 def whole_set_estimate(

@@ -142,15 +142,12 @@ def test_plan_says_how_many_items_are_needed(demo_home: None, capsys: pytest.Cap
         assert main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
 
-    # (1.96 + 0.84)^2 (1 - 0.7 - 0.05^2) / 0.05^2 = 934 for many items; Student's t of 31 adds an eighth.
+    # (1.95996 + 0.84162)^2 (1 - 0.7 - 0.05^2) / 0.05^2 = 934.02
     found = planned("--difference 0.05 --agreement 0.7")
-    assert 934 < found["beyond"]["items"] < 1100
-    assert (found["items"], found["beyond"]["enough"]) == (31, False)
-    # 1.96^2 0.4 0.6 / 0.2^2 = 23; of 31 items, 23 / (1 + 23 / 31) = 13.
+    assert (found["beyond"]["items"], found["items"], found["enough"]) == (935, 31, False)
+    # 1.95996^2 0.4 0.6 / 0.2^2 = 23.05; of 31 items, 23.05 / (1 + 23.05 / 31) = 13.22
     found = planned("--half-width 0.2 --accuracy 0.4")
-    assert 18 <= found["beyond"]["items"] <= 23
-    assert 12 <= found["this_set"]["items"] <= 17
-    assert found["beyond"]["enough"]
+    assert (found["beyond"]["items"], found["this_set"]["items"], found["enough"]) == (24, 14, True)
     for model in ("random", "reference"):
         assert (
             main(["run", "--tasks", "medcalc", "--model", f"baseline/{model}", "--config", "demo", "--out", model]) == 0
