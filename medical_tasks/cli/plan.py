@@ -7,8 +7,8 @@
 
 Two answers: for the score on these items alone, of which `run --subset N` draws a sample, and for questions like these, of which
 the whole set is a sample itself; `compare` tests the second. Intervals are of 95 %; a difference of two models on the same items is
-to be found in 4 of 5 cases (two-sided, 5 %). --agreement is the share of items on which both models are right or both wrong. What is
-assumed holds for independent items; past runs show how alike those of a note are. Of several, what needs most items counts.
+to be found in 4 of 5 cases (two-sided, 5 %). --agreement is the share of items on which both models are right or both wrong. What
+is assumed holds for independent items; past runs show how alike those of a note are. Of several, what needs most items counts.
 """
 
 from __future__ import annotations
@@ -116,10 +116,8 @@ def _resampled(
         Item(id=row["id"], fields={}, groups={by: row[f"group_{by}"] for by in task.groups}, cluster=row["cluster"])
         for row in sides[0]
     ]
-    place, data = (
-        {item.id: at for at, item in enumerate(items)},
-        TaskData(items=items, config="", folder=Path(), revision={}),
-    )
+    data = TaskData(items=items, config="", folder=Path(), revision={})
+    place = {item.id: at for at, item in enumerate(items)}
     reported, clusters = {each.name: each for each in task.metrics}, [item.cluster for item in items]
     columns = columns_of(metric, reported, *sides, clusters if task.cluster else None)
     alone = columns if task.drawn_whole else replace(columns, clusters=None)

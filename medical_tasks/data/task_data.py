@@ -43,11 +43,17 @@ class TaskData:
     exemplars: Sequence[Mapping[str, Any]] = ()  # rows that worked examples are drawn from, for a task that shows some
     shard: str | None = None  # which part of the items these are, such as 2/8
     subset: Mapping[str, Any] | None = None  # how they were drawn from all
+    drawn_from: Sequence[Item] = ()
 
     @property
     def identity(self) -> dict[str, Any]:
         """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
         return {name: value for name, value in self.revision.items() if name != "source"}
+
+    @property
+    def answerable(self) -> Sequence[Item]:
+        """The items to which a file may hold answers: more than a sample."""
+        return self.drawn_from or self.items
 
     @property
     def part(self) -> dict[str, Any]:
@@ -269,7 +275,8 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     told: dict[str, Any] = {"asked": size, "seed": seed, "of": len(data.items)}
     told |= {"units": "clusters" if task.drawn_whole else "items", "drawn": wanted, "by": list(task.strata)}
     told["ids_sha256"] = hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()
-    return replace(data, items=items, subset={**told, "strata": dict(sorted(Counter(cells.values()).items()))})
+    told["strata"] = dict(sorted(Counter(cells.values()).items()))
+    return replace(data, items=items, subset=told, drawn_from=data.items)
 
 
 def asked_part(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -289,15 +289,20 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
-    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
-    content = read_file(arguments.responses)
-    ids = [item.id for item in data.items]
+    data = load_task_data(
+        task,
+        spec,
+        data=arguments.data,
+        config=arguments.config,
+        split=arguments.split,
+        drawn=read_drawn(arguments),
+    )
+    content, items = read_file(arguments.responses), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
-    check = task.benchmark.submission_check(task, data.items)
-    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=data.items)
+    check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
+    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=items)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    data = draw(task, data, read_drawn(arguments))  # of what all items were answered with
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
     unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
@@ -323,7 +328,11 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
-    recipe = {**recipe, **data.part}
+    recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
+    if "truncation" in recipe:
+        left = recipe["truncation"]["words_left_out"]
+        kept = {name: words for name, words in left.items() if name in ids}
+        recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Answers to other prompts are another run's, though the model is the same.

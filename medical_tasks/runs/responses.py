@@ -482,7 +482,8 @@ def _from_file(
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
         )
-    found = read_responses(responses, [item.id for item in data.items], task=task, items=data.items)
+    ids = [item.id for item in data.answerable]
+    found = read_responses(responses, ids, task=task, items=data.answerable)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(

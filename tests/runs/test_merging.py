@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -217,6 +218,11 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(tmp_path: Path, capsys: py
     every = mt.score("medcalc", tmp_path / "every", **score)["medcalc"]
     accuracy = every.entry["metrics"]["accuracy"]
     assert accuracy["value"] == accuracy["ci_low"] == accuracy["ci_high"] == accuracy["sample"]["value"]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({"id": name, "response": "1"}) + "\n" for name in every.items["id"]))
+    few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
+    mt.report(few, out=tmp_path / "few.html", responses=[answers])
+    assert (len(few["medcalc"].items), "Answers are not shown" in (tmp_path / "few.html").read_text()) == (5, False)
     assert main(["score", "medcalc", "--responses", str(whole), "--subset", "5"]) == 2
     assert "ran on some of the items, and --subset draws from all" in capsys.readouterr().err
     assert main(["submit", str(whole), "--to", "space", "--model-name", "x"]) == 2
