@@ -2,7 +2,7 @@
 
     medical-tasks plan medcalc --half-width 0.03 --run runs/past
     medical-tasks plan medcalc --half-width 0.03 --accuracy 0.4
-    medical-tasks plan medcalc --difference 0.05 --run runs/model-a --run runs/model-b
+    medical-tasks plan medcalc --difference 0.05 --run runs/model-a runs/model-b
     medical-tasks plan medcalc --difference 0.05 --agreement 0.7
 
 Two answers: for the score on these items alone, of which `run --subset N` draws a sample, and for questions like these, of which
@@ -49,9 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = {metric.name: metric for metric in tasks[0].metrics if not metric.part}
     metric = metrics.get(arguments.metric or tasks[0].metrics[0].name)
     if metric is None:
-        raise UsageError(
-            f"--metric {arguments.metric}: {tasks[0].name} has none of that name. It has: {', '.join(metrics)}."
-        )
+        raise UsageError(f"--metric {arguments.metric}: {tasks[0].name} has only {', '.join(metrics)}.")
     if arguments.run:
         runs = [read_compared(folder) for folder in arguments.run]
         if kind == "difference" and len(runs) < 2:
@@ -83,18 +81,20 @@ def _wanted(arguments: argparse.Namespace) -> tuple[str, float]:
 def _assumed(task: TaskSpec, metric: MetricSpec, arguments: argparse.Namespace, wanted: float) -> dict[str, Any]:
     if metric.kind != "proportion":
         raise UsageError(
-            f"{metric.name} is no share of items: how much it varies is not known. Give past runs (--run)."
+            f"{metric.name} is no share of items, so give past runs (--run): how much it varies is not known."
         )
-    share, apart, z = arguments.accuracy, 1.0 - (arguments.agreement or 0.0), normal_quantile(1.0 - ALPHA / 2.0)
+    share, apart, z = (
+        arguments.accuracy,
+        round(1.0 - (arguments.agreement or 0.0), 9),
+        normal_quantile(1.0 - ALPHA / 2.0),
+    )
     if arguments.difference is None:
         needed = share * (1.0 - share) * (z / wanted) ** 2
     else:
         most = 1.0 if share is None else 2.0 * min(share, 1.0 - share)
         if not wanted <= apart <= most:
             span = f"between {1.0 - most:g} and {1.0 - wanted:g}"
-            raise UsageError(
-                f"--agreement of such models lies {span}, got {arguments.agreement}. Change what you assume."
-            )
+            raise UsageError(f"--agreement {arguments.agreement}: that of such models lies {span}.")
         needed = (apart - wanted**2) * ((z + normal_quantile(POWER)) / wanted) ** 2
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     items = load_task_data(task, dataset_spec(task.dataset), **where).items
@@ -123,9 +123,7 @@ def _resampled(
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
     of_all = (told["ci_high"] - told["ci_low"]) / 2.0 if kind == "half_width" else detectable(columns)
     if not of_all:
-        raise UsageError(
-            f"{one.label}: nothing varies on these {len(items):,} items; plan with what you assume instead."
-        )
+        raise UsageError(f"{one.label}: nothing varies on these {len(items):,} items; assume something instead.")
 
     def width(size: int, seed: int) -> float:
         made = draw(task, data, (size, seed))

@@ -239,9 +239,7 @@ def read_drawn(arguments: argparse.Namespace) -> Drawn | None:
     if size is None and seed is not None:
         raise UsageError(f"--seed {seed} is of --subset N, which is not given. Give both, or neither.")
     if size is not None and getattr(arguments, "max_samples", None) is not None:
-        raise UsageError(
-            f"--subset {size} draws a random sample, --max-samples {arguments.max_samples} takes none. Leave one out."
-        )
+        raise UsageError(f"--subset {size} draws a random sample, --max-samples takes none. Leave one out.")
     check_least({"--subset": size})
     check_least({"--seed": seed}, 0)
     return None if size is None else (size, seed or 0)

@@ -62,11 +62,9 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     if recipe.get("max_samples") is not None:
         said.append(f"--max-samples {recipe['max_samples']}: {NO_SAMPLE} (--subset draws one).")
     if drawn := recipe.get("subset"):
-        said.append(
-            f"a random sample of {entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: "
-            f"{', '.join(drawn['by']) or 'none'})"
-            + ("." if "shard" in recipe else "; values and intervals are of the score on all of them.")
-        )
+        of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
+        whole = "" if "shard" in recipe else "; values and intervals are of the score on all of them"
+        said.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
         said.append(
             f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."

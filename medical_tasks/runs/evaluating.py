@@ -289,14 +289,8 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
-    data = load_task_data(
-        task,
-        spec,
-        data=arguments.data,
-        config=arguments.config,
-        split=arguments.split,
-        drawn=read_drawn(arguments),
-    )
+    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
+    data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
     content, items = read_file(arguments.responses), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]

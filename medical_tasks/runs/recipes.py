@@ -20,9 +20,7 @@ from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 # Those whose version can change an answer or a score.
 _PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
 
-NO_SAMPLE: Final = (
-    "the items with the smallest hashed ids: a quick look, no random sample, no estimate for the whole set"
-)
+NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 
 
 def make_recipe(

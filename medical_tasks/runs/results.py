@@ -50,12 +50,10 @@ def summarise(
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
         return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
 
-    drawn = None if "shard" in recipe else recipe.get("subset")
     whole = metrics_of(items)
-    if drawn is not None:
-        whole = {
-            one.name: estimator.of_whole_set(whole[one.name], one, items, drawn) for one in task.metrics if not one.part
-        }
+    if "subset" in recipe and "shard" not in recipe:
+        for metric in (each for each in task.metrics if each.name in whole):
+            whole[metric.name] = estimator.of_whole_set(whole[metric.name], metric, items, recipe["subset"])
     breakdown: dict[str, dict[str, Any]] = {}
     for metric in task.metrics:
         if metric.part:

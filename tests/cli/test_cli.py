@@ -153,7 +153,7 @@ def test_plan_says_how_many_items_are_needed(demo_home: None, capsys: pytest.Cap
             main(["run", "--tasks", "medcalc", "--model", f"baseline/{model}", "--config", "demo", "--out", model]) == 0
         )
     capsys.readouterr()
-    found = planned("--difference 0.2 --run random --run reference")
+    found = planned("--difference 0.2 --run random reference")
     assert found["from"] == "random and reference"
     assert found["this_set"]["items"] < 31
 
