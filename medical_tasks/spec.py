@@ -99,6 +99,8 @@ class TaskSpec:
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
+        strata: those of `groups` by which a random sample of the items is stratified, the coarsest first.
+        drawn_whole: whether a random sample takes whole clusters, for scores that compare the items of one.
     """
 
     name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
@@ -110,7 +112,9 @@ class TaskSpec:
     version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
     generation_size: int  # longest answer asked for, in tokens
     groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
+    strata: tuple[str, ...] = ()
     cluster: str | None = None  # group name whose members are not independent (same note, same patient), or None
+    drawn_whole: bool = False
     stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
     items_a_row: int = 1  # how many items each row of the dataset makes

@@ -70,6 +70,7 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "stop": list(task.stop),
         "metrics": [dataclasses.asdict(metric) for metric in task.metrics],
         "groups": list(task.groups),
+        "strata": list(task.strata),
         "cluster": task.cluster,
         "options": dict(task.options),
         "arguments": {**task.arguments, **task.scoring_arguments},

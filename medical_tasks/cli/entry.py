@@ -55,6 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look": {
         "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
         "compare": "compare runs, item by item",
+        "plan": "how many items a wanted interval or difference needs, from past runs or assumptions",
         "gate": "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
         "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
         "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.comparison.comparing import NONE, Compared, Selection, compare_tasks, read_compared
-from medical_tasks.comparison.statistics import FEWEST, breakdown_names
+from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import summary_of
-from medical_tasks.runs.numbers import NOT_COMPUTABLE, number
+from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.scoring.intervals import normal_quantile
 
@@ -183,6 +183,7 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
 def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
     if metric is None or metric["value"] is None or metric["ci_low"] is None:
         return replace(empty, reason=one_line(str((metric or {}).get("reason") or "the run does not report it")))
+    metric = {**metric, **metric.get("sample", {})}  # a score on all items of a set is certain, and of no others
     value, low, high = metric["value"], metric["ci_low"], metric["ci_high"]
     shown = replace(empty, value=value, low=low, high=high, unit=metric.get("unit", ""))
     if not metric.get("comparable", True):

@@ -17,10 +17,10 @@ from typing import Any, Final
 import numpy as np
 
 from medical_tasks.comparison.comparing import Compared, Selection, rows_by_task
-from medical_tasks.comparison.statistics import FEWEST, is_counted, item_value
+from medical_tasks.comparison.statistics import is_counted, item_value
 from medical_tasks.comparison.tables import Section
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.numbers import percent
+from medical_tasks.runs.numbers import FEWEST, percent
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
 from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
 from medical_tasks.scoring.intervals import student_quantile

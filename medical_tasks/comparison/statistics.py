@@ -14,14 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from medical_tasks.runs.numbers import FEWEST, too_few_to_tell
 from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-FEWEST: Final = 10
-"""Fewer independent pairs than these, and no interval is to be relied on; a group of fewer gets none."""
 RESAMPLES: Final = 2000
 """Draws of the bootstrap for a whole task."""
 GROUP_RESAMPLES: Final = 1000
@@ -37,13 +36,14 @@ def compare_columns(
 
     Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON; with a
     `margin` also `equivalence`: the p values that the difference is within it, and that it is beyond.
+    A group that is `too_few_to_tell` has `too_few`.
     """
     metric = columns.metric
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
     made = _bootstrap(columns, limits, resamples)
     # Without -0.0, which swapping runs leaves.
     entry: dict[str, Any] = {name: value if value is None else value + 0 for name, value in as_json(made).items()}
-    entry["minimum_detectable_difference"] = _detectable(columns, limits)
+    entry["minimum_detectable_difference"] = detectable(columns)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
     if metric.kind == "proportion" and columns.values is not None:
         tested = paired.mcnemar(*columns.values, clusters=columns.clusters)
@@ -61,10 +61,11 @@ def compare_columns(
         found = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
         within, beyond = (None if math.isnan(p) else p for p in found)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
+    if not whole and too_few_to_tell(entry["difference"], entry["minimum_detectable_difference"], made.n_clusters):
+        entry["too_few"] = True
     if few and not whole:
         entry |= {"ci_low": None, "ci_high": None, "p_value": None, "p": None, "minimum_detectable_difference": None}
         entry.pop("mcnemar", None)
-        entry["too_few"] = True
     entry["notes"] = [_few_said(made)] if few else []
     return entry
 
@@ -84,7 +85,9 @@ def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: 
     return paired.paired_bootstrap_statistic(columns.first, columns.second, average_of(columns.shares), **given)
 
 
-def _detectable(columns: Columns, limits: tuple[float, float] | None) -> float | None:
+def detectable(columns: Columns) -> float | None:
+    """The smallest true difference of two runs that so many items detect."""
+    limits = columns.metric.limits if all(map(math.isfinite, columns.metric.limits)) else None
     a, b, ends = _sides(columns, limits)
     found = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
     return None if math.isnan(found) else found

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
-from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES, item_value
+from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
 from medical_tasks.io.table import align
-from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
+from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, interval, metric_label, number, valued
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -75,7 +75,12 @@ def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[s
 def _row(
     first: tuple[str, str], entry: Mapping[str, Any], pair: Pair, *, several: bool, adjusted: bool
 ) -> tuple[str, ...]:
-    unit, flips, few, n = entry.get("unit", ""), entry["flips"], entry.get("too_few", False), entry["n_clusters"]
+    unit, flips, few, n = (
+        entry.get("unit", ""),
+        entry["flips"],
+        entry.get("too_few") and entry["ci_low"] is None,
+        entry["n_clusters"],
+    )
     counted = f"{n}" if n == entry["n"] else f"{n} (of {entry['n']} items)"
     return (
         *first,
@@ -84,7 +89,7 @@ def _row(
         valued(entry, "value_a"),
         valued(entry, "value_b"),
         signed(entry["difference"], unit),
-        f"too few: {counted}" if few else interval(entry),
+        f"too few to tell: {counted}" if few else interval(entry),
         _p_value(entry["p"]),
         *((_p_value(entry["p_holm"]),) if adjusted else ()),
         number(entry["minimum_detectable_difference"], unit),
@@ -225,6 +230,7 @@ def _equivalence(made: Mapping[str, Any], unit: str) -> str:
 def breakdown_notes(tests: int) -> list[str]:
     """Says what a breakdown's columns are; `tests` is the size of its largest family."""
     few = f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
+    few += " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
     if not tests:
         return [f"{few} No group has enough: conclude nothing group by group."]
     return [

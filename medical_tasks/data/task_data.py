@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,11 +41,23 @@ class TaskData:
     revision: dict[str, Any]  # what the recipe says of the data: name, configuration, split, version and hashes
     exemplars: Sequence[Mapping[str, Any]] = ()  # rows that worked examples are drawn from, for a task that shows some
     shard: str | None = None  # which part of the items these are, such as 2/8
+    subset: Mapping[str, Any] | None = None  # how they were drawn from all
+    drawn_from: Sequence[Item] = ()
 
     @property
     def identity(self) -> dict[str, Any]:
         """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
         return {name: value for name, value in self.revision.items() if name != "source"}
+
+    @property
+    def answerable(self) -> Sequence[Item]:
+        """The items to which a file may hold answers: more than a sample."""
+        return self.drawn_from or self.items
+
+    @property
+    def part(self) -> dict[str, Any]:
+        """What the recipe says of items that are not all."""
+        return {name: value for name in ("subset", "shard") if (value := getattr(self, name)) is not None}
 
 
 def read_shard(text: str | None) -> tuple[int, int]:
@@ -66,10 +78,12 @@ def load_task_data(
     split: str | None = None,
     max_samples: int | None = None,
     shard: str | None = None,
+    drawn: Drawn | None = None,
 ) -> TaskData:
     """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
 
-    `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
+    `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default. `drawn`: how many of
+    the items are drawn at random, and the seed.
     """
     part, parts = read_shard(shard)
     check_least({"--max-samples": max_samples})
@@ -102,14 +116,15 @@ def load_task_data(
         "source": dict(built_configs(folder)[chosen].source),
         "rows_sha256": _rows_hash(rows),
     }
-    return TaskData(
-        items=subset(items, max_samples)[part - 1 :: parts],
-        shard=shard,
+    made = TaskData(
+        items=subset(items, max_samples),
         config=chosen,
         folder=folder,
         revision=revision,
         exemplars=read_rows(folder, chosen, task.exemplars, spec=spec) if task.exemplars else (),
     )
+    made = draw(task, made, drawn)
+    return replace(made, items=made.items[part - 1 :: parts], shard=shard)
 
 
 def prompt_set(
@@ -213,6 +228,64 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
     return [item for item in items if item.id in kept]
 
 
+Drawn = tuple[int, int]
+"""The size of a random sample, and its seed."""
+
+
+def read_drawn(arguments: argparse.Namespace) -> Drawn | None:
+    """Reads `--subset` and `--seed`."""
+    size, seed = arguments.subset, arguments.seed
+    if size is None and seed is not None:
+        raise UsageError(f"--seed {seed} is of --subset N, which is not given. Give both, or neither.")
+    if size is not None and getattr(arguments, "max_samples", None) is not None:
+        raise UsageError(f"--subset {size} draws a random sample, --max-samples takes none. Leave one out.")
+    check_least({"--subset": size})
+    check_least({"--seed": seed}, 0)
+    return None if size is None else (size, seed or 0)
+
+
+def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
+    """Draws a stratified random sample of a task's items; whole clusters where its scores compare their items."""
+    if drawn is None:
+        return data
+    from medical_tasks.scoring.finite import allocate, cell_of, unit_of
+
+    size, seed = drawn
+    if size > len(data.items):
+        raise UsageError(
+            f"{task.name}: --subset {size} is more than its {len(data.items):,} items (configuration {data.config}, split "
+            f"{data.revision['split']}). Give at most that, or leave it out to take all."
+        )
+    cells: dict[str, str] = {}  # of each item or cluster
+    for item in data.items:
+        cells.setdefault(unit_of(task, item), cell_of(task, item))
+    wanted = max(1, round(size * len(cells) / len(data.items)))
+    ranked = sorted(cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest())
+    strata, kept = allocate(Counter(cells.values()), wanted), set()
+    left = list(strata.drawn)
+    for unit in ranked:
+        place = strata.of_cell[cells[unit]]
+        left[place] -= 1
+        if left[place] >= 0:
+            kept.add(unit)
+    items = [item for item in data.items if unit_of(task, item) in kept]
+    told: dict[str, Any] = {"asked": size, "seed": seed, "of": len(data.items)}
+    told |= {"units": "clusters" if task.drawn_whole else "items", "drawn": wanted, "by": list(task.strata)}
+    told["ids_sha256"] = hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()
+    told["strata"] = dict(sorted(Counter(cells.values()).items()))
+    return replace(data, items=items, subset=told, drawn_from=data.items)
+
+
+def asked_part(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Which of its items a recipe's run asked, as `load_task_data` takes it."""
+    drawn = recipe.get("subset")
+    return {
+        "max_samples": recipe.get("max_samples"),
+        "shard": recipe.get("shard"),
+        "drawn": None if drawn is None else (drawn["asked"], drawn["seed"]),
+    }
+
+
 OWN_CONFIG: Final = "own"
 
 
@@ -275,16 +348,8 @@ def run_data(
     """Reads the data that a run was on, as they are here, for a `with` block; `whole`: not only the items that were asked."""
     ran = recipe["data"]
     with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:
-        most = None if whole else recipe.get("max_samples")
-        yield load_task_data(
-            task,
-            spec,
-            data=given.data,
-            config=ran["config"],
-            split=ran.get("split"),
-            max_samples=most,
-            shard=None if whole else recipe.get("shard"),
-        )
+        part = {} if whole else asked_part(recipe)
+        yield load_task_data(task, spec, data=given.data, config=ran["config"], split=ran.get("split"), **part)
 
 
 def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, value_notes, valued
+from medical_tasks.runs.recipes import NO_SAMPLE
 
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
@@ -56,14 +57,21 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     said = [*_judge(entry), *value_notes(entry)]
     if entry.get("usage"):
         said.append(f"model: {usage_said(entry['usage'])}.")
-    if shard := entry["recipe"].get("shard"):
+    recipe = entry["recipe"]
+    if recipe.get("max_samples") is not None:
+        said.append(f"--max-samples {recipe['max_samples']}: {NO_SAMPLE} (--subset draws one).")
+    if drawn := recipe.get("subset"):
+        of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
+        whole = "" if "shard" in recipe else "; values and intervals are of the score on all of them"
+        said.append(f"a random sample of {of}{whole}.")
+    if shard := recipe.get("shard"):
         said.append(
             f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
         )
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
     if entry.get("shortened"):
-        rule = entry["recipe"]["truncation"]["rule"]
+        rule = recipe["truncation"]["rule"]
         said.append(
             f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
         )

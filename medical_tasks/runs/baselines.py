@@ -42,7 +42,7 @@ def run_baseline(
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
     recipe = make_recipe(task, data=data.revision, model={"name": f"baseline/{name}"}, max_samples=max_samples)
-    recipe |= {"shard": data.shard} if data.shard else {}
+    recipe |= data.part
     if own:
         recipe["task_args"] = own
     if identity:

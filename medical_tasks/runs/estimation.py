@@ -52,6 +52,46 @@ class Estimator:
         found = self._estimates.get(metric.name, {}).get(score.id)
         return (math.nan, 0.0) if found is None else (found.value, found.weight)
 
+    def of_whole_set(
+        self, entry: dict[str, Any], metric: MetricSpec, items: Sequence[Item], drawn: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
+        from medical_tasks.scoring.finite import strata_of, whole_set_estimate
+
+        if entry["value"] is None:
+            return entry
+        reported = {each.name: each for each in self._task.metrics}
+        parts = components(metric, reported)
+        columns: list[Sequence[float]] = []
+        for name in parts.shares:
+            columns += zip(*(self._sums(reported[name], item) for item in items), strict=True)
+        found = whole_set_estimate(
+            columns,
+            list(parts.shares.values()),
+            *strata_of(self._task, items, drawn),
+            clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
+            proportion=metric.kind == "proportion",
+            limits=metric.limits,
+        )
+        if math.isnan(found.value):
+            return entry
+        sample = {name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")}
+        moved = {"value": found.value, "ci_low": _number(found.ci_low), "ci_high": _number(found.ci_high)}
+        for name, worst, limit in (("bound_low", max, metric.limits[0]), ("bound_high", min, metric.limits[1])):
+            moved[name] = None if entry[name] is None else worst(limit, found.value + (entry[name] - entry["value"]))
+        entry.pop("std", None)
+        return {**entry, **moved, "sample": sample}
+
+    def _sums(self, metric: MetricSpec, item: Item) -> tuple[float, float]:
+        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known."""
+        score = self._scores.get(item.id)
+        if score is None:
+            return math.nan, math.nan
+        value, weight = self.item_value(metric, score)
+        if math.isnan(value):
+            return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
+        return value * weight, weight
+
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry of `results.json`; what cannot be computed is None, and `reason` says why."""
         entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
-from medical_tasks.data.task_data import TaskData, load_task_data, with_source
+from medical_tasks.data.task_data import TaskData, asked_part, draw, load_task_data, read_drawn, with_source
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
@@ -63,6 +63,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
     model_args = parse_model_args(arguments.model_args)
     task_args = read_task_args(arguments.task_args, tasks)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
+    drawn = read_drawn(arguments)
     data = {
         task.name: load_task_data(
             task,
@@ -72,6 +73,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
             split=arguments.split,
             max_samples=arguments.max_samples,
             shard=arguments.shard,
+            drawn=drawn,
         )
         for task in tasks
     }
@@ -90,6 +92,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
     settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
     settings |= {"judge": judge.identity} if judge is not None else {}
     settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
+    settings |= {"subset": list(drawn)} if drawn is not None else {}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -238,11 +241,13 @@ def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) ->
         raise UsageError(
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
         )
+    drawn = read_drawn(arguments)
     with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
         if request is not None:
             check_request(request, [task])
         with with_source(arguments, task) as given:
             answered, settings = _answered(task, spec, given)
+        settings |= {"subset": list(drawn)} if drawn is not None else {}
         answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
@@ -284,15 +289,15 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
-    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
-    content = read_file(arguments.responses)
-    ids = [item.id for item in data.items]
+    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
+    data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
+    content, items = read_file(arguments.responses), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
-    check = task.benchmark.submission_check(task, data.items)
-    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=data.items)
+    check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
+    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=items)
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    recipe = make_recipe(task, data=data.revision, model=source)
+    recipe = make_recipe(task, data=data.revision, model=source) | data.part
     unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
@@ -311,13 +316,21 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
     if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
         raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
-    part = {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
+    part, drawn = asked_part(recipe), read_drawn(arguments)
+    if drawn is not None and any(part.values()):
+        raise UsageError(f"{folder}: ran on some of the items, and --subset draws from all. Leave it out.")
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    data = draw(task, data, drawn)
+    recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
+    if "truncation" in recipe:
+        left = recipe["truncation"]["words_left_out"]
+        kept = {name: words for name, words in left.items() if name in ids}
+        recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
-    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard") if name in recipe}
+    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "subset") if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
     return answered, settings

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.task_data import TaskData, load_task_data, read_shard
+from medical_tasks.data.task_data import TaskData, asked_part, load_task_data, read_shard
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
@@ -141,8 +141,7 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
         measured = all(each["truncation"]["measured"] for each in told)
         made["truncation"] = {**made["truncation"], "measured": measured, "words_left_out": dict(sorted(left.items()))}
     config, split = arguments.config or made["data"]["config"], made["data"]["split"]
-    most = made["max_samples"]
-    data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, max_samples=most)
+    data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, **asked_part(made))
     return task, data, made
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.errors import listed
 from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
@@ -13,6 +14,26 @@ NOT_COMPARABLE = "not comparable"
 _DECIMALS = {"cosine": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
+FEWEST: Final = 10
+"""Fewer independent items than these, and no interval is to be relied on; a group of fewer gets none in a comparison."""
+_DETECTABLE: Final = 1.43
+"""What half a 95 % interval times this is, so many items detect in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
+
+
+def too_few_to_tell(difference: float | None, detectable: float | None, independent: float) -> bool:
+    """The rule of every breakdown: fewer independent items than would detect the difference that a group shows."""
+    few = independent < FEWEST or difference is None or detectable is None
+    return few or abs(difference or 0.0) < (detectable or 0.0)
+
+
+def group_too_few(group: Mapping[str, Any], whole: Mapping[str, Any], *, parts: bool = False) -> bool:
+    """The same of a group in one run, beside all items, or (`parts`) of a part of each; its interval accounts for clusters."""
+    value, of_all = group["value"], whole.get("sample", whole)["value"]
+    if value is None or of_all is None or group["ci_low"] is None or group["ci_high"] is None:
+        return True
+    half = group["ci_high"] - value if of_all > value else value - group["ci_low"]
+    others = 1.0 if parts else max(0.0, 1.0 - group["n"] / whole["n"])
+    return too_few_to_tell(of_all - value, _DETECTABLE * half * math.sqrt(others), group["n"])
 
 
 def percent(value: float | None) -> str:
@@ -34,8 +55,8 @@ def valued(metric: Mapping[str, Any], name: str = "value") -> str:
 
 
 def interval(metric: Mapping[str, Any]) -> str:
-    """Writes a metric's 95 % interval."""
-    return _range(metric, "ci_low", "ci_high")
+    """Writes a metric's 95 % interval, and whether a group's is of too few items."""
+    return _range(metric, "ci_low", "ci_high") + (", too few to tell" if metric.get("too_few") else "")
 
 
 def bounds(metric: Mapping[str, Any]) -> str:

@@ -20,6 +20,8 @@ from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 # Those whose version can change an answer or a score.
 _PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
 
+NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
+
 
 def make_recipe(
     task: TaskSpec,
@@ -46,6 +48,7 @@ def make_recipe(
         "prompts": asked,
         "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
+        "max_samples_note": None if max_samples is None else NO_SAMPLE,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
         "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},
         "model": dict(model),
@@ -98,7 +101,7 @@ def recipe_differences(
         warned.append(_said("truncation", *map(len, left)))
     warned += [
         said
-        for key in ("protocol", "baseline", "max_samples", "shard", "suite")
+        for key in ("protocol", "baseline", "max_samples", "subset", "shard", "suite")
         if (said := _told(name, key, *recipes))
     ]
     settings = _settings(name, first, second, metrics)

@@ -387,6 +387,8 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     objects.append(mapping(objects[-1]).get("words_left_out", {}))
     names = [mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")]
     sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(parts["max_samples"], int | None)
+    drawn = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
+    sound = sound and all(isinstance(drawn.get(name), int) for name in ("asked", "seed"))
     sound = (
         sound and all(isinstance(each, Mapping) for each in objects) and all(isinstance(each, str) for each in names)
     )
@@ -486,7 +488,8 @@ def _from_file(
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
         )
-    found = read_responses(responses, [item.id for item in data.items], task=task, items=data.items)
+    ids = [item.id for item in data.answerable]
+    found = read_responses(responses, ids, task=task, items=data.answerable)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(

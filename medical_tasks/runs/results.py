@@ -20,6 +20,7 @@ from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.runs.estimation import Estimator, Limits
+from medical_tasks.runs.numbers import group_too_few
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 RESULTS_FILE = "results.json"
@@ -49,6 +50,10 @@ def summarise(
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
         return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
 
+    whole = metrics_of(items)
+    if "subset" in recipe and "shard" not in recipe:
+        for metric in (each for each in task.metrics if each.name in whole):
+            whole[metric.name] = estimator.of_whole_set(whole[metric.name], metric, items, recipe["subset"])
     breakdown: dict[str, dict[str, Any]] = {}
     for metric in task.metrics:
         if metric.part:
@@ -61,10 +66,14 @@ def summarise(
             for group in _groups(item, by):
                 members.setdefault(group, []).append(item)
         breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
+    for by, groups in breakdown.items():
+        for name, told in (each for group in groups.values() for each in group.items()):
+            if name in whole and group_too_few(told, whole[name], parts=by not in task.groups):
+                told["too_few"] = True
     notes = Counter(note.partition(":")[0] for score in scores.values() for note in score.notes)
     return {
         "n_items": len(items),
-        "metrics": metrics_of(items),
+        "metrics": whole,
         "coverage": {
             "asked": len(items),
             "answered": len(scores),

@@ -275,7 +275,7 @@ def _answered(
         max_samples=options.max_samples,
     )
     recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
-    recipe |= {"shard": data.shard} if data.shard else {}
+    recipe |= data.part
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     if leaking:

@@ -35,7 +35,7 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
     level = check_probability("confidence", confidence)
     if n == 0:
         return math.nan, math.nan
-    return _wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
+    return wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
 
 
 def proportion_interval(
@@ -66,7 +66,7 @@ def proportion_interval(
     elif table.n_clusters == 1:
         low, high = UNIT
     else:
-        low, high = _wilson(value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0))
+        low, high = wilson(value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0))
     return Estimate(value, low, high, table.n)
 
 
@@ -87,7 +87,7 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     return total / denominator, min((total + (denominator - len(defined))) / denominator, 1.0)
 
 
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
+def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's interval for a proportion p of n > 0 items, n whole or effective; the ends 0 and 1 are exact."""
     centre = p + z * z / (2.0 * n)
     spread = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))

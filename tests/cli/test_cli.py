@@ -137,6 +137,27 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
     assert refuse(line, code, message, capsys).startswith("error: ")
 
 
+def test_plan_says_how_many_items_are_needed(demo_home: None, capsys: pytest.CaptureFixture[str]) -> None:
+    def planned(given: str) -> dict[str, Any]:
+        assert main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    # (1.95996 + 0.84162)^2 (1 - 0.7 - 0.05^2) / 0.05^2 = 934.02
+    found = planned("--difference 0.05 --agreement 0.7")
+    assert (found["beyond"]["items"], found["items"], found["enough"]) == (935, 31, False)
+    # 1.95996^2 0.4 0.6 / 0.2^2 = 23.05; of 31 items, 23.05 / (1 + 23.05 / 31) = 13.22
+    found = planned("--half-width 0.2 --accuracy 0.4")
+    assert (found["beyond"]["items"], found["this_set"]["items"], found["enough"]) == (24, 14, True)
+    for model in ("random", "reference"):
+        assert (
+            main(["run", "--tasks", "medcalc", "--model", f"baseline/{model}", "--config", "demo", "--out", model]) == 0
+        )
+    capsys.readouterr()
+    found = planned("--difference 0.2 --run random reference")
+    assert found["from"] == "random and reference"
+    assert found["this_set"]["items"] < 31
+
+
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     if verb == "lighteval":

@@ -85,7 +85,13 @@ def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
     assert (odd["p"], even["p"]) == (pytest.approx(0.015625), pytest.approx(0.125))
     assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
     assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
-    assert odd["minimum_detectable_difference"] > 0
+    assert 0 < odd["minimum_detectable_difference"] < odd["difference"]
+    assert "too_few" not in odd
+    near = groups(two_kinds([0.0, 1.0] * 6, [0.0] * 12), two_kinds([1.0] * 2 + [0.0, 1.0] * 5, [0.0] * 12))["kind"][
+        "odd"
+    ]["right"]
+    assert near["too_few"] is True  # one of 12 changed
+    assert near["ci_low"] is not None
     a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
     kind = groups(a, b)["kind"]
     few = kind["odd"]["right"]

@@ -59,7 +59,7 @@ def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
 def test_a_small_group_says_so_in_place_of_an_interval() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
     (line,) = [line for line in text.splitlines() if line.split()[:2] == ["odd", "right"]]
-    assert " ".join(line.split()) == "odd right none 50.0 % 100.0 % +50.0 too few: 2 n/a n/a n/a 1 0 1"
+    assert " ".join(line.split()) == "odd right none 50.0 % 100.0 % +50.0 too few to tell: 2 n/a n/a n/a 1 0 1"
     assert "No group has enough: conclude nothing group by group." in text
     assert "only 2 pairs, fewer than 10: the interval is rough" in text
 

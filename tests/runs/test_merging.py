@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -200,6 +201,33 @@ def test_a_part_says_so_and_is_not_submitted(tmp_path: Path, capsys: pytest.Capt
     assert "shard differs: 2/3 and 1/3" in str(mt.compare(part, ran(tmp_path / "same", "1/3")).content)
     assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
     assert "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
+
+
+def test_parts_of_a_sample_make_the_run_of_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given: dict[str, Any] = {"tasks": "medcalc", "subset": 13, "seed": 4, "max_samples": None}
+    whole = ran(tmp_path / "whole", **given)
+    parts = [ran(tmp_path / f"part{i}", f"{i}/2", **given) for i in (1, 2)]
+    assert told(mt.merge(*parts, out=tmp_path / "merged").folder) == told(whole)
+    entry = mt.Results(whole)["medcalc"].entry
+    assert (entry["n_items"], entry["recipe"]["subset"]["of"]) == (13, 31)
+    assert "a random sample of 13 of 31 items (seed 4" in repr(mt.Results(whole))
+    assert "sample" not in mt.Results(parts[0])["medcalc"].entry["metrics"]["accuracy"]
+    assert entry["metrics"]["accuracy"]["sample"]["value"] is not None
+    score: dict[str, Any] = {"config": "demo", "subset": 31, "out": tmp_path / "all"}
+    mt.run("medcalc", "baseline/random", config="demo", out=tmp_path / "every")
+    every = mt.score("medcalc", tmp_path / "every", **score)["medcalc"]
+    accuracy = every.entry["metrics"]["accuracy"]
+    assert accuracy["value"] == accuracy["ci_low"] == accuracy["ci_high"] == accuracy["sample"]["value"]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({"id": name, "response": "1"}) + "\n" for name in every.items["id"]))
+    few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
+    mt.report(few, out=tmp_path / "few.html", responses=[answers])
+    assert (len(few["medcalc"].items), "Answers are not shown" in (tmp_path / "few.html").read_text()) == (5, False)
+    assert main(["score", "medcalc", "--responses", str(whole), "--subset", "5"]) == 2
+    assert "ran on some of the items, and --subset draws from all" in capsys.readouterr().err
+    assert main(["submit", str(whole), "--to", "space", "--model-name", "x"]) == 2
+    assert "is a sample of 13 items (--subset)" in capsys.readouterr().err
+    assert "the samples differ: " in str(mt.compare(whole, tmp_path / "every").content)
 
 
 def test_credentialed_parts_stay_private_and_keep_what_was_left_out(home: Path, tmp_path: Path) -> None:

@@ -54,6 +54,18 @@ def test_counts_values_and_wilson_interval() -> None:
     assert entry["recipe"] == {"r": 1}
 
 
+def test_a_group_too_small_for_its_distance_from_all_items_is_marked() -> None:
+    kinds = ["big"] * 400 + ["none right"] * 40 + ["near"] * 40 + ["small"] * 9
+    items = [item(f"{n}", kind) for n, kind in enumerate(kinds)]
+    half = {each.id: float(int(each.id) % 2) for each in items}
+    scores = {
+        each.id: scored(each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0) for each in items
+    }
+    groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
+    # Of all 45 % are right. 40 detect that none of them is, and not a difference of 5 points; 9 are fewer than 10.
+    assert [name for name, told in groups.items() if told["right"].get("too_few")] == ["near", "small"]
+
+
 @tabled("about", "task", "found", "lost", "limits", "expected")
 def test_by_hand(
     about: str, task: str, found: Any, lost: dict[str, str], limits: Any, expected: dict[str, Any]

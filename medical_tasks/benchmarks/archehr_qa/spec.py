@@ -183,6 +183,7 @@ def _answer_task(
         version="2-A",
         generation_size=512,
         groups=("source",),
+        strata=("source",),
         options={"form": "answer", "steps": name},
         arguments={**tries, **(arguments or {})},
         scoring_arguments=dict(_CHECKPOINTS),
@@ -226,6 +227,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         version="2-A",
         generation_size=size,
         groups=("source",),
+        strata=("source",),
         options={"form": name},
         scoring_arguments=dict(scoring),
     )

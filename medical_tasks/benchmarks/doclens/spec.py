@@ -373,6 +373,7 @@ def _family(
             version="2-A",
             generation_size=size,
             groups=groups,
+            strata=groups,
             cluster=cluster,
             judge=True,
             judging="batched",

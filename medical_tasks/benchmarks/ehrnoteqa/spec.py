@@ -146,6 +146,7 @@ def _task(form: Format, level: int) -> TaskSpec:
         version="2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
+        strata=("num_notes",),
         cluster="patient",
         asks="text" if written else "choices",
         judge=written,

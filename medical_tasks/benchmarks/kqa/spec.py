@@ -194,6 +194,7 @@ def _task(name: str, title: str) -> TaskSpec:
         version="2-A",
         generation_size=_TOKENS,
         groups=("must_haves", "question_form"),
+        strata=("must_haves", "question_form"),
         judge=True,
         options={
             "shots": "3" if examples else "0",

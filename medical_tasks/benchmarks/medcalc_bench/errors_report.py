@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.data.construction import write_table
-from medical_tasks.data.task_data import load_task_data
+from medical_tasks.data.task_data import asked_part, load_task_data
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, read_text
@@ -346,8 +346,7 @@ def _wrong_answers(
 ) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
-    part |= {"max_samples": recipe["max_samples"], "shard": recipe.get("shard")}
-    data = load_task_data(spec, dataset, data=arguments.data, **part)
+    data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))
     responses = run_responses(
         spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
     )

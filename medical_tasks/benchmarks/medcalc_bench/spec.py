@@ -189,6 +189,7 @@ def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, pro
         version="2-A",
         generation_size=tokens,
         groups=("category", "calculator"),
+        strata=("category", "calculator"),
         cluster="note",
         options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
         protocol=protocol,
@@ -226,6 +227,7 @@ MEDCALC_TWINS = replace(
     metrics=TWIN_METRICS,
     version="1-A",
     groups=("kind", *MEDCALC.groups),
+    drawn_whole=True,
     options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
 )
 MEDCALC_NOTES = replace(

@@ -1,0 +1,127 @@
+"""What a stratified sample says of the whole set it was drawn from: allocation, estimate, interval.
+
+The set is finite and its items' values are fixed; only which of them were drawn is left to chance. So the interval narrows to the
+value itself as the sample grows to the set. Estimates are ratios of weighted sums over units (items, or clusters drawn whole),
+their variances linearised (Cochran 1977, Sampling Techniques, chapters 5 and 6).
+
+A proportion has Wilson's interval at the effective sample size, with Korn and Graubard's t (see `intervals`); any other statistic
+its value ± t se. A stratum of few units may show no variance: each is estimated with its share of one more unit that varies as
+units do over all strata. With no variance at all, the share that may be unseen in so many units is set to the limits (`bootstrap`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
+from medical_tasks.scoring.estimates import UNIT, Estimate, Limits
+from medical_tasks.scoring.intervals import normal_quantile, student_quantile, wilson
+from medical_tasks.spec import Item, TaskSpec
+
+_LEAST = 2  # units drawn of a stratum, for a variance
+_TAIL = 0.025
+
+
+class Strata(NamedTuple):
+    """The strata of a set: each cell's, and how many units each has in the set and in the sample."""
+
+    of_cell: Mapping[str, int]
+    units: Sequence[int]
+    drawn: Sequence[int]
+
+
+def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
+    """Allocates a sample in proportion; cells too small for two units are joined with the next ones by name."""
+    total = sum(sizes.values())
+    of_cell: dict[str, int] = {}
+    units: list[int] = []
+    for cell in sorted(sizes):
+        if units and units[-1] * drawn < _LEAST * total:
+            units[-1] += sizes[cell]
+        else:
+            units.append(sizes[cell])
+        of_cell[cell] = len(units) - 1
+    if len(units) > 1 and units[-1] * drawn < _LEAST * total:
+        units[-2:] = [units[-2] + units[-1]]
+        of_cell = {cell: min(place, len(units) - 1) for cell, place in of_cell.items()}
+    shares = [divmod(each * drawn, total) for each in units]
+    left = drawn - sum(whole for whole, _ in shares)
+    rounded_up = sorted(range(len(units)), key=lambda place: -shares[place][1])[:left]
+    return Strata(of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)])
+
+
+def unit_of(task: TaskSpec, item: Item) -> str:
+    """What is drawn with an item: itself, or its whole cluster."""
+    return item.cluster if task.drawn_whole else item.id
+
+
+def cell_of(task: TaskSpec, item: Item) -> str:
+    """The finest stratum of an item."""
+    each = (item.groups[by] for by in task.strata)
+    return " / ".join(groups if isinstance(groups, str) else " ".join(groups) for groups in each)
+
+
+def strata_of(task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]) -> tuple[list[int], Sequence[int]]:
+    """The stratum of each item of a sample, as its recipe says that it was drawn, and how many units the set has in each."""
+    strata = allocate(drawn["strata"], drawn["drawn"])
+    cells: dict[str, str] = {}
+    for item in items:
+        cells.setdefault(unit_of(task, item), cell_of(task, item))
+    return [strata.of_cell[cells[unit_of(task, item)]] for item in items], strata.units
+
+
+def whole_set_estimate(
+    columns: Sequence[npt.ArrayLike],
+    shares: Sequence[float],
+    strata: Sequence[int],
+    units: Sequence[int],
+    *,
+    clusters: Sequence[str] | None = None,
+    proportion: bool = False,
+    limits: Limits = UNIT,
+) -> Estimate:
+    """Estimates a statistic of the whole set with its 95 % interval.
+
+    `columns`: numerators and denominators in turns, of parts whose ratios are added up by `shares`; `nan` for items without a
+    value. `strata` has each item's, `units` how many the set has in each; `clusters` are given where they were drawn whole.
+    """
+    table = np.array(columns, dtype=np.float64)
+    known = np.atleast_1d(np.isfinite(table).all(axis=0))
+    labels = np.arange(len(known)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    names, unit = np.unique(labels[known], return_inverse=True)
+    stratum = np.zeros(len(names), dtype=np.intp)
+    stratum[unit] = np.asarray(strata, dtype=np.intp)[known]
+    sums = np.stack([np.bincount(unit, column[known], len(names)) for column in table])
+    n, k = int((table[1::2, known] != 0.0).any(axis=0).sum()), float((sums[1::2] != 0.0).any(axis=0).sum())
+    drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
+    of, least = np.asarray(units, dtype=np.float64), np.maximum(drawn, 1.0)
+    totals = sums @ (of / least)[stratum]
+    if not n or (totals[1::2] == 0.0).any():
+        return Estimate(math.nan, math.nan, math.nan, n)
+    ratios, (low, high) = totals[::2] / totals[1::2], limits
+    value = min(max(float(np.asarray(shares) @ ratios), low), high)
+    if (drawn >= of).all():
+        return Estimate(value, value, value, n)
+    added = (np.asarray(shares) / totals[1::2]) @ (sums[::2] - ratios[:, np.newaxis] * sums[1::2])
+    apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
+    squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(added @ added) / len(names)
+    variance = float(
+        (of * (of - drawn) / least * squares / np.maximum(drawn - 1.0 + drawn / len(names), 1.0 / len(names))).sum()
+    )
+    effective = k / (1.0 - len(names) / float(of.sum()))  # units of an endless set that would say as much
+    t = student_quantile(1.0 - _TAIL, max(1.0, len(names) - float((drawn > 0).sum())))
+    if proportion:
+        if variance > 0.0:
+            few = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
+            effective = value * (1.0 - value) / variance * few**2
+        return Estimate(value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n)
+    below = above = t * math.sqrt(variance)
+    if above <= ROUNDING:
+        share = unseen_share(_TAIL, effective)
+        below, above = share * (value - low), share * (high - value)
+    return Estimate(value, max(low, value - below), min(high, value + above), n)
