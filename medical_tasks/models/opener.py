@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.errors import UsageError, check_least, did_you_mean
 from medical_tasks.models.base import Model
 from medical_tasks.models.usage import Prices
 
@@ -33,6 +33,24 @@ NEUTRAL_ARGS = frozenset(
         "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
+
+
+def is_local(name: str) -> bool:
+    """Whether a model answers in this process or in workers of its own, so that without sampling it says the same each time."""
+    return name.startswith(("hf/", "vllm/", "ray/"))
+
+
+def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
+    """Refuses to ask again what answers the same each time; a server's greedy answers depend on what else it is asked."""
+    check_least({"--repeats": repeats})
+    sampling = {option: text for option, text in args.items() if option == "temperature"}
+    if repeats > 1 and name.startswith("baseline/"):
+        raise UsageError(f"{name} is asked nothing, so that --repeats {repeats} has no meaning for it. Leave it out.")
+    if repeats > 1 and is_local(name) and not read_options(sampling, SAMPLING, model=name).get("temperature"):
+        raise UsageError(
+            f"--repeats {repeats}: {name} answers greedily, the same each time. Leave it out, or let the model sample: "
+            "--model-args temperature=0.7"
+        )
 
 
 def deciding_args(name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS) -> dict[str, str]:

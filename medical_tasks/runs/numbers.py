@@ -71,6 +71,17 @@ def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) ->
     return int(metric.get("scored", counts["asked"]))
 
 
+def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
+    """Writes what the repeats of the headline metric were, and where its variance comes from."""
+    told, unit = metric["repeats"], metric.get("unit", "")
+    said = [f"{name}: {told['k']} repeats {', '.join(number(value, unit) for value in told['values'])}"]
+    parts = {"items": "sd_items", "an item's answers": "sd_run", "votes on an answer": "sd_judge"}
+    sds = [f"{number(told[sd], unit)} between {of}" for of, sd in parts.items() if told.get(sd) is not None]
+    said += [f"sd {', '.join(sds)}"] if sds else []
+    said += [f"{percent(told['stability'])} % of items are alike in all"] if told.get("stability") is not None else []
+    return f"{'; '.join(said)}."
+
+
 def value_notes(entry: Mapping[str, Any]) -> list[str]:
     """Says why metrics have no value, and which are estimated in part. What has nothing to count anywhere speaks for itself."""
     why: dict[str, list[str]] = {}
@@ -86,6 +97,7 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
+    said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if each[1].get("repeats")]
     answered = entry["coverage"]["answered"]
     said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said

@@ -98,7 +98,7 @@ def recipe_differences(
         warned.append(_said("truncation", *map(len, left)))
     warned += [
         said
-        for key in ("protocol", "baseline", "max_samples", "shard", "suite")
+        for key in ("protocol", "baseline", "max_samples", "repeats", "shard", "suite")
         if (said := _told(name, key, *recipes))
     ]
     settings = _settings(name, first, second, metrics)

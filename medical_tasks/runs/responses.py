@@ -383,7 +383,7 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     wanted = {"data": {"config"}, "model": {"name"}}
     if not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE)):
         wanted |= {"prompts": {"set", "sha256"}, "generation": {"max_new_tokens"}}
-    sound = {"max_samples", "prompts", "generation"} <= parts.keys()
+    sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(parts.get("repeats", 1), int)
     if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
@@ -458,6 +458,7 @@ def replayed(
         prompts=ran["set"],
         upstream=upstream,
         max_new_tokens=recipe["generation"]["max_new_tokens"],
+        repeats=recipe.get("repeats", 1),
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )
