@@ -36,21 +36,18 @@ NEUTRAL_ARGS = frozenset(
 
 
 def is_local(name: str) -> bool:
-    """Whether a model answers in this process or in workers of its own, so that without sampling it says the same each time."""
+    """Whether a model is asked in this process or workers of its own, in the same batches each time."""
     return name.startswith(("hf/", "vllm/", "ray/"))
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
     """Refuses to ask again what answers the same each time; a server's greedy answers depend on what else it is asked."""
     check_least({"--repeats": repeats})
-    sampling = {option: text for option, text in args.items() if option == "temperature"}
-    if repeats > 1 and name.startswith("baseline/"):
-        raise UsageError(f"{name} is asked nothing, so that --repeats {repeats} has no meaning for it. Leave it out.")
-    if repeats > 1 and is_local(name) and not read_options(sampling, SAMPLING, model=name).get("temperature"):
-        raise UsageError(
-            f"--repeats {repeats}: {name} answers greedily, the same each time. Leave it out, or let the model sample: "
-            "--model-args temperature=0.7"
-        )
+    given = {"temperature": args.get("temperature", "0")}
+    greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
+    if repeats > 1 and (greedy or name.startswith("baseline/")):
+        more = ", or let it sample: --model-args temperature=0.7" if greedy else ""
+        raise UsageError(f"--repeats {repeats}: {name} answers the same each time. Leave it out{more}.")
 
 
 def deciding_args(name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS) -> dict[str, str]:

@@ -105,9 +105,9 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         if not is_main_process():
             return None
         _forecast(judge, _references(tasks, data, options))
-        once = f", for one of {options.repeats} repeats" if options.repeats > 1 else ""
+        once = " for each repeat" if options.repeats > 1 else ""
         tell(
-            f"This is with the reference answers in place of the model's{once}. No judge was asked, nothing is written."
+            f"This is{once} with the reference answers in place of the model's. No judge was asked, nothing is written."
         )
         return None
     private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -150,8 +150,8 @@ def _finished(
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
     from_model = not name.startswith("baseline/")
     if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
-        what = f"each of {options.repeats} repeats" if options.repeats > 1 else "judging"
-        print(f"With the reference answers in place of the model's, {what} would take:", file=sys.stderr)
+        once = " each repeat" if options.repeats > 1 else ""
+        print(f"With the reference answers in place of the model's, judging{once} would take:", file=sys.stderr)
         asked = replace(request, options=replace(request.options, forecast=True))
         _forecast(asked, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
@@ -322,9 +322,8 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     again = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats if recipe.get("repeats") else ()
-    answered = AnsweredTask(
-        task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe, repeats=again
-    )
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    answered = replace(answered, repeats=again)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
     asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "repeats") if name in recipe}

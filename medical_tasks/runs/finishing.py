@@ -13,7 +13,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
-from medical_tasks.runs.repeating import Repeated, Scores, over_repeats, repeat_columns
+from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats, repeat_columns
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -75,12 +75,13 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         judging = None if task_judge is None else task_judge.judging
         every = (part, *(replace(each, task=part.task, scoring_args=part.scoring_args) for each in part.repeats))
         kept: list[dict[str, ItemScore]] = [{} for _ in every]
+        missing = [each.unanswered for each in every]
         alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
         for blocks in zip(
             *(_scored_blocks(each, judging, number) for number, each in enumerate(every, 1)), strict=True
         ):
             founds = [found for _, found in blocks]
-            for found, scores in zip(founds, kept, strict=True):
+            for found, own in zip(founds, kept, strict=True):
                 if folder.private:
                     reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
                     found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
@@ -88,17 +89,18 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
                     key = tuple(score.values.items())
                     few = key in alike or len(alike) < _BLOCK
                     values = alike.setdefault(key, score.values) if few else score.values
-                    scores[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
-            items.add(_rows(part, blocks[0][0], over_repeats(every, founds), founds, private=folder.private))
-        whole, repeated = over_repeats(every, kept), None
+                    own[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
+            items.add(
+                _rows(part, blocks[0][0], over_repeats(part.task, founds, missing), founds, private=folder.private)
+            )
+        scores = over_repeats(part.task, kept, missing)
+        known: dict[str, Any] = {"unanswered_limits": _unanswered_limits(part.task, part.items)}
         if part.repeats:
-            votes = task_judge.by_vote() if task_judge is not None else []
-            repeated = Repeated(scores=kept, votes=[[score_responses(each, vote) for each in every] for vote in votes])
-        unanswered = {name: reason for name, reason in part.unanswered.items() if name not in whole}
-        limits = _unanswered_limits(part.task, part.items)
-        entry = summarise(
-            part.task, part.items, whole, unanswered, recipe=recipe, unanswered_limits=limits, repeated=repeated
-        )
+            judgings = task_judge.by_vote() if task_judge is not None else []
+            votes = [[score_responses(each, one) for each in every] for one in judgings]
+            known["estimator"] = RepeatedEstimator(part.task, scores, kept, votes, items=len(part.items), **known)
+        unanswered = {name: reason for name, reason in part.unanswered.items() if name not in scores}
+        entry = summarise(part.task, part.items, scores, unanswered, recipe=recipe, **known)
         entry["cut_at_length"] = sum(len(each.cut) for each in every)
         if part.usage:
             entry["usage"] = part.usage

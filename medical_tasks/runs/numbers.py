@@ -72,14 +72,13 @@ def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) ->
 
 
 def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
-    """Writes what the repeats of the headline metric were, and where its variance comes from."""
+    """Writes what the repeats of a metric were, and where its variance comes from."""
     told, unit = metric["repeats"], metric.get("unit", "")
-    said = [f"{name}: {told['k']} repeats {', '.join(number(value, unit) for value in told['values'])}"]
-    parts = {"items": "sd_items", "an item's answers": "sd_run", "votes on an answer": "sd_judge"}
-    sds = [f"{number(told[sd], unit)} between {of}" for of, sd in parts.items() if told.get(sd) is not None]
-    said += [f"sd {', '.join(sds)}"] if sds else []
-    said += [f"{percent(told['stability'])} % of items are alike in all"] if told.get("stability") is not None else []
-    return f"{'; '.join(said)}."
+    parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
+    sds = [f"sd of {of} {number(told[sd], unit)}" for of, sd in parts.items() if told.get(sd) is not None]
+    said = [f"{told['k']} repeats {', '.join(number(value, unit) for value in told['values'])}", *sds]
+    alike = told.get("stability")
+    return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
 
 
 def value_notes(entry: Mapping[str, Any]) -> list[str]:

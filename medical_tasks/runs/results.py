@@ -20,7 +20,6 @@ from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.runs.estimation import Estimator, Limits
-from medical_tasks.runs.repeating import Repeated, RepeatedEstimator
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 RESULTS_FILE = "results.json"
@@ -40,19 +39,13 @@ def summarise(
     *,
     recipe: Mapping[str, Any],
     unanswered_limits: Limits | None = None,
-    repeated: Repeated | None = None,
+    estimator: Estimator | None = None,
 ) -> dict[str, Any]:
-    """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own.
-
-    `repeated`: of several repeats, which `scores` are over.
-    """
+    """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
-    how: dict[str, Any] = {"items": len(items), "unanswered_limits": unanswered_limits}
-    estimator: Estimator | RepeatedEstimator = Estimator(task, scores, **how)
-    if repeated is not None:
-        estimator = RepeatedEstimator(task, scores, repeated, **how)
+    estimator = estimator or Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
         return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}

@@ -37,6 +37,7 @@ class RunOptions:
     max_new_tokens: int | None = None  # longest answer instead of the task's own
     max_samples: int | None = None  # how many items a task, None for all
     repeats: int = 1  # how often each question is asked
+    repeat: int = 1  # which of these times it is
     model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
     task_args: Mapping[str, str] = field(default_factory=dict)  # of its `arguments` and `scoring_arguments`
     truncate: Truncate = "refuse"
@@ -58,7 +59,7 @@ class AnsweredTask:
     )  # item id to what its question was given beside it
     scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
     asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
-    usage: Usage | None = None  # what the answers took of the model, those of further repeats included
+    usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
     repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
 
 
@@ -70,7 +71,6 @@ class _Conversation:
     item: Item
     opening: tuple[Message, ...]
     request: Request
-    repeat: int = 1
     answers: list[str] = field(default_factory=list)
     records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     response: str | None = None
@@ -124,56 +124,41 @@ def run_model(
         while asked := [read_request(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
-    # Beside the store, since they may hold what must not leave it.
-    times = {task.name: _times(task, model, options) for task in tasks}
-    # One repeat of all tasks after the other, so that a run that is stopped has whole ones.
-    rounds = [
-        (task, repeat) for repeat in range(1, options.repeats + 1) for task in tasks if repeat <= times[task.name]
-    ]
-    texts = {(task.name, repeat): Texts(folder=folder.answers.parent) for task, repeat in rounds}
-    conversations: dict[tuple[str, int], list[_Conversation]] = {each: [] for each in texts}
-    every = [(task, item, repeat) for task, repeat in rounds for item in fitted[task.name].items]
-    with Store(folder.answers) as store:
-        for start in range(0, len(every), _BLOCK):
-            block = every[start : start + _BLOCK]
-            opened = [_opened(task, prompts[task.name], item, model, options, repeat) for task, item, repeat in block]
-            number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
-            while open_ones:
-                _ask(open_ones, model, store, number, others)
-                open_ones = _follow(open_ones, protocols, model, store, options)
-                number += 1
-            for one in opened:
-                one.close(texts[one.task.name, one.repeat])
-                conversations[one.task.name, one.repeat].append(one)
+    every = [(task, item) for task in tasks for item in fitted[task.name].items]
+    meters = {task.name: Meter() for task in tasks}
+    runs = []
+    for repeat in range(1, options.repeats + 1):
+        again = replace(options, repeat=repeat)
+        # Beside the store, since they may hold what must not leave it.
+        texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
+        conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
+        with Store(folder.answers) as store:
+            for start in range(0, len(every), _BLOCK):
+                block = every[start : start + _BLOCK]
+                opened = [_opened(task, prompts[task.name], item, model, again) for task, item in block]
+                number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
+                while open_ones:
+                    _ask(open_ones, model, store, number, others)
+                    open_ones = _follow(open_ones, protocols, model, store, again)
+                    number += 1
+                for one in opened:
+                    one.close(texts[one.task.name])
+                    conversations[one.task.name].append(one)
+        answered = []
+        for task in tasks:
+            name = task.name
+            asked_of = (prompts[name], fitted[name], conversations[name], texts[name], meters[name])
+            answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, again, leaking[name]))
+        runs.append(answered)
     model.share([])
-    answered = []
-    for task in tasks:
-        name = task.name
-        meter, again = Meter(), replace(options, repeats=times[name])
-        made = []
-        for repeat in range(1, times[name] + 1):
-            asked_of = (prompts[name], fitted[name], conversations[name, repeat], texts[name, repeat], meter)
-            made.append(_answered(task, data[name], asked_of, protocols.get(name), model, again, leaking[name]))
-        answered.append(replace(made[0], usage=made[-1].usage, repeats=made[1:]))
-    return answered
+    return [replace(each[0], usage=each[-1].usage, repeats=each[1:]) for each in zip(*runs, strict=True)]
 
 
-def _times(task: TaskSpec, model: Model, options: RunOptions) -> int:
-    """How often a task's questions are asked: once where a local model says how probable choices are, which does not change."""
-    if options.repeats == 1 or task.asks != "choices" or not is_local(model.name):
-        return options.repeats
-    if model.is_main:
-        print(f"note: {task.name}: asked once: {model.name} gives choices the same probability again", file=sys.stderr)
-    return 1
-
-
-def _opened(
-    task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions, repeat: int = 1
-) -> _Conversation:
+def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
     opening = prompts.render(item)
     continuations = prompts.continuations(item) if prompts.continuations else ()
-    request = _request(task, opening, model, options, continuations=continuations, repeat=repeat)
-    return _Conversation(task=task, item=item, opening=opening, request=request, repeat=repeat)
+    request = _request(task, opening, model, options, continuations=continuations)
+    return _Conversation(task=task, item=item, opening=opening, request=request)
 
 
 def _request(
@@ -184,7 +169,6 @@ def _request(
     *,
     continuations: tuple[str, ...] = (),
     turn: int = 1,
-    repeat: int = 1,
 ) -> Request:
     size = options.max_new_tokens or task.generation_size
     asked: dict[str, Any] = {
@@ -199,16 +183,10 @@ def _request(
     if continuations:
         size = 0
         asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
-    if repeat > 1:
-        asked["repeat"] = repeat
-    return Request(
-        key=content_key(asked),
-        messages=messages,
-        max_new_tokens=size,
-        stop=task.stop,
-        continuations=continuations,
-        repeat=repeat,
-    )
+    repeat = 1 if continuations and is_local(model.name) else options.repeat  # whose probabilities do not change
+    asked |= {"repeat": repeat} if repeat > 1 else {}
+    made: dict[str, Any] = {"messages": messages, "stop": task.stop, "continuations": continuations, "repeat": repeat}
+    return Request(key=content_key(asked), max_new_tokens=size, **made)
 
 
 def _ask(
@@ -255,8 +233,7 @@ def _follow(
             turns = protocols[name].next_turns(dialogues, store) if dialogues else []
         for one, turn in zip(part, turns, strict=True):
             if isinstance(turn, Ask):
-                number = len(one.answers) + 1
-                one.request = _request(one.task, turn.messages, model, options, turn=number, repeat=one.repeat)
+                one.request = _request(one.task, turn.messages, model, options, turn=len(one.answers) + 1)
                 goes_on.append(one)
             else:
                 one.response = turn.text
@@ -279,13 +256,12 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
             record = {name: getattr(result, name) for name in ("text", "prompt_tokens", "output_tokens", "finish")}
             store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
 
-    for repeat in sorted({request.repeat for request in requests}):  # of which a model's seed is made
-        written = [request for request in requests if request.repeat == repeat and not request.continuations]
-        chosen = [request for request in requests if request.repeat == repeat and request.continuations]
-        if written:
-            model.generate(written, on_result)
-        if chosen:
-            model.loglikelihood(chosen, on_result)
+    written = [request for request in requests if not request.continuations]
+    chosen = [request for request in requests if request.continuations]
+    if written:
+        model.generate(written, on_result)
+    if chosen:
+        model.loglikelihood(chosen, on_result)
     return failures
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -107,59 +107,65 @@ def bootstrap_statistic(
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
-    """What repeats of the same items say, by balanced random-effects analysis of variance; `nan` where nothing can be said.
-
-    A value is the mean, an item's effect, a run's effect on all items, and the rest; items of a cluster may be alike in the
-    first and in the last. With several votes of a judge, each a value of the same answer, the rest is what they share.
-    """
+    """Standard deviations in repeats of the same items, and what runs add to an interval; `nan` where nothing can be said."""
 
     sd_items: float  # between items
     sd_run: float  # within an item from run to run; where there are votes without the judge's part
     sd_judge: float  # between votes on one answer
-    margin: float  # half of the interval of the mean that a run's effect on all items alone would have
+    margin: float = 0.0  # half of the interval that the mean would have if only runs as a whole differed
 
 
-def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95) -> Repeats:
-    """Splits the variance of values of shape (items, repeats) or (items, repeats, votes), without gaps.
+def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
+    """Splits the variance of finite values of shape (items, repeats) or (items, repeats, votes on an answer).
 
-    Intervals add variances weighted by their own quantiles (Graybill and Wang 1980, J Am Stat Assoc 75:869):
-    half² = half² of the items' means + margin². A Satterthwaite approximation holds the truth in 90 % with two or three runs
-    (`benchmarks/repeats.py`).
+    A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
+    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin².
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (2, 3) or array.shape[1] < 2 or not np.isfinite(array).all():
         raise ValueError(f"values must be finite, of shape (items, 2 or more repeats[, votes]); got {array.shape}")
     n, k, votes = (*array.shape, 1)[:3]
-    nothing = Repeats(sd_items=math.nan, sd_run=math.nan, sd_judge=math.nan, margin=0.0)
-    if not n or not votes:
-        return nothing
+    if not n:
+        return Repeats(sd_items=math.nan, sd_run=math.nan, sd_judge=math.nan)
     cells = array.reshape(n, k, votes)
-    cell, judge = cells.mean(axis=2), float(cells.var(axis=2, ddof=1).mean()) if votes > 1 else math.nan
-    item, run = cell.mean(axis=1, keepdims=True), cell.mean(axis=0)
-    within = float(((cell - item) ** 2).sum()) / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
-    found = replace(nothing, sd_run=_root(within), sd_judge=_root(judge))
+    cell, judge = cells.mean(axis=2), cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan
+    item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
+    within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
+    found = Repeats(sd_items=math.nan, sd_run=_root(within), sd_judge=_root(judge))
     codes = np.unique(np.arange(n) if clusters is None else as_codes(clusters, n), return_inverse=True)[1]
     groups = int(codes.max()) + 1
     if groups == 1:
         return found
 
-    def of_mean(deviations: Floats) -> float:
-        """The variance of a mean of the items, by what they have together in each cluster."""
+    def of_mean(deviations: Floats) -> Any:
+        """The variance of a mean over the items, by what those of a cluster have together."""
         sums = np.zeros((groups, deviations.shape[1]))
         np.add.at(sums, codes, deviations / n)
-        return float((sums**2).sum()) * groups / (groups - 1)
+        return (sums**2).sum() * groups / (groups - 1)
 
-    rest = cell - item - run + cell.mean()
-    # The squares of a sample are too small by the variance of its mean, which clusters enlarge.
+    rest = cell - item - run + mean
+    # Squares around a sample's mean are too small by the variance of that mean, which clusters enlarge.
     rest_of_mean = of_mean(rest) / (k - 1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
-    items = ((item - cell.mean()) ** 2).sum() / n + of_mean(item - cell.mean()) - residual / k
-    margin = student_quantile((1.0 + confidence) / 2.0, k - 1) * _root((float(run.var(ddof=1)) - rest_of_mean) / k)
+    items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
+    margin = student_quantile(0.975, k - 1) * _root((run.var(ddof=1) - rest_of_mean) / k)
     return replace(found, sd_items=_root(items), margin=margin)
 
 
 def _root(variance: float) -> float:
-    return math.sqrt(max(0.0, variance)) if not math.isnan(variance) else math.nan
+    return math.nan if math.isnan(variance) else math.sqrt(max(0.0, variance))
+
+
+def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
+    """What each item adds to an average of ratios: values whose mean it is, and whose variance is its own to first order."""
+    made = np.where(counted, 0.0, np.nan)
+    for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
+        total = math.fsum(below[counted])
+        if not total:
+            return np.full(len(made), np.nan)
+        ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
+        made = made + share * (ratio + (above - ratio * below) / mean)
+    return made
 
 
 def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
