@@ -37,7 +37,7 @@ from medical_tasks.scoring.estimates import (
     check_whole,
     sum_table,
 )
-from medical_tasks.scoring.intervals import normal_cdf, student_quantile
+from medical_tasks.scoring.intervals import beta_cdf, normal_cdf, student_quantile
 
 
 class Drawing(TypedDict, total=False):
@@ -119,7 +119,8 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     """Splits the variance of finite values of shape (items, repeats) or (items, repeats, votes on an answer).
 
     A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
-    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin².
+    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². As answers are mostly drawn
+    by themselves, runs get a margin only where they differ more than that explains (F test at 20 %).
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (2, 3) or array.shape[1] < 2 or not np.isfinite(array).all():
@@ -148,7 +149,11 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     rest_of_mean = of_mean(rest) / (k - 1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
     items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    margin = student_quantile(0.975, k - 1) * _root((run.var(ddof=1) - rest_of_mean) / k)
+    excess, freedom = float(run.var(ddof=1)), (groups - 1) * (k - 1)
+    share = excess / (excess + rest_of_mean * (groups - 1)) if excess else 0.0
+    if beta_cdf(share, (k - 1) / 2, freedom / 2) < _RUNS_DIFFER:
+        return replace(found, sd_items=_root(items))
+    margin = student_quantile(0.975, k - 1) * _root((excess - rest_of_mean) / k)
     return replace(found, sd_items=_root(items), margin=margin)
 
 
@@ -197,6 +202,7 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
+_RUNS_DIFFER = 0.8
 ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 
