@@ -4,24 +4,21 @@
 
 An item is right with a chance of its own: beta, of mean `right`, so that answers to one item correlate by `alike`; half of that is
 its cluster's. A run moves every chance p by 4p(1-p) times a triangular number within 2 `run`, and leaves the mean where it was. Of
-two votes, each is wrong with chance 0.1. Through the estimator of `medical-tasks run`; sd as root mean squares.
+two votes, each is wrong with chance 0.1. Standard deviations are root mean squares.
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.runs.estimation import Estimator
-from medical_tasks.runs.repeating import RepeatedEstimator, over_repeats
-from medical_tasks.spec import Item, ItemScore
+from medical_tasks.scoring.bootstrap import bootstrap_interval, repeats
+from medical_tasks.scoring.intervals import proportion_interval
 
 WRONG = 0.1
-METRIC = MEDCALC.metrics[0]
 Table = npt.NDArray[np.float64]
 
 
@@ -69,21 +66,22 @@ def simulated(
     votes: int,
 ) -> tuple[Table, Table]:
     """The sds found, and the shares of intervals that hold the truth: of all repeats, and of the first alone."""
-    items = [Item(id=str(i), fields={}, groups={}, cluster=str(i // size)) for i in range(n)]
-    task = replace(MEDCALC, metrics=(METRIC,), groups=(), cluster="note" if size > 1 else None)
+    clusters = (np.arange(n) // size).tolist() if size > 1 else None
     truth = right if votes == 1 else WRONG + (1 - 2 * WRONG) * right
     variances, held = np.zeros(3), np.zeros(2)
     for _ in range(simulations):
         answers = drawn(generator, n, size, k, right, alike, run)
-        said = [answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG) for _ in range(votes)]
-        scores = [[scored(items, column) for column in one.T] for one in said]
-        estimator = RepeatedEstimator(
-            task, over_repeats(task, scores[0]), scores[0], scores if votes > 1 else (), items=n
+        said = np.stack(
+            [answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG) for _ in range(votes)], 2
         )
-        found, alone = estimator.entry(METRIC, items), Estimator(task, scores[0][0], items=n).entry(METRIC, items)
-        parts = [found["repeats"].get(name) or 0.0 for name in ("sd_items", "sd_run", "sd_judge")]
-        variances += np.square(parts)
-        held += [each["ci_low"] <= truth <= each["ci_high"] for each in (found, alone)]
+        found, split = repeats(said[:, :, 0], clusters=clusters), repeats(said, clusters=clusters)
+        variances += np.nan_to_num(np.square([split.sd_items, split.sd_run, split.sd_judge]))
+        whole, alone = (
+            bootstrap_interval(said[:, :, 0].mean(axis=1), clusters=clusters),
+            proportion_interval(said[:, 0, 0], clusters=clusters),
+        )
+        low, high = (math.hypot(whole.value - end, found.margin) for end in (whole.ci_low, whole.ci_high))
+        held += [-high <= whole.value - truth <= low, alone.ci_low <= truth <= alone.ci_high]
     return np.sqrt(variances / simulations), held / simulations
 
 
@@ -106,14 +104,6 @@ def drawn(
         generator.random((n, k)) < chance[:, None] + 4 * (chance * (1 - chance))[:, None] * moved
     )
     return right_ones
-
-
-def scored(items: list[Item], column: npt.NDArray[np.bool_]) -> dict[str, ItemScore]:
-    """One repeat's scores."""
-    values = {True: {METRIC.name: 1.0}, False: {METRIC.name: 0.0}}
-    return {
-        item.id: ItemScore(id=item.id, values=values[bool(right)]) for item, right in zip(items, column, strict=True)
-    }
 
 
 if __name__ == "__main__":

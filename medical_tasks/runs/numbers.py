@@ -96,7 +96,7 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
-    said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if each[1].get("repeats")]
+    said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if "sd_run" in each[1].get("repeats", {})]
     answered = entry["coverage"]["answered"]
     said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said

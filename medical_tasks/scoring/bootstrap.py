@@ -120,7 +120,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
 
     A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
     by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². As answers are mostly drawn
-    by themselves, runs get a margin only where they differ more than that explains (F test at 20 %).
+    by themselves, runs get a margin only where they differ more than that explains (F test at 15 %).
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (2, 3) or array.shape[1] < 2 or not np.isfinite(array).all():
@@ -202,7 +202,7 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
-_RUNS_DIFFER = 0.8
+_RUNS_DIFFER = 0.85
 ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 

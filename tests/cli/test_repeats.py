@@ -1,0 +1,192 @@
+"""The same questions several times: what is asked and kept, and what the numbers are."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.cli.entry import main
+from medical_tasks.comparison.comparing import compare_results, read_compared
+from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
+from medical_tasks.io.store import Store
+from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.runs.finishing import finish
+from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.runner import RunOptions, run_model
+from medical_tasks.scoring.bootstrap import repeats
+from tests.cli.wrong_use import refuse, wrong_use
+from tests.fault_server import Call, FaultServer
+from tests.support import GeneratesOnly, asked
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+
+
+def answer(call: Call) -> str:
+    """An answer of its own for each seed; a judge whose votes differ."""
+    said = sha256(f"{call.prompt} {call.body.get('seed')} {call.attempt}".encode()).hexdigest()
+    if call.body["model"] == "m":
+        return f"answer {said}"
+    return json.dumps({"reason": "so", "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3]})
+
+
+RUN = "run --tasks kqa --config demo --model openai-api/test-host/m --model-args temperature=1,seed=7".split()
+
+
+def test_a_judged_run_of_three_repeats(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--repeats", "3", "--judge", "openai-api/test-host/j", "--votes", "3", "--out", "r"]) == 0
+    assert Counter(call.body["seed"] for call in server.calls if call.body["model"] == "m") == {7: 13, 8: 13, 9: 13}
+    assert "comprehensiveness: 3 repeats " in capsys.readouterr().out
+    entry = read_results(Path("r"))["tasks"]["kqa"]
+    assert entry["recipe"]["repeats"] == 3
+    for metric in (entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")):
+        told = metric["repeats"]
+        assert metric["value"] == pytest.approx(fmean(told["values"]))
+        assert len(set(told["values"])) == 3
+        assert metric["ci_low"] < metric["value"] < metric["ci_high"]
+        assert 0 < told["sd_judge"] < 1
+    rows = [json.loads(line) for line in Path("r/verdicts.jsonl").read_text().splitlines()]
+    assert {*Counter(row.get("repeat", 1) for row in rows).values()} == {80}
+    # Scored again by the recorded verdicts, all repeats count, and without votes nothing is said of the judge.
+    words = ["--responses", "r", "--config", "demo", "--judge", "recorded/r/verdicts.jsonl", "--out", "again"]
+    assert main(["score", "kqa", *words]) == 0
+    for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
+        assert metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
+        assert "sd_judge" not in metric["repeats"]
+    assert main(["report", "r", "--out", "r.md"]) == 0
+    # The plain run is the first repeat, and asks nothing.
+    before = len(server.calls)
+    assert main([*RUN, "--judge", "lexical", "--out", "r2"]) == 0
+    assert len(server.calls) == before + 13
+
+
+class Model(GeneratesOnly):
+    """Gives the gold, but to every second item in the second repeat, and to the first in the third."""
+
+    name = "openai-api/scripted/model"
+    identity = {"backend": "scripted"}  # noqa: RUF012
+
+    def __init__(self, data: TaskData, *, dies_after: int = 10**6) -> None:
+        prompts = prompt_set(MEDCALC, "own", None, arguments={})
+        self.numbers = {asked(prompts, item): number for number, item in enumerate(data.items)}
+        self.golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in data.items]
+        self.keys: list[str] = []
+        self.dies_after = dies_after
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            if len(self.keys) == self.dies_after:
+                raise KeyboardInterrupt
+            self.keys.append(request.key)
+            number = self.numbers[request.messages[-1]["content"]]
+            if request.repeat == 3 and number == 0:
+                on_result(Failure(key=request.key, reason="http 500", detail="down"))
+            else:
+                text = "no idea" if request.repeat == 2 and number % 2 else self.golds[number]
+                on_result(Answer(key=request.key, text=text))
+
+
+@pytest.fixture
+def data(demos: Path) -> TaskData:
+    whole = load_task_data(MEDCALC, DATASET, data=demos, config="demo")
+    return replace(whole, items=whole.items[:20])
+
+
+def run(model: Model, data: TaskData, k: int, name: str = "run") -> tuple[dict[str, Any], RunFolder]:
+    folder = open_run_folder(Path(name), {"test": 1})
+    answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k))
+    assert answered is not None
+    entry: dict[str, Any] = finish([replace(part, usage=None) for part in answered], folder)["tasks"]["medcalc"]
+    return entry, folder
+
+
+def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) -> None:
+    plain, folder = run(first := Model(data), data, 1)
+    files = [(folder.path / name).read_bytes() for name in ("results.json", "items.parquet")]
+    with pytest.raises(KeyboardInterrupt):
+        run(second := Model(data, dies_after=7), data, 3)
+    run(third := Model(data), data, 3)
+    assert [len({*model.keys}) for model in (first, second, third)] == [
+        20,
+        7,
+        33,
+    ]  # the first answers are the plain run's
+    assert len({*first.keys, *second.keys, *third.keys}) == 60
+    with Store(folder.answers) as store:
+        assert store.counts("answer") == (59, 59)
+    run(again := Model(data), data, 3)
+    assert len(again.keys) == 1  # the one without an answer
+    assert run(Model(data), data, 1)[0] == plain
+    assert files == [(folder.path / name).read_bytes() for name in ("results.json", "items.parquet")]
+
+
+def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
+    entry, folder = run(Model(data), data, 3)
+    metric, told = entry["metrics"]["accuracy"], entry["metrics"]["accuracy"]["repeats"]
+    assert told["values"] == [1.0, 0.5, 1.0]
+    assert metric["value"] == pytest.approx(5 / 6)
+    assert (metric["bound_low"], metric["bound_high"]) == pytest.approx(((1 + 0.5 + 0.95) / 3, 5 / 6))
+    assert told["stability"] == 9 / 19  # of those with all answers
+    assert told["sd_run"] == pytest.approx(math.sqrt(10 / 19 / 3))
+    assert entry["coverage"] == {"asked": 20, "answered": 20, "scored": 19, "unscored": {"no answer: http 500": 1}}
+    assert (metric["n"], metric["scored"]) == (20, 19)
+    rows = read_items(folder.path)
+    assert [rows[0][f"accuracy_repeat_{k}"] for k in (1, 2, 3)] == [1.0, 1.0, None]
+    assert [row["accuracy"] for row in rows[:2]] == pytest.approx([1.0, 2 / 3])
+    # All runs as one move: with three of them their mean may be anything.
+    assert (metric["ci_low"], metric["ci_high"]) == (pytest.approx(0.0, abs=0.3), 1.0)
+    run(Model(data), data, 1, "other")
+    both = compare_results(read_compared(folder.path), read_compared(Path("other")), {"medcalc": MEDCALC})["medcalc"]
+    assert both["metrics"]["accuracy"]["difference"] == pytest.approx(1 - (10 + 10 * 2 / 3) / 20)
+    assert any("repeats differs" in said for said in both["warnings"])
+
+
+@pytest.mark.parametrize("items", [1, 20])
+def test_answers_that_are_all_alike(data: TaskData, items: int) -> None:
+    class Right(Model):
+        def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+            for each in requests:
+                on_result(Answer(key=each.key, text=self.golds[self.numbers[each.messages[-1]["content"]]]))
+
+    metric = run(Right(data), replace(data, items=data.items[:items]), 3)[0]["metrics"]["accuracy"]
+    assert (metric["value"], metric["ci_high"], metric["repeats"]["values"]) == (1.0, 1.0, [1.0] * 3)
+    assert metric["ci_low"] == 0.0 if items == 1 else 0.7 < metric["ci_low"] < 1.0
+    sd_items = None if items == 1 else 0.0
+    told = {name: metric["repeats"][name] for name in ("sd_items", "sd_run", "stability")}
+    assert told == {"sd_items": sd_items, "sd_run": 0.0, "stability": 1.0}
+
+
+def test_the_parts_of_the_variance() -> None:
+    # By hand: within items 1/2 over 3(2-1); the rest 1/3 over (3-1)(2-1); items' means 1/2 over 3-1, less half of the rest.
+    found = repeats([[1, 0], [1, 1], [0, 0]])
+    assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx((1 / 6, 1 / 6, 0.0))
+    # Runs that are all that differs: the t interval of their mean.
+    assert repeats([[0.1, 0.2, 0.6]] * 4).margin == pytest.approx(4.302653 * math.sqrt(0.07 / 3))
+    generator = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(800), 3)
+    item = generator.normal(0, 0.3, 800)[clusters] + generator.normal(0, 0.2, 2400)
+    answers = item[:, None] + generator.normal(0, 0.25, (2400, 4))
+    votes = answers[:, :, None] + generator.normal(0, 0.1, (2400, 4, 2))
+    split = repeats(votes, clusters=clusters.tolist())
+    assert [split.sd_items**2, split.sd_run**2, split.sd_judge**2] == pytest.approx([0.13, 0.0625, 0.01], rel=0.1)
+    with pytest.raises(ValueError, match=r"of shape \(items, 2 or more repeats\[, votes\]\); got \(3, 1\)"):
+        repeats([[1], [0], [1]])
+
+
+@wrong_use("repeats")
+def test_repeats_that_mean_nothing_are_refused(
+    line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuse(line, code, message, capsys)
+    assert not Path("runs").exists()
