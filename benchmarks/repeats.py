@@ -74,7 +74,7 @@ def simulated(
         said = np.stack(
             [answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG) for _ in range(votes)], 2
         )
-        found, split = repeats(said[:, :, 0], clusters=clusters), repeats(said, clusters=clusters)
+        found, split = repeats(said[:, :, :1], clusters=clusters), repeats(said, clusters=clusters)
         variances += np.nan_to_num(np.square([split.sd_items, split.sd_run, split.sd_judge]))
         whole, alone = (
             bootstrap_interval(said[:, :, 0].mean(axis=1), clusters=clusters),

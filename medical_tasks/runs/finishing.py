@@ -13,7 +13,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
-from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats, repeat_columns
+from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -58,7 +58,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
     parts = list(map(_reported, answered))
-    if folder.private:
+    if folder.private:  # reasons are reduced to classes that can hold no text of the source
         parts = list(map(_closed, parts))
     # All rows of a task have the columns of its first.
     firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
@@ -119,9 +119,10 @@ def _rows(
     part: AnsweredTask, items: Sequence[Item], scores: Scores, repeats: Sequence[Scores], *, private: bool
 ) -> list[dict[str, Any]]:
     made = item_rows(part.task, items, scores, part.unanswered, sources=part.sources, asked=part.asked)
-    if part.repeats:
-        found = repeats or [{}] * (1 + len(part.repeats))
-        made = [{**row, **repeat_columns(part.task, row["id"], found)} for row in made]
+    for row, metric in ((row, each) for row in made for each in part.task.metrics if part.repeats and each.name in row):
+        for number in range(1 + len(part.repeats)):
+            score = repeats[number].get(row["id"]) if repeats else None
+            row[f"{metric.name}_repeat_{number + 1}"] = None if score is None else score.values.get(metric.name)
     if private:
         words = part.task.benchmark.note_words()
         made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
@@ -136,7 +137,6 @@ def _reported(answered: AnsweredTask) -> AnsweredTask:
 
 
 def _closed(part: AnsweredTask) -> AnsweredTask:
-    """Reduces reasons to classes that can hold no text of the source."""
     return replace(part, unanswered=_redacted(part.unanswered), repeats=list(map(_closed, part.repeats)))
 
 

@@ -8,8 +8,6 @@ range, so it is the paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No i
 - every draw gave the same value v: had a share q of all clusters been different, K clusters would all be alike with probability
   (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K). So the value lies between v - q (v - low) and v + q (high - v).
 - a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
-
-Where items are asked several times, the bootstrap is of their means, and `Repeats` adds what a run does to all of them.
 """
 
 from __future__ import annotations
@@ -109,30 +107,29 @@ def bootstrap_statistic(
 class Repeats:
     """Standard deviations in repeats of the same items, and what runs add to an interval; `nan` where nothing can be said."""
 
-    sd_items: float  # between items
-    sd_run: float  # within an item from run to run; where there are votes without the judge's part
-    sd_judge: float  # between votes on one answer
+    sd_items: float = math.nan  # between items
+    sd_run: float = math.nan  # within an item from run to run; where there are votes without the judge's part
+    sd_judge: float = math.nan  # between votes on one answer
     margin: float = 0.0  # half of the interval that the mean would have if only runs as a whole differed
 
 
 def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
-    """Splits the variance of finite values of shape (items, repeats) or (items, repeats, votes on an answer).
+    """Splits the variance of finite values of shape (items, repeats, votes on an answer).
 
     A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
     by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². As answers are mostly drawn
-    by themselves, runs get a margin only where they differ more than that explains (F test at 15 %).
+    by themselves, runs get a margin only where they differ more than that explains (F test at 10 %).
     """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim not in (2, 3) or array.shape[1] < 2 or not np.isfinite(array).all():
-        raise ValueError(f"values must be finite, of shape (items, 2 or more repeats[, votes]); got {array.shape}")
-    n, k, votes = (*array.shape, 1)[:3]
-    if not n:
-        return Repeats(sd_items=math.nan, sd_run=math.nan, sd_judge=math.nan)
-    cells = array.reshape(n, k, votes)
+    cells = np.asarray(values, dtype=np.float64)
+    if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
+        raise ValueError(f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}")
+    n, k, votes = cells.shape
+    if not cells.size:
+        return Repeats()
     cell, judge = cells.mean(axis=2), cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
-    found = Repeats(sd_items=math.nan, sd_run=_root(within), sd_judge=_root(judge))
+    found = Repeats(sd_run=_root(within), sd_judge=_root(judge))
     codes = np.unique(np.arange(n) if clusters is None else as_codes(clusters, n), return_inverse=True)[1]
     groups = int(codes.max()) + 1
     if groups == 1:
@@ -146,19 +143,17 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
 
     rest = cell - item - run + mean
     # Squares around a sample's mean are too small by the variance of that mean, which clusters enlarge.
-    rest_of_mean = of_mean(rest) / (k - 1)
+    rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
     items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    excess, freedom = float(run.var(ddof=1)), (groups - 1) * (k - 1)
-    share = excess / (excess + rest_of_mean * (groups - 1)) if excess else 0.0
-    if beta_cdf(share, (k - 1) / 2, freedom / 2) < _RUNS_DIFFER:
-        return replace(found, sd_items=_root(items))
-    margin = student_quantile(0.975, k - 1) * _root((excess - rest_of_mean) / k)
+    share = of_run / (of_run + rest_of_mean * (groups - 1)) if of_run else 0.0
+    differ = beta_cdf(share, (k - 1) / 2, (groups - 1) * (k - 1) / 2) > _RUNS_DIFFER
+    margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k) if differ else 0.0
     return replace(found, sd_items=_root(items), margin=margin)
 
 
 def _root(variance: float) -> float:
-    return math.nan if math.isnan(variance) else math.sqrt(max(0.0, variance))
+    return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
 
 
 def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
@@ -167,7 +162,7 @@ def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> 
     for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
         total = math.fsum(below[counted])
         if not total:
-            return np.full(len(made), np.nan)
+            return np.full_like(made, np.nan)
         ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
         made = made + share * (ratio + (above - ratio * below) / mean)
     return made
@@ -202,7 +197,7 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
-_RUNS_DIFFER = 0.85
+_RUNS_DIFFER = 0.9
 ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -75,7 +75,7 @@ class Model(GeneratesOnly):
     """Gives the gold, but to every second item in the second repeat, and to the first in the third."""
 
     name = "openai-api/scripted/model"
-    identity = {"backend": "scripted"}  # noqa: RUF012
+    identity: Mapping[str, str] = {"backend": "scripted"}
 
     def __init__(self, data: TaskData, *, dies_after: int = 10**6) -> None:
         prompts = prompt_set(MEDCALC, "own", None, arguments={})
@@ -169,10 +169,10 @@ def test_answers_that_are_all_alike(data: TaskData, items: int) -> None:
 
 def test_the_parts_of_the_variance() -> None:
     # By hand: within items 1/2 over 3(2-1); the rest 1/3 over (3-1)(2-1); items' means 1/2 over 3-1, less half of the rest.
-    found = repeats([[1, 0], [1, 1], [0, 0]])
+    found = repeats([[[1], [0]], [[1], [1]], [[0], [0]]])
     assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx((1 / 6, 1 / 6, 0.0))
     # Runs that are all that differs: the t interval of their mean.
-    assert repeats([[0.1, 0.2, 0.6]] * 4).margin == pytest.approx(4.302653 * math.sqrt(0.07 / 3))
+    assert repeats([[[0.1], [0.2], [0.6]]] * 4).margin == pytest.approx(4.302653 * math.sqrt(0.07 / 3))
     generator = np.random.default_rng(5)
     clusters = np.repeat(np.arange(800), 3)
     item = generator.normal(0, 0.3, 800)[clusters] + generator.normal(0, 0.2, 2400)
@@ -180,8 +180,8 @@ def test_the_parts_of_the_variance() -> None:
     votes = answers[:, :, None] + generator.normal(0, 0.1, (2400, 4, 2))
     split = repeats(votes, clusters=clusters.tolist())
     assert [split.sd_items**2, split.sd_run**2, split.sd_judge**2] == pytest.approx([0.13, 0.0625, 0.01], rel=0.1)
-    with pytest.raises(ValueError, match=r"of shape \(items, 2 or more repeats\[, votes\]\); got \(3, 1\)"):
-        repeats([[1], [0], [1]])
+    with pytest.raises(ValueError, match=r"of shape \(items, 2 or more repeats, votes\); got \(2, 1, 1\)"):
+        repeats([[[1]], [[0]]])
 
 
 @wrong_use("repeats")
