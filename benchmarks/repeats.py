@@ -15,7 +15,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import bootstrap_interval, repeats
+from medical_tasks.scoring.bootstrap import repeats
 from medical_tasks.scoring.intervals import proportion_interval
 
 WRONG = 0.1
@@ -31,6 +31,7 @@ def main(simulations: int) -> None:
         (200, 1, 3, 0.5, 0.6, 0.0, 1),
         (200, 1, 3, 0.8, 0.6, 0.0, 1),
         (200, 1, 3, 0.5, 0.2, 0.0, 1),
+        (200, 1, 3, 0.97, 0.6, 0.0, 1),
         (200, 1, 2, 0.5, 0.6, 0.0, 1),
         (200, 1, 5, 0.7, 0.6, 0.0, 1),
         (200, 1, 2, 0.5, 0.6, 0.05, 1),
@@ -49,7 +50,7 @@ def main(simulations: int) -> None:
         planted = np.sqrt([seen * total * alike, seen * total * (1 - alike), WRONG * (1 - WRONG)])
         told = " | ".join(f"{f:11.3f} {p:8.3f}" for f, p in zip(found[: votes + 1], planted, strict=False))
         print(
-            f"{n:5d} {size:4d} {k:2d} {right:5.1f} {alike:5.1f} {run:4.2f} {votes:5d} | {told} | {held[0]:.3f} {held[1]:.3f}",
+            f"{n:5d} {size:4d} {k:2d} {right:5.2f} {alike:5.1f} {run:4.2f} {votes:5d} | {told} | {held[0]:.3f} {held[1]:.3f}",
             flush=True,
         )
 
@@ -76,10 +77,9 @@ def simulated(
         )
         found, split = repeats(said[:, :, :1], clusters=clusters), repeats(said, clusters=clusters)
         variances += np.nan_to_num(np.square([split.sd_items, split.sd_run, split.sd_judge]))
-        whole, alone = (
-            bootstrap_interval(said[:, :, 0].mean(axis=1), clusters=clusters),
-            proportion_interval(said[:, 0, 0], clusters=clusters),
-        )
+        answered = np.repeat(np.arange(n) // size, k).tolist()
+        whole = proportion_interval(said[:, :, 0].reshape(-1), clusters=answered)
+        alone = proportion_interval(said[:, 0, 0], clusters=clusters)
         low, high = (math.hypot(whole.value - end, found.margin) for end in (whole.ci_low, whole.ci_high))
         held += [-high <= whole.value - truth <= low, alone.ci_low <= truth <= alone.ci_high]
     return np.sqrt(variances / simulations), held / simulations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any, Final
 
@@ -51,6 +51,8 @@ class RepeatedEstimator(Estimator):
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry: the mean over repeats, the interval around the items' means widened by the runs."""
+        from medical_tasks.scoring.intervals import proportion_interval
+
         each = [one.entry(metric, items) for one in self._each]
         values = [one["value"] for one in each]
         known = [one for one in each if one["value"] is not None]
@@ -60,6 +62,13 @@ class RepeatedEstimator(Estimator):
         whole = super().entry(self._metrics[metric.name], items)
         if whole["value"] is None:  # no item is decided whole: the interval of one repeat
             whole = known[0]
+        elif metric.kind == "proportion":  # each answer is right or wrong, those to one item being a cluster
+            scored = [(item, one[item.id].values) for item in items for one in self._repeats if item.id in one]
+            cells = [
+                (each.cluster if self._task.cluster else each.id, values.get(metric.name)) for each, values in scored
+            ]
+            labels, right = zip(*(cell for cell in cells if cell[1] is not None), strict=True)
+            whole |= asdict(proportion_interval(right, clusters=labels)) | {"n": whole["n"]}
         decided, stability, found = self._split(metric, items, [self._repeats])
         split = self._split(metric, items, self._votes)[2] if self._votes else found
         entry = {name: part for name, part in whole.items() if name not in ("scored", "estimated")}
