@@ -76,7 +76,7 @@ def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
     told, unit = metric["repeats"], metric.get("unit", "")
     parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
     sds = [f"sd of {of} {number(told[sd], unit)}" for of, sd in parts.items() if told.get(sd) is not None]
-    said = [f"{told['k']} repeats {', '.join(number(value, unit) for value in told['values'])}", *sds]
+    said = [f"{len(told['values'])} repeats {', '.join(number(value, unit) for value in told['values'])}", *sds]
     alike = told.get("stability")
     return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
 
