@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,10 @@ def _compare_task(
     ):
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
     reported = both.reported()
+    if any("repeats" in recipe for recipe in recipes):  # an item that is right in some of them is a mean
+        reported = {
+            name: replace(each, kind="mean") if each.kind == "proportion" else each for name, each in reported.items()
+        }
     for entry in entries:
         reported, said = _with_figures(reported, mapping(entry.get("metrics")))
         warnings += [each for each in said if each not in warnings]

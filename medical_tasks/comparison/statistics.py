@@ -18,6 +18,7 @@ from medical_tasks.runs.numbers import FEWEST, too_few_to_tell
 from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
+from medical_tasks.scoring.bootstrap import linear
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -98,18 +99,7 @@ def _sides(columns: Columns, limits: tuple[float, float] | None) -> tuple[Floats
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
     counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
-    return _linear(columns.shares, columns.first, counted), _linear(columns.shares, columns.second, counted), None
-
-
-def _linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
-    made = np.where(counted, 0.0, np.nan)
-    for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
-        total = math.fsum(below[counted])
-        if not total:
-            return np.full(len(made), np.nan)
-        ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
-        made = made + share * (ratio + (above - ratio * below) / mean)
-    return made
+    return linear(columns.shares, columns.first, counted), linear(columns.shares, columns.second, counted), None
 
 
 def _flips(columns: Columns) -> dict[str, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,9 +29,10 @@ OTHER_QUESTION = "judge: recorded for another question"
 class RecordedJudge:
     """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
 
-    def __init__(self, path: Path, *, name: str = "") -> None:
+    def __init__(self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None) -> None:
+        """Reads a file, or takes its rows."""
         try:
-            raw = read_bytes(path)
+            raw = b"" if rows is not None else read_bytes(path)
         except OSError as error:
             reason = system_reason(error)
             raise MissingError(MESSAGES["recorded_file"].format(path=path, reason=reason)) from error
@@ -46,6 +47,8 @@ class RecordedJudge:
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
         for place, row in json_lines(path, raw, form='{"id": ..., "value": ...}') if raw.strip() else ():
             self._add(f"{path}, {place}", row)
+        for row in rows or ():
+            self._add(str(path), row)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Looks every question up; unscored if not in the file, or recorded for another question of that id."""

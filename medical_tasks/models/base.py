@@ -27,6 +27,7 @@ class Request:
     stop: tuple[str, ...] = ()
     # when there are any, nothing is generated: asked is how probable each of them is as the answer
     continuations: tuple[str, ...] = ()
+    repeat: int = 1  # how often it was asked with this; those of one `generate` are of one repeat
 
 
 def write_request(request: Request) -> str:

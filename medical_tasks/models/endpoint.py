@@ -86,8 +86,9 @@ class EndpointModel(Model):
         """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
 
         async def ask(client: ChatClient, request: Request) -> Completion:
+            own = {"seed": self.sampling["seed"] + request.repeat - 1} if "seed" in self.sampling else {}
             return await client.complete(
-                request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self.sampling
+                request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra={**self.sampling, **own}
             )
 
         self._run(requests, lambda _: ask, on_result)

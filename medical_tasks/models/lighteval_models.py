@@ -314,6 +314,11 @@ class _VllmModel(LocalModel):
         super().__init__(*loaded, context=context, is_main=True)
         self._chunk = chunk_size
 
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+        if (repeat := chunk[0].request.repeat) > 1:  # without a seed of its own it would be as the repeats before it
+            self.inner.config.generation_parameters.seed = self.setup.values.get("seed", 0) + repeat - 1
+        return super()._respond(chunk, docs)
+
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
         # With data parallelism lighteval loads the model anew for each chunk: then all prompts are one chunk.
         return self._chunk

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.errors import UsageError, check_least, did_you_mean
 from medical_tasks.models.base import Model
 from medical_tasks.models.usage import Prices
 
@@ -33,6 +33,21 @@ NEUTRAL_ARGS = frozenset(
         "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
+
+
+def is_local(name: str) -> bool:
+    """Whether a model is asked in this process or workers of its own, in the same batches each time."""
+    return name.startswith(("hf/", "vllm/", "ray/"))
+
+
+def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
+    """Refuses to ask again what answers the same each time; a server's greedy answers depend on what else it is asked."""
+    check_least({"--repeats": repeats})
+    given = {"temperature": args.get("temperature", "0")}
+    greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
+    if repeats > 1 and (greedy or name.startswith("baseline/")):
+        more = ", or let it sample: --model-args temperature=0.7" if greedy else ""
+        raise UsageError(f"--repeats {repeats}: {name} answers the same each time. Leave it out{more}.")
 
 
 def deciding_args(name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS) -> dict[str, str]:

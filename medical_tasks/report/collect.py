@@ -266,7 +266,7 @@ def verdicts_by_item(
     found: dict[str, list[ReportVerdict]] = {}
     for line in lines:
         item = item_of(line["id"], known)
-        if item is not None:
+        if item is not None and "repeat" not in line:  # the texts beside them are of the first
             found.setdefault(item, []).append(_verdict(line, item, private=private))
     return {item: tuple(verdicts) for item, verdicts in found.items()}
 

@@ -31,8 +31,17 @@ _FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or 
 _NUMBER: Final = Field(
     holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)), rule="a number"
 )
+_REPEATS: Final = Field(
+    holds=lambda value: (
+        isinstance(value, dict)
+        and isinstance(value.get("values"), list)
+        and all(map(_NUMBER.holds, [*value["values"], *({**value, "values": None}.values())]))
+    ),
+    rule="figures of repeats",
+)
 _ESTIMATE: Final[Form] = {
     "n": COUNT,
+    "repeats": optional(_REPEATS),
     **dict.fromkeys(("value", "ci_low", "ci_high", "bound_low", "bound_high"), _NUMBER),
 }
 _ENTRY: Final[Mapping[str, Form]] = {

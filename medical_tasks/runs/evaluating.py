@@ -20,7 +20,7 @@ from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
-from medical_tasks.models.opener import deciding_args, full_name, open_model, parse_model_args
+from medical_tasks.models.opener import check_repeats, deciding_args, full_name, open_model, parse_model_args
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -35,7 +35,7 @@ from medical_tasks.runs.folder import (
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
-from medical_tasks.runs.responses import check_recipe, read_file, read_responses, run_responses
+from medical_tasks.runs.responses import check_recipe, read_file, read_responses, replayed, run_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import (
     AnsweredTask,
@@ -61,9 +61,14 @@ def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Sp
 def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     name = full_name(arguments.model)
     model_args = parse_model_args(arguments.model_args)
+    check_repeats(name, model_args, arguments.repeats)
     task_args = read_task_args(arguments.task_args, tasks)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
     drawn = read_drawn(arguments)
+    if drawn and arguments.repeats > 1:
+        raise UsageError(
+            "--subset with --repeats: the interval for the whole set would lack the runs' own variance. Give one."
+        )
     data = {
         task.name: load_task_data(
             task,
@@ -98,6 +103,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         upstream=arguments.upstream,
         max_new_tokens=arguments.max_new_tokens,
         max_samples=arguments.max_samples,
+        repeats=arguments.repeats,
         model_args=model_args,
         task_args=task_args,
         truncate=arguments.truncate,
@@ -106,7 +112,10 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         if not is_main_process():
             return None
         _forecast(judge, _references(tasks, data, options))
-        tell("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
+        once = " for each repeat" if options.repeats > 1 else ""
+        tell(
+            f"This is{once} with the reference answers in place of the model's. No judge was asked, nothing is written."
+        )
         return None
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(arguments.out or default_folder(name, settings), settings, private=private)
@@ -148,7 +157,8 @@ def _finished(
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
     from_model = not name.startswith("baseline/")
     if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
-        print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)
+        once = " each repeat" if options.repeats > 1 else ""
+        print(f"With the reference answers in place of the model's, judging{once} would take:", file=sys.stderr)
         asked = replace(request, options=replace(request.options, forecast=True))
         _forecast(asked, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
@@ -317,8 +327,10 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
         raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
     part, drawn = asked_part(recipe), read_drawn(arguments)
-    if drawn is not None and any(part.values()):
-        raise UsageError(f"{folder}: ran on some of the items, and --subset draws from all. Leave it out.")
+    if drawn is not None and (any(part.values()) or "repeats" in recipe):
+        raise UsageError(
+            f"{folder}: ran on some of the items, or several times; --subset draws from one whole run. Leave it out."
+        )
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
@@ -328,9 +340,11 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
+    again = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats if recipe.get("repeats") else ()
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    answered = replace(answered, repeats=again)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
-    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "subset") if name in recipe}
+    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "subset", "repeats") if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
     return answered, settings

@@ -13,6 +13,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
+from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -27,7 +28,7 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
 
 
 def _scored_blocks(
-    answered: AnsweredTask, judging: Judging | None
+    answered: AnsweredTask, judging: Judging | None, repeat: int = 1
 ) -> Iterator[tuple[Sequence[Item], dict[str, ItemScore]]]:
     """Scores a task's items block by block; a judge is asked about all of them together."""
     task, responses = answered.task, answered.responses
@@ -42,8 +43,12 @@ def _scored_blocks(
         items = answered.items[start:end]
         asked = [item for item in items if item.id in responses]
         texts = [responses[item.id] for item in asked]
+        rows: list[dict[str, Any]] = getattr(judging.judge, "rows", []) if judging else []
+        before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
             scores = task.benchmark.score_items(task, asked, texts, judging=judging, arguments=arguments)
+        for row in rows[before:] if repeat > 1 else ():
+            row["repeat"] = repeat
         yield items, {score.id: score for score in scores}
 
 
@@ -54,10 +59,10 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     verdicts: list[dict[str, Any]] = []
     parts = list(map(_reported, answered))
     if folder.private:  # reasons are reduced to classes that can hold no text of the source
-        parts = [replace(part, unanswered=_redacted(part.unanswered)) for part in parts]
+        parts = list(map(_closed, parts))
     # All rows of a task have the columns of its first.
     firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
-    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row)
+    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, (), private=folder.private) for name in row)
     for part in parts:
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
@@ -67,20 +72,36 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
-        scores: dict[str, ItemScore] = {}
+        judging = None if task_judge is None else task_judge.judging
+        every = (part, *(replace(each, task=part.task, scoring_args=part.scoring_args) for each in part.repeats))
+        kept: list[dict[str, ItemScore]] = [{} for _ in every]
+        missing = [each.unanswered for each in every]
         alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
-        for block, found in _scored_blocks(part, None if task_judge is None else task_judge.judging):
-            if folder.private:
-                reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
-                found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
-            items.add(_rows(part, block, found, private=folder.private))
-            for name, score in found.items():
-                key = tuple(score.values.items())
-                values = alike.setdefault(key, score.values) if key in alike or len(alike) < _BLOCK else score.values
-                scores[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
-        limits = _unanswered_limits(part.task, part.items)
-        entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
-        entry["cut_at_length"] = len(part.cut)
+        for blocks in zip(
+            *(_scored_blocks(each, judging, number) for number, each in enumerate(every, 1)), strict=True
+        ):
+            founds = [found for _, found in blocks]
+            for found, own in zip(founds, kept, strict=True):
+                if folder.private:
+                    reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
+                    found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
+                for name, score in found.items():
+                    key = tuple(score.values.items())
+                    few = key in alike or len(alike) < _BLOCK
+                    values = alike.setdefault(key, score.values) if few else score.values
+                    own[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
+            items.add(
+                _rows(part, blocks[0][0], over_repeats(part.task, founds, missing), founds, private=folder.private)
+            )
+        scores = over_repeats(part.task, kept, missing)
+        known: dict[str, Any] = {"unanswered_limits": _unanswered_limits(part.task, part.items)}
+        if part.repeats:
+            judgings = task_judge.by_vote() if task_judge is not None else []
+            votes = [[score_responses(each, one) for each in every] for one in judgings]
+            known["estimator"] = RepeatedEstimator(part.task, scores, kept, votes, items=len(part.items), **known)
+        unanswered = {name: reason for name, reason in part.unanswered.items() if name not in scores}
+        entry = summarise(part.task, part.items, scores, unanswered, recipe=recipe, **known)
+        entry["cut_at_length"] = sum(len(each.cut) for each in every)
         if part.usage:
             entry["usage"] = part.usage
         if "truncation" in recipe:
@@ -95,9 +116,13 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
 
 
 def _rows(
-    part: AnsweredTask, items: Sequence[Item], scores: Mapping[str, ItemScore], *, private: bool
+    part: AnsweredTask, items: Sequence[Item], scores: Scores, repeats: Sequence[Scores], *, private: bool
 ) -> list[dict[str, Any]]:
     made = item_rows(part.task, items, scores, part.unanswered, sources=part.sources, asked=part.asked)
+    for row, metric in ((row, each) for row in made for each in part.task.metrics if part.repeats and each.name in row):
+        for number in range(1 + len(part.repeats)):
+            score = repeats[number].get(row["id"]) if repeats else None
+            row[f"{metric.name}_repeat_{number + 1}"] = None if score is None else score.values.get(metric.name)
     if private:
         words = part.task.benchmark.note_words()
         made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
@@ -109,6 +134,10 @@ def _reported(answered: AnsweredTask) -> AnsweredTask:
     task = answered.task
     metrics = tuple(metric for metric in task.metrics if not metric.needs or metric.needs in answered.scoring_args)
     return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
+
+
+def _closed(part: AnsweredTask) -> AnsweredTask:
+    return replace(part, unanswered=_redacted(part.unanswered), repeats=list(map(_closed, part.repeats)))
 
 
 def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import contextlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -273,6 +273,17 @@ class TaskJudge:
             "mode": self.judging.mode,
             "prompts": {"set": self.judging.prompts.name, "sha256": self.judging.prompts.sha256},
         }
+
+    def by_vote(self) -> list[Judging]:
+        """The judge as its first two votes on each question have it; none where it had one vote each."""
+        rows = {(row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]}
+        if all(len(row["votes"]) == 1 for row in rows.values()):
+            return []
+        said = [
+            [{**row, "value": row["votes"][: vote + 1][-1], "unscored": None} for row in rows.values()]
+            for vote in (0, 1)
+        ]
+        return [replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each)) for each in said]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
         """Adds how far the judge got, what it took, and its last check; reasons are reduced to classes for private data."""

@@ -92,6 +92,16 @@ def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) ->
     return int(metric.get("scored", counts["asked"]))
 
 
+def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
+    """Writes what the repeats of a metric were, and where its variance comes from."""
+    told, unit = metric["repeats"], metric.get("unit", "")
+    parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
+    sds = [f"sd of {of} {number(told[sd], unit)}" for of, sd in parts.items() if told.get(sd) is not None]
+    said = [f"{len(told['values'])} repeats {', '.join(number(value, unit) for value in told['values'])}", *sds]
+    alike = told.get("stability")
+    return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
+
+
 def value_notes(entry: Mapping[str, Any]) -> list[str]:
     """Says why metrics have no value, and which are estimated in part. What has nothing to count anywhere speaks for itself."""
     why: dict[str, list[str]] = {}
@@ -107,6 +117,7 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
+    said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if "sd_run" in each[1].get("repeats", {})]
     answered = entry["coverage"]["answered"]
     said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said

@@ -388,10 +388,9 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     names = [mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")]
     sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(parts["max_samples"], int | None)
     drawn = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
-    sound = sound and all(isinstance(drawn.get(name), int) for name in ("asked", "seed"))
-    sound = (
-        sound and all(isinstance(each, Mapping) for each in objects) and all(isinstance(each, str) for each in names)
-    )
+    numbers = [parts.get("repeats", 1), drawn.get("asked"), drawn.get("seed")]
+    for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
+        sound = sound and all(isinstance(each, kind) for each in held)
     if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
@@ -466,6 +465,7 @@ def replayed(
         prompts=ran["set"],
         upstream=upstream,
         max_new_tokens=recipe["generation"]["max_new_tokens"],
+        repeats=recipe.get("repeats", 1),
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )

@@ -40,12 +40,13 @@ def summarise(
     *,
     recipe: Mapping[str, Any],
     unanswered_limits: Limits | None = None,
+    estimator: Estimator | None = None,
 ) -> dict[str, Any]:
     """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
-    estimator = Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
+    estimator = estimator or Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
         return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}

@@ -17,7 +17,7 @@ from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
 from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
-from medical_tasks.models.opener import read_prices
+from medical_tasks.models.opener import is_local, read_prices
 from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
@@ -36,6 +36,8 @@ class RunOptions:
     upstream: Path | None = None  # checkout of the authors' repository, for `official`
     max_new_tokens: int | None = None  # longest answer instead of the task's own
     max_samples: int | None = None  # how many items a task, None for all
+    repeats: int = 1  # how often each question is asked
+    repeat: int = 1  # which of these times it is
     model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
     task_args: Mapping[str, str] = field(default_factory=dict)  # of its `arguments` and `scoring_arguments`
     truncate: Truncate = "refuse"
@@ -57,7 +59,8 @@ class AnsweredTask:
     )  # item id to what its question was given beside it
     scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
     asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
-    usage: Usage | None = None  # what the answers took of the model
+    usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
+    repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
 
 
 @dataclass(kw_only=True, slots=True)
@@ -121,29 +124,34 @@ def run_model(
         while asked := [read_request(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
-    # Beside the store, since they may hold what must not leave it.
-    texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
-    conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
     every = [(task, item) for task in tasks for item in fitted[task.name].items]
-    with Store(folder.answers) as store:
-        for start in range(0, len(every), _BLOCK):
-            block = every[start : start + _BLOCK]
-            opened = [_opened(task, prompts[task.name], item, model, options) for task, item in block]
-            number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
-            while open_ones:
-                _ask(open_ones, model, store, number, others)
-                open_ones = _follow(open_ones, protocols, model, store, options)
-                number += 1
-            for one in opened:
-                one.close(texts[one.task.name])
-                conversations[one.task.name].append(one)
+    meters = {task.name: Meter() for task in tasks}
+    runs = []
+    for repeat in range(1, options.repeats + 1):
+        again = replace(options, repeat=repeat)
+        # Beside the store, since they may hold what must not leave it.
+        texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
+        conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
+        with Store(folder.answers) as store:
+            for start in range(0, len(every), _BLOCK):
+                block = every[start : start + _BLOCK]
+                opened = [_opened(task, prompts[task.name], item, model, again) for task, item in block]
+                number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
+                while open_ones:
+                    _ask(open_ones, model, store, number, others)
+                    open_ones = _follow(open_ones, protocols, model, store, again)
+                    number += 1
+                for one in opened:
+                    one.close(texts[one.task.name])
+                    conversations[one.task.name].append(one)
+        answered = []
+        for task in tasks:
+            name = task.name
+            asked_of = (prompts[name], fitted[name], conversations[name], texts[name], meters[name])
+            answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, again, leaking[name]))
+        runs.append(answered)
     model.share([])
-    answered = []
-    for task in tasks:
-        name = task.name
-        asked_of = (prompts[name], fitted[name], conversations[name], texts[name])
-        answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, options, leaking[name]))
-    return answered
+    return [replace(each[0], usage=each[-1].usage, repeats=each[1:]) for each in zip(*runs, strict=True)]
 
 
 def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
@@ -175,9 +183,10 @@ def _request(
     if continuations:
         size = 0
         asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
-    return Request(
-        key=content_key(asked), messages=messages, max_new_tokens=size, stop=task.stop, continuations=continuations
-    )
+    repeat = 1 if continuations and is_local(model.name) else options.repeat  # whose probabilities do not change
+    asked |= {"repeat": repeat} if repeat > 1 else {}
+    made: dict[str, Any] = {"messages": messages, "stop": task.stop, "continuations": continuations, "repeat": repeat}
+    return Request(key=content_key(asked), max_new_tokens=size, **made)
 
 
 def _ask(
@@ -259,13 +268,13 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
 def _answered(
     task: TaskSpec,
     data: TaskData,
-    asked: tuple[PromptSet, Fitted, Sequence[_Conversation], Texts],
+    asked: tuple[PromptSet, Fitted, Sequence[_Conversation], Texts, Meter],
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
     leaking: list[str],
 ) -> AnsweredTask:
-    prompts, fitted, conversations, texts = asked
+    prompts, fitted, conversations, texts, meter = asked
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -276,6 +285,7 @@ def _answered(
     )
     recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
     recipe |= data.part
+    recipe |= {"repeats": options.repeats} if options.repeats > 1 else {}
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     if leaking:
@@ -289,7 +299,6 @@ def _answered(
             "measured": fitted.measured,
             "words_left_out": dict(sorted(fitted.shortened.items())),
         }
-    meter = Meter()
     for one in conversations:
         meter.add(one.records)
     return AnsweredTask(

@@ -224,7 +224,7 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(tmp_path: Path, capsys: py
     mt.report(few, out=tmp_path / "few.html", responses=[answers])
     assert (len(few["medcalc"].items), "Answers are not shown" in (tmp_path / "few.html").read_text()) == (5, False)
     assert main(["score", "medcalc", "--responses", str(whole), "--subset", "5"]) == 2
-    assert "ran on some of the items, and --subset draws from all" in capsys.readouterr().err
+    assert "ran on some of the items, or several times; --subset draws from one whole run" in capsys.readouterr().err
     assert main(["submit", str(whole), "--to", "space", "--model-name", "x"]) == 2
     assert "is a sample of 13 items (--subset)" in capsys.readouterr().err
     assert "the samples differ: " in str(mt.compare(whole, tmp_path / "every").content)

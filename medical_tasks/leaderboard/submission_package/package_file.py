@@ -262,6 +262,11 @@ def write_package(
     checked = read_submitter("the submitter", asdict(submitter))
     raw = read_results(folder)
     names = chosen_tasks(folder, raw["tasks"], tasks)
+    if any("repeats" in raw["tasks"][name]["recipe"] for name in names):
+        raise UsageError(
+            f"{folder}: asked each question several times (--repeats), and a package has one answer to each. Give the run's "
+            "command again without --repeats: it takes the first answers, and asks nothing."
+        )
     counts, most = {name: raw["tasks"][name]["n_items"] for name in names}, contents.DEFAULT_LIMITS.items
     if sum(counts.values()) > most:
         raise UsageError(
