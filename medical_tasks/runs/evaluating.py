@@ -143,6 +143,7 @@ def _finished(
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
+        early.check_calibration(tasks)
     from_model = not name.startswith("baseline/")
     if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
         print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)

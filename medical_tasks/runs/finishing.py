@@ -10,6 +10,7 @@ from typing import Any, Final
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row
 from medical_tasks.judges.base import Judging
+from medical_tasks.runs.calibrating import Corrections
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
@@ -55,9 +56,13 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     parts = list(map(_reported, answered))
     if folder.private:  # reasons are reduced to classes that can hold no text of the source
         parts = [replace(part, unanswered=_redacted(part.unanswered)) for part in parts]
-    # All rows of a task have the columns of its first.
+    # All rows of a task have the columns of its first, and those of its corrected values.
     firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
-    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row)
+    columns = [name for each in firsts for row in _rows(*each, {}, private=folder.private) for name in row]
+    calibration = None if judge is None else judge.request.calibration
+    if calibration is not None:
+        columns += [name for part in parts if part.task.judge for name in calibration.columns(part.task)]
+    items = ItemsFile(columns)
     for part in parts:
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
@@ -67,18 +72,24 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
+        limits = _unanswered_limits(part.task, part.items)
+        corrections: Corrections | None = None
         scores: dict[str, ItemScore] = {}
         alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
         for block, found in _scored_blocks(part, None if task_judge is None else task_judge.judging):
             if folder.private:
                 reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
                 found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
-            items.add(_rows(part, block, found, private=folder.private))
+            rows = _rows(part, block, found, private=folder.private)
+            if task_judge is not None and calibration is not None:  # all items are one block, where a judge is asked
+                corrections = calibration.correct(part.task, part.items, found, limits)
+                told = corrections.columns.items()
+                rows = [row | {name: values.get(row["id"]) for name, values in told} for row in rows]
+            items.add(rows)
             for name, score in found.items():
                 key = tuple(score.values.items())
                 values = alike.setdefault(key, score.values) if key in alike or len(alike) < _BLOCK else score.values
                 scores[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
-        limits = _unanswered_limits(part.task, part.items)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
         if part.usage:
@@ -88,6 +99,8 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         if task_judge is not None:
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))
+        if corrections is not None:
+            entry["metrics"] = corrections.beside(entry["metrics"])
         entries[part.task.name] = entry
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)

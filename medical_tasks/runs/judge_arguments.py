@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError, check_least
+from medical_tasks.runs.calibrating import read_calibration
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
@@ -52,8 +54,10 @@ def judge_request(
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import full_name, parse_model_args
 
+    calibration: Path | None = getattr(arguments, "calibration", None)
     if not any(task.judge for task in tasks):
-        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
+        names = [*_OPTIONS, *(["calibration"] if calibration else [])]
+        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}
         unused = [name for name, value in given.items() if value not in (None, "") and value is not False]
         if unused:
             raise UsageError(
@@ -77,4 +81,7 @@ def judge_request(
         ),
         mode=arguments.judging or default_mode(tasks),
         prompts=prompts,
+        calibration=None
+        if calibration is None
+        else read_calibration(calibration, tasks, judge=name, sampled=arguments.calibration_from == "run"),
     )

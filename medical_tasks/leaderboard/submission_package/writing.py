@@ -23,6 +23,7 @@ from medical_tasks.leaderboard.submission_package.reading import make_manifest, 
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter
+from medical_tasks.runs.calibrating import raw_metrics
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import read_items, read_results, read_verdicts
 from medical_tasks.spec import TaskSpec
@@ -51,7 +52,9 @@ def write_package(
             f"{', '.join(f'{name} {count:,}' for name, count in counts.items())}. Submit them in several (--task NAME), "
             f"and run one that has more by itself, as no official split has, with --max-samples {most}."
         )
-    results = scrub({**raw, "tasks": {name: raw["tasks"][name] for name in names}})
+    # Corrected figures rest on a check of the judge that no package holds.
+    shown = {name: {**raw["tasks"][name], "metrics": raw_metrics(raw["tasks"][name]["metrics"])} for name in names}
+    results = scrub({**raw, "tasks": shown})
     partial = partial_facts(results)
     if partial and not allow_partial:
         said = "\n".join(f"  {name}: {' '.join(reasons)}" for name, reasons in partial.items())
