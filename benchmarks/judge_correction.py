@@ -45,12 +45,12 @@ def answers(
     yes = generator.random(n) < chances(truth, TRUTH_ALIKE)
     said = np.where(yes, chances(sensitivity, ERRORS_ALIKE), 1.0 - chances(specificity, ERRORS_ALIKE))
     judged = generator.random(n) < said
-    return *(np.where(each, *CLASSES) for each in (yes, judged)), np.arange(n) // size
+    return np.where(yes, *CLASSES), np.where(judged, *CLASSES), np.arange(n) // size
 
 
 def verdicts_of(judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES) -> Verdicts:
     """A run of one item a cluster, whose verdicts are pooled."""
-    counts = np.stack([np.bincount(clusters, judged == name) for name in classes], axis=1)
+    counts = np.stack([np.bincount(clusters, judged == name) for name in classes], axis=1).astype(np.float64)
     items = len(counts)
     return Verdicts(counts, np.ones(items), np.zeros(items), counts.sum(axis=1))
 

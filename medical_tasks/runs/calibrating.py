@@ -95,14 +95,14 @@ class Calibration:
 
         gold, judged, clusters = self._labels(metric.verdict)
         classes = _classes(metric.verdict, gold, judged, found.values())
-        merged = [[each if each in classes else classes[-1] for each in labels] for labels in (gold, judged)]
+        gold, judged = ([each if each in classes else classes[-1] for each in labels] for labels in (gold, judged))
         run = _columns(found, classes, clustered=task.cluster is not None)
-        counts = _counted(merged[1], run, classes)
+        counts = _counted(judged, run, classes)
         try:
-            learned = rescoring(*merged, classes, clusters=clusters, form=self.form)
+            learned = rescoring(gold, judged, classes, clusters=clusters, form=self.form)
             value, error = corrected(learned, run, limits=metric.limits)
         except NotCorrectableError as reason:
-            needed = _needed(merged, classes, clusters, run, self.form)
+            needed = _needed((gold, judged), classes, clusters, run, self.form)
             more = f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
             raise NotCorrectableError(f"{reason} ({self._said()}){more}; {_next(counts)}") from None
         entry: dict[str, Any] = {"value": value.value, "ci_low": value.ci_low, "ci_high": value.ci_high, "n": value.n}
@@ -259,9 +259,9 @@ def _columns(found: Mapping[str, _Verdicts], classes: Sequence[str], *, clustere
         [one.classes.get(name, 0) for name in classes] if len(classes) > 2 else [one.hits, one.known - one.hits]
         for one in found.values()
     ]
-    others = (np.array([getattr(one, name) for one in found.values()], dtype=float) for name in ("unit", "fixed", "of"))
+    unit, fixed, of = np.array([(one.unit, one.fixed, one.of) for one in found.values()]).reshape(-1, 3).T
     clusters = [one.cluster for one in found.values()] if clustered else None
-    return Verdicts(np.array(counts, dtype=float).reshape(-1, len(classes)), *others, clusters)
+    return Verdicts(np.array(counts, dtype=float).reshape(-1, len(classes)), unit, fixed, of, clusters)
 
 
 def _counted(judged: Sequence[str], run: Verdicts, classes: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -278,13 +278,17 @@ def _next(counts: Mapping[str, tuple[int, int]]) -> str:
 
 
 def _needed(
-    labels: Sequence[Sequence[str]], classes: Sequence[str], clusters: Sequence[int], run: Verdicts, form: Form
+    labels: tuple[Sequence[str], Sequence[str]],
+    classes: Sequence[str],
+    clusters: Sequence[int],
+    run: Verdicts,
+    form: Form,
 ) -> int:
     """How many labels like these would do, also where they are too few to correct by; 0 where that is not known."""
     from medical_tasks.scoring.correction import FEWEST, NotCorrectableError, judge_error, labels_needed, rescoring
 
     try:
-        plan = rescoring(*labels, classes, clusters=clusters, form=form, fewest=1)
+        plan = rescoring(labels[0], labels[1], classes, clusters=clusters, form=form, fewest=1)
         _, error = judge_error(plan, run)
     except NotCorrectableError:
         return 0

@@ -178,8 +178,8 @@ def corrected(
             f"the corrected interval, {low:.3f} to {high:.3f}, is outside what is possible: the judge errs otherwise here than on "
             "the labelled answers"
         )
-    ends = [min(max(each, limits[0]), limits[1]) for each in (value, low, high)]
-    return Estimate(*ends, int((run.of > 0.0).sum())), error
+    value, low, high = (min(max(each, limits[0]), limits[1]) for each in (value, low, high))
+    return Estimate(value, low, high, int((run.of > 0.0).sum())), error
 
 
 def judge_error(found: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
