@@ -1,13 +1,14 @@
 """How well scores corrected for a judge's errors hold the truth: bias, coverage, rankings. Prints tables; takes an hour or two.
 
     python benchmarks/judge_correction.py cells [draws per cell] [cluster size]
-    python benchmarks/judge_correction.py classes|ranking [draws]
+    python benchmarks/judge_correction.py classes|pairs|ranking [draws]
     python benchmarks/judge_correction.py kqa NLI_medical_annotator.csv [splits]
 
 `cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000 verdicts; the truth and both kinds of errors
 are alike within clusters (beta distributions, correlations 0.1 and 0.05). Each is estimated by `confusion` and `prediction`, and
 beside them by the plain delta method and by percentiles of a bootstrap of whole clusters (every 20th draw).
-`classes`: three classes whose mixture differs between labels and run. `ranking`: judges that reverse a ranking.
+`classes`: three classes whose mixture differs between labels and run. `ranking`: judges that reverse a ranking. `pairs`: the
+difference of two runs that share their labels.
 `kqa`: half of K-QA's 50 answers are labels, the other half the run, whose rate by the physicians is known.
 """
 
@@ -208,6 +209,38 @@ def ranking(draws: int) -> None:
     )
 
 
+def pairs(draws: int) -> None:
+    """The difference of two runs on the same items, corrected by the same labels, as `compare` gives it."""
+    from medical_tasks.comparison.statistics import with_judge_error
+    from medical_tasks.scoring.correction import judge_error
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.paired import paired_bootstrap
+
+    generator = np.random.default_rng(4)
+    for sensitivity, specificity, gap, size in itertools.product((0.75, 0.95), (0.75, 0.95), (0.0, 0.1, 0.3), (1, 5)):
+        held = alone = significant = 0
+        for _ in range(draws):
+            labels = answers(generator, LABELS, size, 0.5, sensitivity, specificity)
+            found = rescoring(*map(np.ndarray.tolist, labels[:2]), CLASSES, clusters=labels[2].tolist())
+            columns, facts = [], []
+            for truth in (0.5, 0.5 + gap):
+                _, judged, clusters = answers(generator, 500, size, truth, sensitivity, specificity)
+                columns.append(np.where(judged == "yes", *found.scores))
+                _, error = judge_error(found, verdicts_of(judged, np.arange(500)))
+                facts.append({name: getattr(error, name) for name in ("weights", "slope", "covariance", "freedom")})
+            made = paired_bootstrap(*columns, clusters=clusters.tolist(), limits=None, resamples=500)
+            entry: dict[str, Any] = {**as_json(made), "p": made.p_value}
+            alone += made.ci_low <= gap <= made.ci_high
+            with_judge_error(entry, facts)
+            held += entry["ci_low"] <= gap <= entry["ci_high"]
+            significant += entry["p"] < 0.05
+        print(
+            f"sensitivity {sensitivity}, specificity {specificity}, difference {gap}, clusters of {size}: covers "
+            f"{held / draws:.1%}, without the labels' error {alone / draws:.1%}; p below 0.05 in {significant / draws:.1%}",
+            flush=True,
+        )
+
+
 def kqa(path: Path, splits: int) -> None:
     """K-QA's labelled answers, half of them left out."""
     from medical_tasks.benchmarks.kqa.annotations import judge_annotations, read_annotations
@@ -259,4 +292,4 @@ if __name__ == "__main__":
     if what == "kqa":
         kqa(Path(rest[0]), numbers[0])
     else:
-        {"cells": cells, "classes": classes, "ranking": ranking}[what](*numbers)
+        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking}[what](*numbers)

@@ -82,8 +82,9 @@ def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) 
     value, low, high = entry["difference"], entry["ci_low"], entry["ci_high"]
     if None in (value, low, high):
         return
-    down, up = error.ends(value - low, high - value, student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom))
-    entry["ci_low"], entry["ci_high"] = value - down, value + up
+    t = student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom)
+    entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0]
+    entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1]
     # Were there no difference, the labels' error would be that of the runs' other classes alone.
     alike = replace(error, weights=error.weights - value * slope).variance
     own = (value - low if value > 0.0 else high - value) / normal_quantile(1.0 - paired.ALPHA / 2.0)

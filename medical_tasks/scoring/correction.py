@@ -32,7 +32,11 @@ _SMALL = 1e-9
 
 
 class NotCorrectableError(ValueError):
-    """No corrected value can be given; says why."""
+    """No corrected value can be given; says why. `labels`: whether more of the same labels would help."""
+
+    def __init__(self, reason: str, *, labels: bool = True) -> None:
+        super().__init__(reason)
+        self.labels = labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +53,18 @@ class JudgeError:
         """Of the corrected value, from the labels alone."""
         return float(self.weights @ self.covariance @ self.weights)
 
-    def ends(self, below: float, above: float, quantile: float) -> tuple[float, float]:
-        """How far an interval reaches that goes `below` and `above` its value without the judge's error, and with it."""
+    def reach(self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0) -> tuple[float, float]:
+        """How far below and above the value the interval ends; other errors have variance `own + linear x + square x^2`."""
         part = quantile**2 * self.covariance
-        a = 1.0 - float(self.slope @ part @ self.slope)
-        if a <= 0.0:
+        judge = 1.0 - float(self.slope @ part @ self.slope)
+        if judge <= 0.0:
             raise NotCorrectableError(
                 "the labels do not tell the judge's verdicts from guesses (sensitivity + specificity near 1)"
             )
-        b, rest = float(self.slope @ part @ self.weights), float(self.weights @ part @ self.weights)
-        low, high = (math.sqrt(b * b + a * (side * side + rest)) for side in (below, above))
-        return (low - b) / a, (high + b) / a
+        a = judge - quantile**2 * square
+        b = float(self.slope @ part @ self.weights) + quantile**2 * linear / 2.0
+        root = math.sqrt(b * b + a * (float(self.weights @ part @ self.weights) + quantile**2 * own))
+        return (root - b) / a, (root + b) / a
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,21 @@ class Rescoring:
     scores: Floats
     covariance: Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
     clusters: float  # of equal weight
+
+    def truths(self, said: Floats) -> Floats:
+        """How the gold classes change where one more is of the first: the others as they are mixed where the judge said this."""
+        shares = self.table / self.table.sum(axis=1, keepdims=True)
+        rest = np.clip(np.linalg.solve(shares.T, said)[1:], _SMALL, None)
+        return np.concatenate([[1.0], -rest / rest.sum()])
+
+    def direction(self, said: Floats) -> Floats:
+        """How the judge's verdicts change where the corrected share is one more."""
+        if self.form == "confusion":
+            return self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True))
+        rest = np.clip(said[1:], _SMALL, None)
+        change = np.concatenate([[1.0], -rest / rest.sum()])
+        gain = float(change @ self.scores)
+        return change / gain if abs(gain) > _SMALL else change * 0.0
 
 
 def rescoring(
@@ -155,30 +175,37 @@ def corrected(
 ) -> tuple[Estimate, JudgeError]:
     """The metric with each verdict counted as labels say, its 95 % interval, and the part of its error that the labels leave."""
     value, error = judge_error(found, run)
-    below, verdicts, mass = float(run.of.sum()), run.counts.sum(axis=1), run.unit @ run.counts
-    residuals = (run.fixed + run.unit * (run.counts @ found.scores) - value * run.of) / below
+    below, mass, u = float(run.of.sum()), run.unit @ run.counts, found.scores
+    counted = run.of > 0.0
     codes = np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
-    codes = np.unique(codes[run.of > 0.0], return_inverse=True)[1].reshape(-1)
-    weights = np.bincount(codes, run.of[run.of > 0.0])
+    codes = np.unique(codes[counted], return_inverse=True)[1].reshape(-1)
+    weights = np.bincount(codes, run.of[counted])
     if len(weights) < 2:
         raise NotCorrectableError("the run has one cluster only, which does not tell how items vary")
-    sums = np.bincount(codes, residuals[run.of > 0.0])
-    effective = float(mass.sum() ** 2 / (run.unit**2 @ verdicts))
-    floor = (mass.sum() / below) ** 2 * _variance(effective * mass / mass.sum(), found.scores)
-    own = max(len(sums) / (len(sums) - 1.0) * float(sums @ sums), floor)
+    residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
+    sums = np.bincount(codes, residuals[counted])
+    clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
+    # The variance of a verdict's score, which a true value x more has `along` of: as Wilson's is, that of the tested value.
+    share, shares = mass.sum() / below, mass / mass.sum()
+    mean, n = float(shares @ u), float(mass.sum() ** 2 / (run.unit**2 @ run.counts.sum(axis=1)))
+    single = share**2 * max(0.0, float(shares @ u**2) - mean**2) / n
+    effect = max(1.0, clustered / single) / n if single > _SMALL**2 else 1.0 / _equal(weights)
+    along = found.direction(shares)
+    linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
+    own = effect * n * single
     # Welch and Satterthwaite.
-    parts = ((own, _equal(weights) - 1.0), (error.variance, error.freedom))
-    freedom = (own + error.variance) ** 2 / sum(part**2 / max(1.0, degrees) for part, degrees in parts)
-    quantile = student_quantile(_TAIL, max(1.0, math.floor(freedom)))
-    side = quantile * math.sqrt(own)
-    down, up = error.ends(side, side, quantile)
+    floor = max(own, share**2 * _variance(n * shares, u))
+    parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))
+    freedom = (floor + error.variance) ** 2 / sum(part**2 / max(1.0, degrees) for part, degrees in parts)
+    down, up = error.reach(student_quantile(_TAIL, max(1.0, math.floor(freedom))), own, linear, square)
     low, high = value - down, value + up
     if high < limits[0] or low > limits[1]:
         raise NotCorrectableError(
             f"the corrected interval, {low:.3f} to {high:.3f}, is outside what is possible: the judge errs otherwise here than on "
-            "the labelled answers"
+            "the labelled answers. Label some of this run's own",
+            labels=False,
         )
-    value, low, high = (min(max(each, limits[0]), limits[1]) for each in (value, low, high))
+    value, low, high = (float(min(max(each, limits[0]), limits[1])) for each in (value, low, high))
     return Estimate(value, low, high, int((run.of > 0.0).sum())), error
 
 
@@ -188,16 +215,13 @@ def judge_error(found: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     mass = run.unit @ run.counts / (below or 1.0)
     if mass.sum() <= 0.0:
         raise NotCorrectableError("the run has no verdicts")
-    freedom, fixed = max(1.0, found.clusters - 1.0), float(run.fixed.sum()) / below
+    fixed = float(run.fixed.sum()) / below
     value = fixed + float(mass @ found.scores)
-    if found.form == "prediction":
-        return value, JudgeError(mass, np.zeros(len(mass)), found.covariance, freedom)
-    shares = found.table / found.table.sum(axis=1, keepdims=True)
-    rest = np.clip(np.linalg.solve(shares.T, mass)[1:], _SMALL, None)
-    slope = np.concatenate([[1.0], -rest / rest.sum()])
-    true = value - fixed
-    weights = np.concatenate([[true], -slope[1:] * (mass.sum() - true)])
-    return value, JudgeError(weights, slope, found.covariance, freedom)
+    slope, weights = np.zeros(len(mass)), mass
+    if found.form == "confusion":
+        slope = found.truths(mass)
+        weights = slope * (value - fixed - mass.sum()) + np.eye(len(mass))[0] * mass.sum()
+    return value, JudgeError(weights, slope, found.covariance, max(1.0, found.clusters - 1.0))
 
 
 def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:

@@ -45,21 +45,24 @@ def test_without_clusters_it_is_rogan_and_gladen_with_fiellers_interval() -> Non
     found, _ = corrected(labelled([[90, 10], [30, 170]]), verdicts(450, 550))
     t, f, p = 0.9, 0.15, 0.45
     assert found.value == pytest.approx((p - f) / (t - f), abs=1e-9)
-    # Summed by clusters, with n / (n - 1) for all labels and for all verdicts; none below that with one more of each class.
-    of_t, of_f, of_p = (
-        max(x * (1 - x) / n * every / (every - 1), (x * n + 1) * (n - x * n + 1) / (n + 2) ** 3)
-        for x, n, every in ((t, 100, 300), (f, 200, 300), (p, 1000, 1000))
+    # Labels are summed by clusters, with n / (n - 1) for all, and no less than with one more of each class.
+    of_t, of_f = (
+        max(x * (1 - x) / n * 300 / 299, (x * n + 1) * (n - x * n + 1) / (n + 2) ** 3) for x, n in ((t, 100), (f, 200))
     )
     j, m = t - f, found.value
-    judge = (m * m * of_t + (1 - m) ** 2 * of_f) / j**2
-    own = of_p / j**2
+    judge, own = (m * m * of_t + (1 - m) ** 2 * of_f) / j**2, p * (1 - p) / 999 / j**2
     q = student_quantile(0.975, math.floor((own + judge) ** 2 / (own**2 / 999 + judge**2 / 299)))
-    # The roots M of (p - f - M j)^2 = q^2 (V(p) + M^2 V(t) + (1 - M)^2 V(f)).
-    a = j * j - q * q * (of_t + of_f)
-    b = -2 * (p - f) * j + 2 * q * q * of_f
-    c = (p - f) ** 2 - q * q * (of_p + of_f)
-    root = math.sqrt(b * b - 4 * a * c)
-    assert (found.ci_low, found.ci_high) == pytest.approx(((-b - root) / (2 * a), (-b + root) / (2 * a)), abs=1e-9)
+    # At its ends M, (p - f - M j)^2 = q^2 (V(f + M j) + M^2 V(t) + (1 - M)^2 V(f)), as in Wilson's interval for p.
+    for end in (found.ci_low, found.ci_high):
+        rate = f + end * j
+        variance = rate * (1 - rate) / 999 + end**2 * of_t + (1 - end) ** 2 * of_f
+        assert (p - rate) ** 2 == pytest.approx(q * q * variance, rel=1e-9)
+
+
+def test_a_perfect_judge_leaves_wilsons_interval() -> None:
+    found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), verdicts(8, 0))
+    assert (found.value, found.ci_high) == (1.0, 1.0)
+    assert found.ci_low == pytest.approx(8 / (8 + student_quantile(0.975, 7) ** 2), abs=1e-3)
 
 
 def test_three_classes_rank_rightly_what_a_lenient_judge_reverses() -> None:
