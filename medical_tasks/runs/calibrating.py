@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import readable
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.judges.checks import CHECK_FORMAT, GENERAL, THREE_WAY, check_command, check_set_of
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.recipes import differing, mapping
@@ -220,10 +220,8 @@ def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **
     """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
     path = path.expanduser()
     path = path / "check.json" if path.is_dir() else path
-    if not path.is_file():
-        raise MissingError(f"{path}: no such file. Give the folder that judge-check wrote, or its check.json.")
-    with readable(path):
-        raw = path.read_bytes()
+    with readable(path, missing="Give the folder that judge-check wrote, or its check.json."):
+        raw = read_bytes(path)
     try:
         check = json.loads(raw)
         name, checked, version = str(check["set"]), check["judge"], check["schema_version"]
@@ -249,7 +247,7 @@ def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **
         if name != own and not (entails and name in GENERAL):
             fitting = [own] * bool(task.benchmark.check_sets()) + [*GENERAL] * entails
             raise UsageError(
-                f"{path}: is a check on {name}, and {task.name} takes one on {' or '.join(fitting)}. Make it: "
+                f"{path}: is a check on {name}, and {task.name} takes one on {' or '.join(fitting) or 'no set'}. Make it: "
                 f"{check_command(own, **asked)}"
             )
     return Calibration(path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion")
