@@ -1,12 +1,13 @@
 """How well scores corrected for a judge's errors hold the truth: bias, coverage, rankings. Prints tables; takes an hour or two.
 
     python benchmarks/judge_correction.py cells [draws per cell] [cluster size]
-    python benchmarks/judge_correction.py classes|pairs|ranking [draws]
+    python benchmarks/judge_correction.py sparse|classes|pairs|ranking [draws]
     python benchmarks/judge_correction.py kqa NLI_medical_annotator.csv [splits]
 
 `cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000 verdicts; the truth and both kinds of errors
 are alike within clusters (beta distributions, correlations 0.1 and 0.05). Each is estimated by `confusion` and `prediction`, and
-beside them by the plain delta method and by percentiles of a bootstrap of whole clusters (every 20th draw).
+beside them by the plain delta method and by percentiles of a bootstrap of whole clusters (every 20th draw). `sparse`: 150 labels,
+100 verdicts.
 `classes`: three classes whose mixture differs between labels and run. `ranking`: judges that reverse a ranking. `pairs`: the
 difference of two runs that share their labels.
 `kqa`: half of K-QA's 50 answers are labels, the other half the run, whose rate by the physicians is known.
@@ -95,7 +96,18 @@ def resampled(
     return float(np.nanmedian(values)), max(0.0, low), min(1.0, high)
 
 
-def cells(draws: int, only: int | None = None) -> None:
+def sparse(draws: int) -> None:
+    """As `cells`, of few labels and verdicts and judges that are nearly right or nearly guess."""
+    cells(draws, sizes=(150, 100), levels=((0.65, 0.98), (0.65, 0.98), (0.2, 0.85), (1, 5)))
+
+
+def cells(
+    draws: int,
+    only: int | None = None,
+    *,
+    sizes: tuple[int, int] = (LABELS, VERDICTS),
+    levels: Sequence[Sequence[Any]] = LEVELS,
+) -> None:
     """Bias, coverage and mean width by cell, in points."""
     methods = ("confusion", "prediction", "plain", "bootstrap")
     print(
@@ -103,15 +115,15 @@ def cells(draws: int, only: int | None = None) -> None:
         + " | ".join(f"{each:>20}" for each in methods)
     )
     every: dict[str, list[tuple[float, float, float]]] = {each: [] for each in methods}
-    for cell, (sensitivity, specificity, truth, size) in enumerate(itertools.product(*LEVELS)):
+    for cell, (sensitivity, specificity, truth, size) in enumerate(itertools.product(*levels)):
         if only not in (None, size):
             continue
         generator = np.random.default_rng(cell)
         found: dict[str, list[tuple[float, float, float]]] = {each: [] for each in methods}
         raw = []
         for number in range(draws):
-            labels = answers(generator, LABELS, size, truth, sensitivity, specificity)
-            _, judged, clusters = answers(generator, VERDICTS, size, truth, sensitivity, specificity)
+            labels = answers(generator, sizes[0], size, truth, sensitivity, specificity)
+            _, judged, clusters = answers(generator, sizes[1], size, truth, sensitivity, specificity)
             run = verdicts_of(judged, clusters)
             raw.append((judged == "yes").mean())
             for form in ("confusion", "prediction"):
@@ -221,7 +233,7 @@ def pairs(draws: int) -> None:
         held = alone = significant = 0
         for _ in range(draws):
             labels = answers(generator, LABELS, size, 0.5, sensitivity, specificity)
-            found = rescoring(*map(np.ndarray.tolist, labels[:2]), CLASSES, clusters=labels[2].tolist())
+            found = rescoring(labels[0].tolist(), labels[1].tolist(), CLASSES, clusters=labels[2].tolist())
             columns, facts = [], []
             for truth in (0.5, 0.5 + gap):
                 _, judged, clusters = answers(generator, 500, size, truth, sensitivity, specificity)
@@ -292,4 +304,4 @@ if __name__ == "__main__":
     if what == "kqa":
         kqa(Path(rest[0]), numbers[0])
     else:
-        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking}[what](*numbers)
+        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking, "sparse": sparse}[what](*numbers)

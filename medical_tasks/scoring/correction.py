@@ -87,7 +87,7 @@ class Rescoring:
     def direction(self, said: Floats) -> Floats:
         """How the judge's verdicts change where the corrected share is one more."""
         if self.form == "confusion":
-            return self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True))
+            return np.asarray(self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True)))
         rest = np.clip(said[1:], _SMALL, None)
         change = np.concatenate([[1.0], -rest / rest.sum()])
         gain = float(change @ self.scores)
