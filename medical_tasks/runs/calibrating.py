@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 SUFFIX: Final = "_corrected"
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
-SEVERAL: Final = "several"
-"""`MetricSpec.verdict` of what cannot be corrected."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Calibration:
 
     def columns(self, task: TaskSpec) -> list[str]:
         """Columns of `items.parquet` with the items' corrected values."""
-        own = [metric for metric in task.metrics if metric.verdict not in ("", SEVERAL)]
+        own = [metric for metric in task.metrics if metric.verdict not in ("", "several")]
         return [name for metric in own for name in _column_names(metric)]
 
     def correct(
@@ -88,7 +86,7 @@ class Calibration:
         estimator = Estimator(task, scores, items=len(items), unanswered_limits=limits)
         for metric in task.metrics:
             try:
-                if metric.verdict == SEVERAL:
+                if metric.verdict == "several":
                     raise NotCorrectableError(
                         "more than one verdict goes into each count, so that errors do not average out"
                     )
@@ -251,11 +249,6 @@ def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **
                 f"{check_command(own, **asked)}"
             )
     return Calibration(path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion")
-
-
-def raw_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a task's own metrics."""
-    return {name: entry for name, entry in metrics.items() if not name.endswith(SUFFIX)}
 
 
 def same_calibration(entries: Sequence[Mapping[str, Any]]) -> bool:

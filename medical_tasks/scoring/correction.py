@@ -192,7 +192,7 @@ def corrected(
     effect = max(1.0, clustered / single) / n if single > _SMALL**2 else 1.0 / _equal(weights)
     along = found.direction(shares)
     linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
-    own = effect * n * single
+    own = max(clustered, single)
     # Welch and Satterthwaite.
     floor = max(own, share**2 * _variance(n * shares, u))
     parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))

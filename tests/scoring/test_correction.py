@@ -63,6 +63,10 @@ def test_a_perfect_judge_leaves_wilsons_interval() -> None:
     found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), verdicts(8, 0))
     assert (found.value, found.ci_high) == (1.0, 1.0)
     assert found.ci_low == pytest.approx(8 / (8 + student_quantile(0.975, 7) ** 2), abs=1e-3)
+    # Half of the answers are empty, and nobody was asked: how many are is as uncertain as ever.
+    half = Verdicts(np.eye(2)[[0, 1] * 50] * [1, 0], np.tile([1.0, 0.0], 50), np.zeros(100), np.ones(100))
+    found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), half)
+    assert (found.ci_low, found.value, found.ci_high) == pytest.approx((0.4, 0.5, 0.6), abs=0.015)
 
 
 def test_three_classes_rank_rightly_what_a_lenient_judge_reverses() -> None:

@@ -23,7 +23,7 @@ from medical_tasks.leaderboard.submission_package.reading import make_manifest, 
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter
-from medical_tasks.runs.calibrating import raw_metrics
+from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import read_items, read_results, read_verdicts
 from medical_tasks.spec import TaskSpec
@@ -53,7 +53,9 @@ def write_package(
             f"and run one that has more by itself, as no official split has, with --max-samples {most}."
         )
     # Corrected figures rest on a check of the judge that no package holds.
-    shown = {name: {**raw["tasks"][name], "metrics": raw_metrics(raw["tasks"][name]["metrics"])} for name in names}
+    shown = {name: dict(raw["tasks"][name]) for name in names}
+    for entry in shown.values():
+        entry["metrics"] = {name: told for name, told in entry["metrics"].items() if not name.endswith(SUFFIX)}
     results = scrub({**raw, "tasks": shown})
     partial = partial_facts(results)
     if partial and not allow_partial:
