@@ -54,6 +54,10 @@ def judge_request(
     from medical_tasks.models.opener import full_name, parse_model_args
 
     calibration: Any = getattr(arguments, "calibration", None)
+    if calibration is None and getattr(arguments, "calibration_from", "other") != "other":
+        raise UsageError(
+            "--calibration-from says where the labels of --calibration CHECK are from. Give both, or neither."
+        )
     if not any(task.judge for task in tasks):
         names = [*_OPTIONS, *(["calibration"] if calibration else [])]
         given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}

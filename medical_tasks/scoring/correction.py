@@ -119,7 +119,7 @@ def rescoring(
     least = FEWEST[form] if fewest is None else fewest
     few = [f"{int(count)} {name}" for name, count in zip(classes, by.sum(axis=1), strict=True) if count < least]
     if few:
-        raise NotCorrectableError(f"too few labels of a class: {', '.join(few)}, of at least {least}")
+        raise NotCorrectableError(f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}")
     shares = by / by.sum(axis=1, keepdims=True)
     counts = np.eye(size)[0]
     if form == "prediction":
