@@ -35,6 +35,7 @@ from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, map
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.scoring.averages import components
+from medical_tasks.scoring.correction import NotCorrectableError
 from medical_tasks.spec import MetricKind, MetricSpec, TaskSpec
 
 NONE, ALL = "none", "all"
@@ -247,7 +248,14 @@ def _corrected(
     kind: MetricKind = "ratio" if metric.kind == "ratio" else "mean"
     spec = replace(metric, name=name, kind=kind, limits=(-math.inf, math.inf))
     made = compare_columns(columns_of(spec, {name: spec}, *rows, clusters))
-    with_judge_error(made, [each["calibration"] for each in told])
+    try:
+        with_judge_error(made, [each["calibration"] for each in told])
+    except (NotCorrectableError, LookupError, TypeError) as error:
+        damaged = (
+            "" if isinstance(error, NotCorrectableError) else "its figures were changed after scoring: score again. "
+        )
+        warnings.append(f"{name} is left out: {damaged}{one_line(str(error))}")
+        return None
     if any(
         each is not None and not metric.limits[0] <= each <= metric.limits[1]
         for each in (made["value_a"], made["value_b"])
