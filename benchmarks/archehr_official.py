@@ -1,6 +1,6 @@
 """Random and hostile submissions to ArchEHR-QA, scored by the organizers' scripts and by `medical-tasks score`, figure by figure.
 
-    python benchmarks/archehr_official.py --upstream-2025 DIR --upstream-2026 DIR --evaluate DIR --nmt FILE --python PYTHON
+    python -m benchmarks.archehr_official --upstream-2025 DIR --upstream-2026 DIR --evaluate DIR --nmt FILE --python PYTHON
 
 The two checkouts are those of soni-sarvesh/archehr-qa and archehr-qa-2026, `--evaluate` that of huggingface/evaluate, `--nmt` the
 file nmt/scripts/bleu.py of tensorflow/nmt, which its BLEU fetches otherwise. PYTHON has evaluate, rouge_score, sacrebleu,
@@ -12,7 +12,7 @@ sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they a
 - 2025 takes essential sentences out of a set, so that its figures depend on PYTHONHASHSEED; here it takes them out of a list, in
   the note's order.
 
-Cases are synthetic (`medical_tasks.benchmarks.archehr_qa.twin`). Our figures are read from results.json. Wanted is the same
+Cases are synthetic (`benchmarks.archehr_twin`). Our figures are read from results.json. Wanted is the same
 figure, to 1e-9, wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is
 counted twice by the scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with
 `--replies` it reads the same predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other
@@ -221,8 +221,8 @@ def write_keys(folder: Path) -> dict[str, Path]:
     """Cases as official files: of all kinds, without essential sentences, and one alone."""
     from dataclasses import replace
 
+    from benchmarks.archehr_twin import twin_cases, write_split
     from medical_tasks.benchmarks.archehr_qa.release import FullCase
-    from medical_tasks.benchmarks.archehr_qa.twin import twin_cases, write_split
 
     def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
         labels = {name: new.get(label, label) for name, label in each.key.relevance.items()}

@@ -1,6 +1,6 @@
 """How fast answers of ArchEHR-QA are scored, beside the reference's libraries, and whether hashes of strings matter.
 
-    python benchmarks/archehr_scoring.py [--cases 100] [--seeds 20] [--umls INDEX]
+    python -m benchmarks.archehr_scoring [--cases 100] [--seeds 20] [--umls INDEX]
 
 Synthetic cases of the paper's lengths; the answers are the clinicians', with words changed and citations added. Scored are the
 metrics of words against both references, factuality in both readings, and with `--umls` MEDCON, the opening of its index included,
@@ -23,12 +23,12 @@ import sys
 import time
 from collections.abc import Sequence
 
+from benchmarks.archehr_twin import twin_cases
 from medical_tasks.benchmarks.archehr_qa.data import case_row
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_cited_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import answer_comparison, notes_comparison, score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.benchmarks.archehr_qa.twin import twin_cases
 from medical_tasks.spec import Item, ItemScore
 
 

@@ -27,10 +27,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
-from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.doclens.official_scoring import remove_citations_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts

@@ -1,6 +1,6 @@
 """How fast EHRNoteQA is built from a file as large as MIMIC-IV-Note's, with how much memory, beside pandas reading that file.
 
-    python benchmarks/ehrnoteqa_build.py [NOTES ...]
+    python -m benchmarks.ehrnoteqa_build [NOTES ...]
 
 For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all) a synthetic `discharge.csv.gz` with 961 questions is
 written to a temporary folder, which is removed at the end; the largest takes a minute or two and some hundred megabytes. Each
@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, QUESTIONS_FILE, write_twin
+from benchmarks.ehrnoteqa_twin import NOTES_FILE, QUESTIONS_FILE, write_twin
 
 QUESTIONS = 961
 NOTES = (33_179, 331_794)

@@ -1,6 +1,6 @@
 """Building `mimic_rrs` from a synthetic file of notes: how long, how much memory, how both grow with the file.
 
-    python benchmarks/mimic_build.py [NOTES ...]
+    python -m benchmarks.mimic_build [NOTES ...]
 
 For each number of notes (30,000, then 300,000) a synthetic `NOTEEVENTS.csv.gz` is written to a temporary folder, which is removed
 at the end. Each measured thing is a process of its own: its time, the processor seconds it took (which other programs on the
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
+from benchmarks.mimic_twin import NOTES_FILE, write_twin
 
 NOTES = (30_000, 300_000)
 RELEASE = 2_083_180

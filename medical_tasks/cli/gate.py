@@ -34,8 +34,6 @@ from pathlib import Path
 
 from medical_tasks.io.output import tell
 
-__all__ = ["add_arguments", "run"]
-
 _CODES = {"GO": 0, "NO-GO": 6, "INCONCLUSIVE": 7}
 
 

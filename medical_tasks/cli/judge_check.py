@@ -36,7 +36,7 @@ from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.output import tell
-from medical_tasks.judges.checks import check_key, record_check, summary_of
+from medical_tasks.judges.checks import CHECK_FORMAT, check_key, record_check, summary_of
 from medical_tasks.judges.session import JudgeSession, next_step, open_session
 from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, locked, open_run_folder
 from medical_tasks.runs.judge_arguments import judge_request
@@ -124,7 +124,7 @@ def _checked(
     arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest, *, private: bool
 ) -> dict[str, Any]:
     """Asks the judge and makes the content of check.json."""
-    from medical_tasks.judges.check_figures import check_figures, labels_of, same_labels
+    from medical_tasks.judges.check_figures import check_figures, labels_of, pair_labels, same_labels
 
     if arguments.style is not None and session.reads == "pair":
         raise UsageError(
@@ -144,7 +144,7 @@ def _checked(
     seconds = time.monotonic() - began
     stats = session.stats
     return {
-        "schema_version": 1,
+        "schema_version": CHECK_FORMAT,
         "set": chosen.name,
         "date": datetime.now(tz=UTC).date().isoformat(),
         "suite_version": __version__,
@@ -160,6 +160,7 @@ def _checked(
         "clusters": len({pair.cluster for pair in chosen.pairs}),
         "scored": len(labels) - labels.count(None),
         "unscored": unscored,
+        "labels": pair_labels(chosen.pairs, labels),
         "figures": check_figures(
             chosen.pairs,
             labels,

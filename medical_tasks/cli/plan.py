@@ -83,11 +83,8 @@ def _assumed(task: TaskSpec, metric: MetricSpec, arguments: argparse.Namespace, 
         raise UsageError(
             f"{metric.name} is no share of items, so give past runs (--run): how much it varies is not known."
         )
-    share, apart, z = (
-        arguments.accuracy,
-        round(1.0 - (arguments.agreement or 0.0), 9),
-        normal_quantile(1.0 - ALPHA / 2.0),
-    )
+    share, apart = arguments.accuracy, round(1.0 - (arguments.agreement or 0.0), 9)
+    z = normal_quantile(1.0 - ALPHA / 2.0)
     if arguments.difference is None:
         needed = share * (1.0 - share) * (z / wanted) ** 2
     else:
@@ -130,12 +127,9 @@ def _resampled(
         part = alone.part(np.array([place[item.id] for item in made.items]))
         if kind == "difference":
             return (detectable(part) or math.inf) * math.sqrt(1.0 - len(made.items) / len(items))
-        given: dict[str, Any] = {
-            "clusters": part.clusters,
-            "limits": metric.limits,
-            "proportion": metric.kind == "proportion",
-        }
-        found = whole_set_estimate(part.first, part.shares, *strata_of(task, made.items, made.subset or {}), **given)
+        strata, share = strata_of(task, made.items, made.subset or {}), metric.kind == "proportion"
+        how: dict[str, Any] = {"clusters": part.clusters, "limits": metric.limits, "proportion": share}
+        found = whole_set_estimate(part.first, part.shares, *strata, **how)
         return (found.ci_high - found.ci_low) / 2.0
 
     sizes = range(min(2, len(items)), len(items))

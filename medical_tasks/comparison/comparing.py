@@ -7,6 +7,7 @@ more than two runs, the tests of one metric are adjusted over all pairs.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +17,7 @@ from typing import Any
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tasks
 from medical_tasks.comparison.statistics import (
     Columns,
+    Rows,
     adjust,
     adjust_breakdowns,
     breakdown_names,
@@ -23,15 +25,18 @@ from medical_tasks.comparison.statistics import (
     compare_breakdowns,
     compare_columns,
     is_counted,
+    with_judge_error,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
+from medical_tasks.runs.calibrating import SUFFIX, same_calibration
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.scoring.averages import components
-from medical_tasks.spec import MetricSpec, TaskSpec
+from medical_tasks.scoring.correction import NotCorrectableError
+from medical_tasks.spec import MetricKind, MetricSpec, TaskSpec
 
 NONE, ALL = "none", "all"
 
@@ -212,7 +217,14 @@ def _compare_task(
             entry["comparable"] = False
         return entry
 
-    metrics = {name: compare(each) for name, each in columns.items() if not each.metric.part}
+    metrics = {}
+    for name, each in columns.items():
+        if not each.metric.part:
+            metrics[name] = compare(each)
+            if corrected := _corrected(each.metric, entries, (first, second), clusters, warnings):
+                metrics[name + SUFFIX] = corrected | {
+                    key: metrics[name][key] for key in ("comparable",) if key in metrics[name]
+                }
     for entry in metrics.values():
         adjust([entry])
     by = [name for name in breakdown_names(task) if wanted.by in (ALL, name)]
@@ -220,6 +232,40 @@ def _compare_task(
     known = {name: [group for each in groups for group in mapping(each.get(name))] for name in by}
     breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
     return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
+
+
+def _corrected(
+    metric: MetricSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: tuple[Rows, Rows],
+    clusters: Sequence[Any] | None,
+    warnings: list[str],
+) -> dict[str, Any] | None:
+    """Compares what both runs have corrected by the same labels; None where there is nothing, or not the same."""
+    name = metric.name + SUFFIX
+    told = [mapping(mapping(entry.get("metrics")).get(name)) for entry in entries]
+    if not any(each.get("value") is not None for each in told):
+        return None
+    if not same_calibration(told):
+        warnings.append(f"{name} is left out: the runs were not both corrected, and by the same check (--calibration)")
+        return None
+    kind: MetricKind = "ratio" if metric.kind == "ratio" else "mean"
+    spec = replace(metric, name=name, kind=kind, limits=(-math.inf, math.inf))
+    made = compare_columns(columns_of(spec, {name: spec}, *rows, clusters))
+    try:
+        with_judge_error(made, [each["calibration"] for each in told])
+    except (NotCorrectableError, LookupError, TypeError) as error:
+        damaged = (
+            "" if isinstance(error, NotCorrectableError) else "its figures were changed after scoring: score again. "
+        )
+        warnings.append(f"{name} is left out: {damaged}{one_line(str(error))}")
+        return None
+    if any(
+        each is not None and not metric.limits[0] <= each <= metric.limits[1]
+        for each in (made["value_a"], made["value_b"])
+    ):
+        made["notes"].append("a value beyond what is possible is compared as it is, and cut only in its own run")
+    return made
 
 
 def _with_figures(
@@ -337,7 +383,9 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
     named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
-    metrics = dict.fromkeys(word.strip() for text in arguments.metric for word in text.split(",") if word.strip())
+    metrics = dict.fromkeys(
+        word.strip().removesuffix(SUFFIX) for text in arguments.metric for word in text.split(",") if word.strip()
+    )
     selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by, margin=arguments.equivalence)
     _check(selection, [run.results for run in runs], known)
     if arguments.memory_gap:

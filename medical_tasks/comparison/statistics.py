@@ -19,7 +19,9 @@ from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.bootstrap import linear
+from medical_tasks.scoring.correction import JudgeError
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
+from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 RESAMPLES: Final = 2000
@@ -69,6 +71,28 @@ def compare_columns(
         entry.pop("mcnemar", None)
     entry["notes"] = [_few_said(made)] if few else []
     return entry
+
+
+def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) -> None:
+    """Widens the comparison of two corrected metrics by the error of the labels, which both runs share."""
+    first, second = ({name: np.array(each[name]) for name in ("weights", "slope")} for each in facts)
+    slope = (first["slope"] + second["slope"]) / 2.0
+    error = JudgeError(
+        second["weights"] - first["weights"], slope, np.array(facts[0]["covariance"]), facts[0]["freedom"]
+    )
+    entry["minimum_detectable_difference"] = None  # which is of the runs alone
+    value, low, high = entry["difference"], entry["ci_low"], entry["ci_high"]
+    if None in (value, low, high):
+        return
+    t = student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom)
+    entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0]
+    entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1]
+    # Were there no difference, the labels' error would be that of the runs' other classes alone.
+    alike = replace(error, weights=error.weights - value * slope).variance
+    own = (value - low if value > 0.0 else high - value) / normal_quantile(1.0 - paired.ALPHA / 2.0)
+    if alike > CHANGED and own > 0.0:
+        p = min(1.0, 2.0 * student_tail(abs(value) / math.hypot(own, math.sqrt(alike)), error.freedom))
+        entry["p_value"] = entry["p"] = max(p, entry["p"])
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:

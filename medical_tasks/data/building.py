@@ -325,12 +325,6 @@ SUMS_FILE = "SHA256SUMS.txt"
 _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 
 
-def write_sums(folder: Path, *names: str) -> None:
-    """Writes the file of sums of a folder's files, as a publisher does."""
-    lines = [f"{file_sha256(folder / name)} {name}\n" for name in names]
-    (folder / SUMS_FILE).write_text("".join(lines), encoding="utf-8")
-
-
 def check_published_sum(path: Path, digest: str) -> bool:
     """Compares a file's hash with the published one, and says whether there is one.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gzip
 import importlib
 import io
 import json
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
 
@@ -236,15 +235,6 @@ class WholeFile:
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024  # unpacked
 _GZIP_MAGIC = b"\x1f\x8b"
-
-
-def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
-    """Writes a gzip file; the same parts give the same bytes, since its header has neither a name nor a time."""
-    with (
-        path.open("wb") as raw,
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
-    ):
-        stream.writelines(part.encode() for part in parts)
 
 
 def read_chunks(

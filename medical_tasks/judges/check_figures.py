@@ -52,6 +52,13 @@ def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict
     return [None if isinstance(answer, Unscored) else answer for answer in answers], dict(reasons.most_common())
 
 
+def pair_labels(pairs: Sequence[CheckPair], given: Sequence[str | None]) -> dict[str, list[Any]]:
+    """What each pair is by people and by the judge, and a number for its cluster, which may be a text or a patient."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))}
+    clusters = [numbers[pair.cluster] for pair in pairs]
+    return {"gold": [pair.gold for pair in pairs], "judge": list(given), "cluster": clusters}
+
+
 def check_figures(
     pairs: Sequence[CheckPair],
     given: Sequence[str | None],

@@ -20,7 +20,9 @@ from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
 FORMAT: Final = 1
-_GENERAL = ("anli", "mednli", "nli")
+CHECK_FORMAT: Final = 2
+"""Of `check.json`; since 2 it holds each pair's labels."""
+GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
 _COMMANDS: Final[Mapping[str, tuple[str, str, int]]] = {
     "ehrnoteqa_mc": ("ehrnoteqa", " --format mc --source SCORES.csv", 5),
@@ -102,7 +104,7 @@ def last_check(identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any) 
         return {"problem": str(error)}
     if name in found:
         return found[name]
-    general = [check for other, check in found.items() if other in _GENERAL]
+    general = [check for other, check in found.items() if other in GENERAL]
     return max(general, key=lambda check: str(check["date"]), default=None)
 
 
@@ -117,12 +119,8 @@ def describe(
 ) -> str:
     """Says in one line how far a judge is to be trusted."""
     if check is None:
-        if name not in _COMMANDS:
-            return f"judge {judge} was never checked"
-        which, further, usual_votes = _COMMANDS[name]
-        asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
-        options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
-        return f"judge {judge} was never checked: medical-tasks judge-check {which} --judge {judge}{further}{options}"
+        command = check_command(name, judge=judge, votes=votes, mode=mode, prompts=prompts)
+        return f"judge {judge} was never checked" + (f": {command}" if name in _COMMANDS else "")
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
@@ -134,6 +132,14 @@ def describe(
         f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
         f"{parts}{_people(check)}"
     )
+
+
+def check_command(name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
+    """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
+    which, further, usual_votes = _COMMANDS.get(name, (name if name in GENERAL else "nli", " --source ANLI", 1))
+    asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
+    options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
+    return f"medical-tasks judge-check {which} --judge {judge}{further}{options}"
 
 
 def _people(check: Mapping[str, Any]) -> str:

@@ -65,10 +65,7 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
     task_args = read_task_args(arguments.task_args, tasks)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
     drawn = read_drawn(arguments)
-    if drawn and arguments.repeats > 1:
-        raise UsageError(
-            "--subset with --repeats: the interval for the whole set would lack the runs' own variance. Give one."
-        )
+    _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
     data = {
         task.name: load_task_data(
             task,
@@ -155,6 +152,7 @@ def _finished(
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
+        early.check_calibration(tasks)
     from_model = not name.startswith("baseline/")
     if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
         once = " each repeat" if options.repeats > 1 else ""
@@ -314,6 +312,12 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
 
+def _check_one(**given: object) -> None:
+    names = [f"--{name}" for name, value in given.items() if value]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give one.")
+
+
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
@@ -332,6 +336,7 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
             f"{folder}: ran on some of the items, or several times; --subset draws from one whole run. Leave it out."
         )
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
+    _check_one(subset=drawn or "subset" in recipe, repeats="repeats" in recipe, calibration=arguments.calibration)
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}

@@ -10,6 +10,7 @@ from typing import Any, Final
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row
 from medical_tasks.judges.base import Judging
+from medical_tasks.runs.calibrating import Corrections
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
@@ -60,9 +61,13 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     parts = list(map(_reported, answered))
     if folder.private:  # reasons are reduced to classes that can hold no text of the source
         parts = list(map(_closed, parts))
-    # All rows of a task have the columns of its first.
+    # All rows of a task have the columns of its first, and those of its corrected values.
     firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
-    items = ItemsFile(name for each in firsts for row in _rows(*each, {}, (), private=folder.private) for name in row)
+    columns = [name for each in firsts for row in _rows(*each, {}, (), private=folder.private) for name in row]
+    calibration = None if judge is None else judge.request.calibration
+    if calibration is not None:
+        columns += [name for part in parts if part.task.judge for name in calibration.columns(part.task)]
+    items = ItemsFile(columns)
     for part in parts:
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
@@ -72,14 +77,15 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
+        limits = _unanswered_limits(part.task, part.items)
+        corrections: Corrections | None = None
         judging = None if task_judge is None else task_judge.judging
         every = (part, *(replace(each, task=part.task, scoring_args=part.scoring_args) for each in part.repeats))
         kept: list[dict[str, ItemScore]] = [{} for _ in every]
         missing = [each.unanswered for each in every]
         alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
-        for blocks in zip(
-            *(_scored_blocks(each, judging, number) for number, each in enumerate(every, 1)), strict=True
-        ):
+        scored = (_scored_blocks(each, judging, number) for number, each in enumerate(every, 1))
+        for blocks in zip(*scored, strict=True):
             founds = [found for _, found in blocks]
             for found, own in zip(founds, kept, strict=True):
                 if folder.private:
@@ -90,11 +96,14 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
                     few = key in alike or len(alike) < _BLOCK
                     values = alike.setdefault(key, score.values) if few else score.values
                     own[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
-            items.add(
-                _rows(part, blocks[0][0], over_repeats(part.task, founds, missing), founds, private=folder.private)
-            )
+            rows = _rows(part, blocks[0][0], over_repeats(part.task, founds, missing), founds, private=folder.private)
+            if task_judge is not None and calibration is not None:  # all items are one block, where a judge is asked
+                corrections = calibration.correct(part.task, part.items, founds[0], limits)
+                told = corrections.columns.items()
+                rows = [row | {name: values.get(row["id"]) for name, values in told} for row in rows]
+            items.add(rows)
         scores = over_repeats(part.task, kept, missing)
-        known: dict[str, Any] = {"unanswered_limits": _unanswered_limits(part.task, part.items)}
+        known: dict[str, Any] = {"unanswered_limits": limits}
         if part.repeats:
             judgings = task_judge.by_vote() if task_judge is not None else []
             votes = [[score_responses(each, one) for each in every] for one in judgings]
@@ -109,6 +118,8 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         if task_judge is not None:
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))
+        if corrections is not None:
+            entry["metrics"] = corrections.beside(entry["metrics"])
         entries[part.task.name] = entry
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)

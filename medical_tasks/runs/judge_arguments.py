@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError, check_least
+from medical_tasks.runs.calibrating import read_calibration
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
@@ -52,8 +53,14 @@ def judge_request(
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import full_name, parse_model_args
 
+    calibration: Any = getattr(arguments, "calibration", None)
+    if calibration is None and getattr(arguments, "calibration_from", "other") != "other":
+        raise UsageError(
+            "--calibration-from says where the labels of --calibration CHECK are from. Give both, or neither."
+        )
     if not any(task.judge for task in tasks):
-        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
+        names = [*_OPTIONS, *(["calibration"] if calibration else [])]
+        given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}
         unused = [name for name, value in given.items() if value not in (None, "") and value is not False]
         if unused:
             raise UsageError(
@@ -64,17 +71,23 @@ def judge_request(
     check_least({"--max-judge-calls": arguments.max_judge_calls, "--max-judge-tokens": arguments.max_judge_tokens}, 0)
     name = full_name(arguments.judge or _DEFAULT)
     args = parse_model_args(arguments.judge_args, option="--judge-args")
+    votes = default_votes(name, args, tasks) if arguments.votes is None else arguments.votes
+    mode = arguments.judging or default_mode(tasks)
+    if calibration is not None:
+        asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
+        calibration = read_calibration(calibration, tasks, sampled=arguments.calibration_from == "run", **asked)
     return JudgeRequest(
         name=name,
         args=args,
         options=JudgeOptions(
-            votes=default_votes(name, args, tasks) if arguments.votes is None else arguments.votes,
+            votes=votes,
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,
             forecast=arguments.forecast,
             upstream=getattr(arguments, "upstream", None),
         ),
-        mode=arguments.judging or default_mode(tasks),
+        mode=mode,
         prompts=prompts,
+        calibration=calibration,
     )

@@ -36,6 +36,7 @@ from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, open_session, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
+from medical_tasks.runs.calibrating import Calibration
 from medical_tasks.runs.folder import RunFolder, locked
 from medical_tasks.spec import TaskSpec
 
@@ -56,6 +57,7 @@ class JudgeRequest:
     options: JudgeOptions = field(default_factory=JudgeOptions)
     mode: Any = "single"
     prompts: str = "own"
+    calibration: Calibration | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -207,6 +209,13 @@ class OpenJudge:
         """Where the judge is asked, None in this process."""
         return None if self._backend is None else self._backend.endpoint
 
+    def check_calibration(self, tasks: Sequence[TaskSpec]) -> None:
+        """Refuses a calibration of another judge before anything is asked of one."""
+        if self.request.calibration is not None:
+            for task in (task for task in tasks if task.judge):
+                with tempfile.TemporaryDirectory() as scratch, Store(Path(scratch) / "none.sqlite") as store:
+                    self.session(task, store)
+
     def session(self, task: TaskSpec, store: Store) -> TaskJudge:
         """Opens a session for one task, on a store and the run's budget."""
         judge: RecordedJudge | JudgeSession
@@ -258,6 +267,8 @@ class TaskJudge:
         prompts = _judge_prompts(task, request)
         self._task, self._judge, self._opened = task, judge, opened
         self.judging = Judging(judge=judge, prompts=prompts, mode=request.mode)
+        if request.calibration is not None:
+            request.calibration.check_judge(self.recipe, judge.identity)
 
     @property
     def recipe(self) -> dict[str, Any]:

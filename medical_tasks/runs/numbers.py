@@ -118,6 +118,11 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
     said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if "sd_run" in each[1].get("repeats", {})]
+    told: dict[str, list[str]] = {}
+    for name, metric in entry["metrics"].items():
+        if "calibration" in metric:
+            told.setdefault(str(metric["calibration"]["said"]), []).append(name)
+    said += [f"{listed(names, _NAMED)}: {text}." for text, names in told.items()]
     answered = entry["coverage"]["answered"]
     said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said

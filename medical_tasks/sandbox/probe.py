@@ -18,9 +18,6 @@ from typing import Final
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox.execution import Limits, SandboxError, run_code
 
-__all__ = ["attempts_program", "probe", "require_sandbox"]
-
-
 _ADVICE: Final = (
     "It needs Linux 5.3 or newer on x86_64 or aarch64 with user namespaces and seccomp. On a machine of your own: "
     "`sysctl user.max_user_namespaces` must be above 0, `kernel.unprivileged_userns_clone`, where it exists, 1, and "

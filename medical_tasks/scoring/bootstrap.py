@@ -27,12 +27,12 @@ from medical_tasks.scoring.estimates import (
     Floats,
     Limits,
     SumTable,
-    as_codes,
     as_column,
     check_limits,
     check_probability,
     check_same_length,
     check_whole,
+    cluster_codes,
     sum_table,
 )
 from medical_tasks.scoring.intervals import beta_cdf, normal_cdf, student_quantile
@@ -130,7 +130,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
     found = Repeats(sd_run=_root(within), sd_judge=_root(judge))
-    codes = np.unique(np.arange(n) if clusters is None else as_codes(clusters, n), return_inverse=True)[1]
+    codes = np.unique(np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True)[1]
     groups = int(codes.max()) + 1
     if groups == 1:
         return found

@@ -151,7 +151,7 @@ def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | N
     if clusters is None:
         sums, weight = stacked[:, kept], weights[kept]
     else:
-        codes = as_codes(clusters, stacked.shape[1])[kept]
+        codes = cluster_codes(clusters, stacked.shape[1])[kept]
         # Renumbered, so that clusters whose items are all left out leave no empty row.
         codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
         sums = np.stack([_sums(column, codes) for column in stacked[:, kept]])
@@ -163,7 +163,7 @@ def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | N
     return SumTable(rows=rows[np.lexsort(rows.T[::-1])], n=n, effective=effective)
 
 
-def as_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
+def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
     """A number for each label, by first appearance. No conversion: 1 and "1" stay two clusters."""
     if len(clusters) != n:
         raise ValueError(f"clusters must have one label an item; got {len(clusters)} labels for {n} items")

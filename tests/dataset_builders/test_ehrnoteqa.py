@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ehrnoteqa_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
 from medical_tasks.data.dataset_store import built_configs, read_rows, source_files
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.leakcheck import check_leaks

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.archehr_twin import write_twin as write_archehr_twin
+from benchmarks.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
-from medical_tasks.benchmarks.archehr_qa.twin import write_twin as write_archehr_twin
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
-from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256

@@ -16,7 +16,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
-from medical_tasks.sandbox import execution, run_code, runtime
+from medical_tasks.sandbox import execution, run_code
 from medical_tasks.sandbox.execution import ALLOW, MACHINES, refuse
 from medical_tasks.sandbox.probe import probe, require_sandbox
 from tests.support import ROOT
@@ -27,7 +27,7 @@ TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_tex
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Nothing is remembered of this machine, before and after."""
-    caches = (execution._fixed_plan, require_sandbox, runtime.find_runtime)
+    caches = (execution._fixed_plan, require_sandbox, execution.find_runtime)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.sandbox.runtime import INTERPRETER, find_runtime
+from medical_tasks.sandbox.execution import INTERPRETER, find_runtime
 from tests.support import ROOT
 
 # Another Python and another user import the sandbox from a copy that they may read.

@@ -162,7 +162,13 @@ _CLAIMS: Final = {
     "citation_precision": "Attribution: share of the output's citations that support their sentence and are needed, pooled.",
 }
 
-_DOCLENS: Final = tuple(MetricSpec(name=name, kind="ratio", description=text) for name, text in _CLAIMS.items())
+_DOCLENS: Final = tuple(
+    # Whether a citation is needed takes verdicts on what is left without it.
+    MetricSpec(
+        name=name, kind="ratio", description=text, verdict="several" if name == "citation_precision" else "entailment"
+    )
+    for name, text in _CLAIMS.items()
+)
 
 _BY_SECTION: Final = tuple(
     MetricSpec(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -133,14 +134,25 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
 def _counts(how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str) -> Counts:
     verdicts = []
     for kind, must in (("must", True), ("nice", False)):
-        outcomes = [getattr(one, outcome) for one in statements if one.must is must]
+        chosen = [one for one in statements if one.must is must]
+        outcomes = [getattr(one, outcome) for one in chosen]
         missing = outcomes.count(None)
         if outcomes:
             verdicts.append(
-                Verdicts(kind=kind, hits=outcomes.count(True), known=len(outcomes) - missing, missing=missing)
+                Verdicts(
+                    kind=kind,
+                    hits=outcomes.count(True),
+                    known=len(outcomes) - missing,
+                    missing=missing,
+                    classes=dict(Counter(_label(one) for one in chosen)) if not missing else {},
+                )
             )
     told = not any(getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements)
     return Counts(how=how, verdicts=tuple(verdicts), told=told)
+
+
+def _label(one: StatementVerdict) -> str:
+    return "entailment" if one.entailed else "contradiction" if one.contradicted else "neutral"
 
 
 def _tally(outcomes: Iterable[bool | None]) -> str:

@@ -62,6 +62,7 @@ METRICS = (
         name="comprehensiveness",
         kind="mean",
         description="Share of the must-have statements that the answer entails; an abstention has none.",
+        verdict="entailment",
     ),
     MetricSpec(
         name="hallucination_rate",
@@ -70,11 +71,13 @@ METRICS = (
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",
+        verdict="contradiction",
     ),
     MetricSpec(
         name="comprehensiveness_answered",
         kind="mean",
         description="As comprehensiveness, over the questions that were answered.",
+        verdict="entailment",
     ),
     MetricSpec(
         name="hallucination_rate_answered",
@@ -83,12 +86,14 @@ METRICS = (
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",
+        verdict="contradiction",
     ),
     MetricSpec(
         name="contradicted",
         kind="proportion",
         description="Questions whose answer contradicts at least one statement.",
         higher_is_better=False,
+        verdict="several",
     ),
     MetricSpec(
         name="answered",

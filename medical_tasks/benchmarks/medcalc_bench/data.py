@@ -39,8 +39,6 @@ from medical_tasks.io.json_records import named, shown
 from medical_tasks.io.sheets import cell_text, folded, read_table
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["CATEGORIES", "COLUMNS", "OFFICIAL_COLUMNS", "SOURCES", "load_items", "read_rows"]
-
 CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
 OUTPUT_TYPES = ("decimal", "integer", "date")
 

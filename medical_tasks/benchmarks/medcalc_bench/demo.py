@@ -12,8 +12,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.calculators import AnyCalculator, find
 from medical_tasks.io.files import packaged
 
-__all__ = ["demo_rows", "synthetic_row"]
-
 
 def demo_rows() -> list[dict[str, Any]]:
     """The rows of the `demo` configuration, numbered from 1, with the names and types of the released rows."""

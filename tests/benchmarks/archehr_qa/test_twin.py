@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
 import statistics
-import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.archehr_twin import twin_cases, write_split
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, FullCase, read_cases, read_key
-from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_split, write_twin
-from medical_tasks.errors import UsageError
 
 TWIN = twin_cases(seed=6, cases=100)
 DEMO = [each for cases in demo_cases().values() for each in cases]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("made", [TWIN, DEMO], ids=["twin", "demo"])
@@ -65,31 +58,3 @@ def test_lengths_of_the_twin_and_of_the_demo() -> None:
     rest = [sentence.citations for each in DEMO for sentence in each.key.answer_sentences]
     assert () in rest
     assert any(len(cited) > 1 for cited in rest)
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = f"--out {tmp_path / 'out'} --seed 1 --dev 2 --test 3 --test-2026 1 --no-answers --no-test-key".split()
-    assert main(words) == 0
-    assert "wrote 2 cases of dev, 3 of test and 1 of test_2026" in capsys.readouterr().out
-    again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)
-    written = contents(tmp_path / "out")
-    other = write_twin(tmp_path / "other", seed=2, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)
-    assert written == contents(again) != contents(other)
-    assert len(written) == 7
-    assert not {"test/archehr-qa_key.json", "test-2026/archehr-qa_key.json"} & set(written)
-    assert b'<case id="6">' in written["test-2026/archehr-qa.xml"]
-    assert b"clinician_answer" not in written["dev/archehr-qa_key.json"]
-
-
-def test_what_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="0 or more cases in each split and 1 in all, got 0, 0, 0"):
-        write_twin(tmp_path, seed=1, dev=0, test=0)
-    with pytest.raises(UsageError, match="at least 1 case, got 0"):
-        twin_cases(seed=1, cases=0)
-    assert not (write_twin(tmp_path, seed=1, dev=0, test=1) / "dev").exists()
-    # It runs as a module.
-    monkeypatch.setattr("sys.argv", ["twin", "--out", str(tmp_path / "twin"), "--dev", "1", "--test", "0"])
-    monkeypatch.delitem(sys.modules, "medical_tasks.benchmarks.archehr_qa.twin")
-    with pytest.raises(SystemExit, match="^0$"):
-        runpy.run_module("medical_tasks.benchmarks.archehr_qa.twin", run_name="__main__")
-    assert (tmp_path / "twin" / "dev" / "archehr-qa.xml").is_file()

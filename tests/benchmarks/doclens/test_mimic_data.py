@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.benchmarks.doclens.mimic_data import (
     MIMIC_COLUMNS,
     NOTE_COLUMNS,
@@ -38,7 +39,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     Report,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.errors import UsageError
 from tests.benchmarks.doclens.task_items import cases
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.ehrnoteqa_twin import write_twin
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
     SOURCES,
@@ -22,7 +23,7 @@ from medical_tasks.benchmarks.ehrnoteqa.data import (
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients, write_twin
+from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq

@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import re
 from collections import Counter
-from pathlib import Path
-
-import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS, demo_pairs
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import CATEGORIES, LETTERS, Question, question_categories
-from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, main, twin_patients, write_twin
-from medical_tasks.errors import UsageError
-
-
-def test_same_seed_same_bytes(tmp_path: Path) -> None:
-    one, two, other = (
-        write_twin(tmp_path / name, seed=seed, questions=7, notes=40, scale=0.3)
-        for name, seed in (("one", 1), ("two", 1), ("other", 2))
-    )
-    names = sorted(path.name for path in one.iterdir())
-    assert names == ["EHRNoteQA.jsonl", "SHA256SUMS.txt", "discharge.csv.gz"]
-    for name in names:
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-        assert (one / name).read_bytes() != (other / name).read_bytes()
-
-
-@pytest.mark.parametrize(("questions", "notes"), [(1, 1), (1, 2), (7, 12), (7, 13), (8, 500)])
-def test_any_number_of_notes_and_questions(tmp_path: Path, questions: int, notes: int) -> None:
-    folder = write_twin(tmp_path, seed=0, questions=questions, notes=notes, scale=0.1)
-    text = gzip.decompress((folder / "discharge.csv.gz").read_bytes()).decode()
-    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    assert len(rows) == notes
-    assert tuple(rows[0]) == COLUMNS
-    assert len({row["note_id"] for row in rows}) == len({row["hadm_id"] for row in rows}) == notes
-    patients = [int(row["subject_id"]) for row in rows]
-    assert patients == sorted(patients)
-    assert len((folder / "EHRNoteQA.jsonl").read_text().splitlines()) == questions
+from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, twin_patients
 
 
 def test_lengths_are_those_of_discharge_summaries_and_make_the_levels() -> None:
@@ -100,13 +67,3 @@ def test_so_can_those_of_any_twin() -> None:
     assert len(asked) == KINDS + 2
     for question, notes in pairs:
         assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
-
-
-def test_the_entry_and_numbers_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--out", str(tmp_path / "twin"), "--questions", "2", "--scale", "0.1"]) == 0
-    assert "discharge.csv.gz" in capsys.readouterr().out
-    assert (tmp_path / "twin" / "SHA256SUMS.txt").is_file()
-    with pytest.raises(UsageError, match=r"7 questions have 12 notes in all; --notes must not be less, got 11"):
-        write_twin(tmp_path, seed=0, questions=7, notes=11)
-    with pytest.raises(UsageError, match="at least 1 question"):
-        list(twin_patients(seed=0, questions=0))

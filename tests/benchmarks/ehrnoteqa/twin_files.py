@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ehrnoteqa_twin import NOTES_FILE, QUESTIONS_FILE
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, QUESTIONS_FILE
 
 SECRET = "swallowed a marble"
 

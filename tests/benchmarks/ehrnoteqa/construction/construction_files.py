@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ehrnoteqa_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
 from medical_tasks.cli.entry import main
 from medical_tasks.data import construction
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET

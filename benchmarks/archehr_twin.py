@@ -1,4 +1,4 @@
-"""Synthetic twins of a release: `python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100`.
+"""Synthetic twins of a release: `python -m benchmarks.archehr_twin --out FOLDER --dev 20 --test 100`.
 
 The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results).
 """
@@ -34,7 +34,7 @@ _SENTENCES = (18, 34)
 _ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
 
 
-_texts = partial(packaged, __file__, "twin_topics.json")
+_texts = partial(packaged, __file__, "archehr_twin_topics.json")
 """Invented courses (`topics`), and texts of all; braces hold numbers that are drawn for each case.
 
 `facts` are a sentence of the note and the same as an answer says it; `closings` of an answer rest on nothing.
@@ -45,7 +45,7 @@ def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
     """Generates cases; the seed with a case's number, counted from `first`, decides all of it."""
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
-    return [_case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)]  # noqa: S311
+    return [_case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)]
 
 
 def write_twin(
@@ -151,7 +151,7 @@ def _answer(topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[st
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m medical_tasks.benchmarks.archehr_qa.twin",
+        prog="python -m benchmarks.archehr_twin",
         description="Write synthetic files in the shape of the official ones.",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")

@@ -1,6 +1,6 @@
 """A synthetic twin of MIMIC-III's `NOTEEVENTS.csv.gz`, of any size, written row by row; the same seed gives the same bytes.
 
-Run: python -m medical_tasks.benchmarks.doclens.mimic_twin --out FOLDER --notes 20000
+Run: python -m benchmarks.mimic_twin --out FOLDER --notes 20000
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from benchmarks.twin_files import write_gzip, write_sums
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
-from medical_tasks.data.building import SUMS_FILE, write_sums
+from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.errors import MedicalTasksError, UsageError
-from medical_tasks.io.files import packaged, write_gzip
+from medical_tasks.io.files import packaged
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
 CT_MR_SHARE = 0.06
@@ -62,7 +63,7 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
     """Generates notes, by growing ROW_ID. `ct_mr`: share of them that are CT and MR reports."""
     if notes < 1 or not 0 <= ct_mr <= 1:
         raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
-    draw = random.Random(f"{seed}-notes")  # noqa: S311  # invented notes, not secrets
+    draw = random.Random(f"{seed}-notes")  # invented notes, not secrets
     paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
     examinations = twin_words()["examinations"]
     shares = [each.share for each in examinations]
@@ -153,7 +154,7 @@ def _csv_row(cells: dict[str, str]) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m medical_tasks.benchmarks.doclens.mimic_twin",
+        prog="python -m benchmarks.mimic_twin",
         description="Write a synthetic file in the shape of the official one.",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")

@@ -1,0 +1,230 @@
+"""Scores of a judge corrected for its errors, known from labelled verdicts; the interval carries the error of both samples.
+
+- `confusion`: a verdict j counts u_j, where the confusion matrix (shares of judged classes in each gold class) takes u to 1 for the
+  class that counts and to 0 for the others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two classes. Right as long as
+  the judge errs alike within each gold class, however often the classes occur.
+- `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is prediction-powered inference with its best
+  weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same answers.
+
+The interval is Fieller's: all values that are at most t standard errors from the estimate, as the errors were if they were true.
+Errors are linearised and summed by cluster; no variance is below that of the counts with one label more of each class. Without
+clusters this is the closed form. Chosen by simulation: `benchmarks/judge_correction.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length, cluster_codes
+from medical_tasks.scoring.intervals import normal_quantile, student_quantile
+
+Form = Literal["confusion", "prediction"]
+FEWEST: Mapping[Form, int] = {"confusion": 20, "prediction": 5}
+"""Labels that each gold class needs, or each class of verdicts."""
+_TAIL = 0.975
+_SMALL = 1e-9
+
+
+class NotCorrectableError(ValueError):
+    """No corrected value can be given; says why. `labels`: whether more of the same labels would help."""
+
+    def __init__(self, reason: str, *, labels: bool = True) -> None:
+        super().__init__(reason)
+        self.labels = labels
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeError:
+    """What the labels leave open of a corrected value; were the true value x more, its weights were `weights + x slope`."""
+
+    weights: Floats
+    slope: Floats
+    covariance: Floats
+    freedom: float  # of Student's t
+
+    @property
+    def variance(self) -> float:
+        """Of the corrected value, from the labels alone."""
+        return float(self.weights @ self.covariance @ self.weights)
+
+    def reach(self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0) -> tuple[float, float]:
+        """How far below and above the value the interval ends; other errors have variance `own + linear x + square x^2`."""
+        part = quantile**2 * self.covariance
+        judge = 1.0 - float(self.slope @ part @ self.slope)
+        if judge <= 0.0:
+            raise NotCorrectableError(
+                "the labels do not tell the judge's verdicts from guesses (sensitivity + specificity near 1)"
+            )
+        a = judge - quantile**2 * square
+        b = float(self.slope @ part @ self.weights) + quantile**2 * linear / 2.0
+        root = math.sqrt(b * b + a * (float(self.weights @ part @ self.weights) + quantile**2 * own))
+        return (root - b) / a, (root + b) / a
+
+
+@dataclass(frozen=True, eq=False)
+class Rescoring:
+    """What a verdict of each class counts, and how well that is known; the first class is the one that counts."""
+
+    classes: tuple[str, ...]
+    form: Form
+    table: Floats  # labels by gold class and judged class
+    scores: Floats
+    covariance: Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
+    clusters: float  # of equal weight
+
+    def truths(self, said: Floats) -> Floats:
+        """How the gold classes change where one more is of the first: the others as they are mixed where the judge said this."""
+        shares = self.table / self.table.sum(axis=1, keepdims=True)
+        rest = np.clip(np.linalg.solve(shares.T, said)[1:], _SMALL, None)
+        return np.concatenate([[1.0], -rest / rest.sum()])
+
+    def direction(self, said: Floats) -> Floats:
+        """How the judge's verdicts change where the corrected share is one more."""
+        if self.form == "confusion":
+            return np.asarray(self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True)))
+        rest = np.clip(said[1:], _SMALL, None)
+        change = np.concatenate([[1.0], -rest / rest.sum()])
+        gain = float(change @ self.scores)
+        return change / gain if abs(gain) > _SMALL else change * 0.0
+
+
+def rescoring(
+    gold: Sequence[str],
+    judged: Sequence[str],
+    classes: Sequence[str],
+    *,
+    clusters: Clusters | None = None,
+    form: Form = "confusion",
+    fewest: int | None = None,
+) -> Rescoring:
+    """Learns from labelled verdicts what a verdict of each class counts, of which the first is the one that counts."""
+    check_same_length(gold=gold, judged=judged)
+    place = {name: number for number, name in enumerate(classes)}
+    if strange := {*gold, *judged} - place.keys():
+        raise ValueError(f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}")
+    size = len(classes)
+    rows, columns = (np.array([place[name] for name in each], dtype=np.intp) for each in (gold, judged))
+    table = np.zeros((size, size))
+    np.add.at(table, (rows, columns), 1.0)
+    # Errors are independent from row to row: of a gold class, or of a judged one.
+    by = table if form == "confusion" else table.T
+    if form == "prediction":
+        rows, columns = columns, rows
+    least = FEWEST[form] if fewest is None else fewest
+    few = [f"{int(count)} {name}" for name, count in zip(classes, by.sum(axis=1), strict=True) if count < least]
+    if few:
+        raise NotCorrectableError(f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}")
+    shares = by / by.sum(axis=1, keepdims=True)
+    counts = np.eye(size)[0]
+    if form == "prediction":
+        scores, values, centre = shares[:, 0], counts, shares[:, 0]
+    else:
+        if np.linalg.matrix_rank(shares, tol=_SMALL) < size:
+            raise NotCorrectableError(
+                "the judge's verdicts do not depend on the gold class (sensitivity + specificity near 1)"
+            )
+        scores = values = np.linalg.solve(shares, counts)
+        centre = counts
+    codes = np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
+    number = int(codes.max()) + 1
+    if number < 2:
+        raise NotCorrectableError("all labels are of one cluster, which does not tell how the judge's errors vary")
+    sums = np.zeros((number, size))
+    np.add.at(sums, (codes, rows), (values[columns] - centre[rows]) / by.sum(axis=1)[rows])
+    covariance = number / (number - 1.0) * sums.T @ sums
+    floors = np.array([_variance(row, values) for row in by])
+    found = np.diag(covariance).copy()
+    wider = np.sqrt(np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0))
+    covariance *= np.outer(wider, wider)
+    np.fill_diagonal(covariance, np.maximum(found, floors))
+    return Rescoring(tuple(classes), form, table, scores, covariance, _equal(np.bincount(codes)))
+
+
+def _variance(counts: Floats, values: Floats) -> float:
+    """The variance of a mean of values, each of which occurred so often, with one more of each."""
+    total = float(counts.sum()) + len(counts)
+    shares = (counts + 1.0) / total
+    return max(0.0, float(shares @ values**2 - (shares @ values) ** 2)) / total
+
+
+def _equal(sizes: npt.NDArray[np.generic]) -> float:
+    """How many clusters of equal size are worth as much (Kish 1965)."""
+    weights = sizes.astype(np.float64)
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """A run's verdicts, an entry an item."""
+
+    counts: Floats  # of each class, shape (items, classes)
+    unit: Floats  # what one verdict adds
+    fixed: Floats  # what is added without a judge
+    of: Floats  # denominators
+    clusters: Clusters | None = None
+
+
+def corrected(
+    found: Rescoring, run: Verdicts, *, limits: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Estimate, JudgeError]:
+    """The metric with each verdict counted as labels say, its 95 % interval, and the part of its error that the labels leave."""
+    value, error = judge_error(found, run)
+    below, mass, u = float(run.of.sum()), run.unit @ run.counts, found.scores
+    counted = run.of > 0.0
+    codes = np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
+    codes = np.unique(codes[counted], return_inverse=True)[1].reshape(-1)
+    weights = np.bincount(codes, run.of[counted])
+    if len(weights) < 2:
+        raise NotCorrectableError("the run has one cluster only, which does not tell how items vary")
+    residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
+    sums = np.bincount(codes, residuals[counted])
+    clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
+    # The variance of a verdict's score, which a true value x more has `along` of: as Wilson's is, that of the tested value.
+    share, shares = mass.sum() / below, mass / mass.sum()
+    mean, n = float(shares @ u), float(mass.sum() ** 2 / (run.unit**2 @ run.counts.sum(axis=1)))
+    single = share**2 * max(0.0, float(shares @ u**2) - mean**2) / n
+    effect = max(1.0, clustered / single) / n if single > _SMALL**2 else 1.0 / _equal(weights)
+    along = found.direction(shares)
+    linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
+    own = max(clustered, single)
+    # Welch and Satterthwaite.
+    floor = max(own, share**2 * _variance(n * shares, u))
+    parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))
+    freedom = (floor + error.variance) ** 2 / sum(part**2 / max(1.0, degrees) for part, degrees in parts)
+    down, up = error.reach(student_quantile(_TAIL, max(1.0, math.floor(freedom))), own, linear, square)
+    low, high = value - down, value + up
+    if high < limits[0] or low > limits[1]:
+        raise NotCorrectableError(
+            f"the corrected interval, {low:.3f} to {high:.3f}, is outside what is possible: the judge errs otherwise here than on "
+            "the labelled answers. Label some of this run's own",
+            labels=False,
+        )
+    value, low, high = (float(min(max(each, limits[0]), limits[1])) for each in (value, low, high))
+    return Estimate(value, low, high, int((run.of > 0.0).sum())), error
+
+
+def judge_error(found: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
+    """The corrected value, whatever the limits, and the part of its error that the labels leave."""
+    below = float(run.of.sum())
+    mass = run.unit @ run.counts / (below or 1.0)
+    if mass.sum() <= 0.0:
+        raise NotCorrectableError("the run has no verdicts")
+    fixed = float(run.fixed.sum()) / below
+    value = fixed + float(mass @ found.scores)
+    slope, weights = np.zeros(len(mass)), mass
+    if found.form == "confusion":
+        slope = found.truths(mass)
+        weights = slope * (value - fixed - mass.sum()) + np.eye(len(mass))[0] * mass.sum()
+    return value, JudgeError(weights, slope, found.covariance, max(1.0, found.clusters - 1.0))
+
+
+def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:
+    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval."""
+    share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
+    return math.ceil(float(found.table.sum()) * share)

@@ -1,0 +1,112 @@
+"""`--calibration`: corrected scores beside the raw ones, in `compare` too, and checks that do not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
+from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.runs.results import read_items, read_results
+from tests.benchmarks.kqa.physicians_csv import rows, write
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+NAMES = ("entailment", "neutral", "contradiction")
+TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
+
+
+@pytest.fixture
+def check() -> dict[str, Any]:
+    """A check of the lexical judge on K-QA, with planted labels in clusters of two."""
+    write(Path(ANNOTATIONS_FILE), rows())
+    assert main(["judge-check", "kqa", "--judge", "lexical", "--source", ".", "--out", "made"]) == 0
+    made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
+    assert [len(made["labels"][name]) for name in ("gold", "judge", "cluster")] == [10, 10, 10]
+    assert made["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+    pairs = [
+        (gold, said, n) for gold, row in zip(NAMES, TABLE, strict=True) for said, n in zip(NAMES, row, strict=True)
+    ]
+    columns = [[pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)]
+    clusters = [place // 2 for place in range(len(columns[0]))]
+    return made | {"labels": {"gold": columns[0], "judge": columns[1], "cluster": clusters}}
+
+
+def score(check: dict[str, Any] | None, *more: str, share: float = 0.6, out: str = "run") -> int:
+    home = Path(os.environ["MEDICAL_TASKS_DATA"])
+    said = [(row["id"], str(row["answer"]).split()) for row in read_rows(home / "kqa", "demo", "test", spec=DATASET)]
+    lines = [json.dumps({"id": name, "response": " ".join(words[: int(share * len(words))])}) for name, words in said]
+    Path(f"{out}.jsonl").write_text("\n".join(lines), "utf-8")
+    if check is not None:
+        Path("check.json").write_text(json.dumps(check), "utf-8")
+    given = [] if check is None else ["--calibration", "check.json"]
+    line = f"score kqa --config demo --responses {out}.jsonl --judge lexical --out {out}".split()
+    return main([*line, *given, *more])
+
+
+def corrected(run: str) -> dict[str, Any]:
+    metrics: dict[str, Any] = read_results(Path(run))["tasks"]["kqa"]["metrics"]
+    assert list(metrics)[:2] == ["comprehensiveness", "comprehensiveness_corrected"]
+    return metrics
+
+
+def test_corrected_scores_stand_beside_raw_ones(check: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(check) == 0
+    metrics = corrected("run")
+    found = metrics["comprehensiveness_corrected"]
+    assert found["calibration"]["classes"] == list(NAMES)
+    assert found["ci_low"] < found["value"] < found["ci_high"]
+    values = [row["comprehensiveness_corrected"] for row in read_items(Path("run"))]
+    assert found["value"] == pytest.approx(sum(values) / len(values))
+    assert metrics["hallucination_rate_corrected"]["value"] is not None
+    assert "more than one verdict" in metrics["contradicted_corrected"]["reason"]
+    assert "comprehensiveness_corrected" in capsys.readouterr().out
+    assert "comprehensiveness_corrected" in Path("run/report.md").read_text("utf-8")
+    # Of the same answers the labels say more.
+    assert score(check, "--calibration-from", "run", out="own") == 0
+    own = corrected("own")["comprehensiveness_corrected"]
+    assert own["ci_high"] - own["ci_low"] < found["ci_high"] - found["ci_low"]
+
+
+def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert [score(check), score(check, share=0.3, out="other"), score(None, out="raw")] == [0, 0, 0]
+    capsys.readouterr()
+    assert main(["compare", "other", "run", "--metric", "comprehensiveness_corrected", "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["kqa"]["metrics"]
+    found = metrics["comprehensiveness_corrected"]
+    values = [corrected(name)["comprehensiveness_corrected"]["value"] for name in ("run", "other")]
+    assert found["difference"] == pytest.approx(values[0] - values[1])
+    assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+    assert main(["compare", "raw", "run"]) == 0
+    assert "not both corrected, and by the same check" in capsys.readouterr().out
+
+
+def test_a_check_that_does_not_fit_is_refused_by_name(
+    check: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for changed, message in json.loads(
+        Path(__file__).with_name("cases").joinpath("calibration.json").read_text("utf-8")
+    ):
+        assert score(check | changed) == 2
+        assert message in capsys.readouterr().err
+        assert not Path("run/results.json").exists()
+
+
+def test_too_few_labels_give_no_value_and_general_ones_a_warning(
+    check: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = {name: values[::6] for name, values in check["labels"].items()}
+    assert score(check | {"labels": labels}) == 0
+    said = capsys.readouterr().out
+    assert "too few labels of a class" in said
+    assert "would leave ±5% of verdicts; label next what the judge calls" in said
+    one = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
+    assert score(check | {"labels": one}, out="one") == 0
+    assert "all labels are of one cluster" in capsys.readouterr().out
+    assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
+    assert "They are of another task" in capsys.readouterr().out

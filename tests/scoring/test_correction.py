@@ -1,0 +1,134 @@
+"""Scores corrected for a judge's errors: the closed form, three classes, laws, and what cannot be corrected."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.correction import (
+    NotCorrectableError,
+    Rescoring,
+    Verdicts,
+    corrected,
+    judge_error,
+    labels_needed,
+    rescoring,
+)
+from medical_tasks.scoring.intervals import student_quantile
+
+CLASSES = ("yes", "no")
+THREE = ("entailment", "neutral", "contradiction")
+
+
+def labelled(table: list[list[int]], classes: tuple[str, ...] = CLASSES, **how: Any) -> Rescoring:
+    pairs = [
+        (gold, said)
+        for gold, row in zip(classes, table, strict=True)
+        for said, n in zip(classes, row, strict=True)
+        for _ in range(n)
+    ]
+    return rescoring([gold for gold, _ in pairs], [said for _, said in pairs], classes, **how)
+
+
+def verdicts(*counts: int) -> Verdicts:
+    """Each verdict is an item."""
+    rows = np.repeat(np.eye(len(counts)), counts, axis=0)
+    return Verdicts(rows, np.ones(len(rows)), np.zeros(len(rows)), np.ones(len(rows)))
+
+
+def test_without_clusters_it_is_rogan_and_gladen_with_fiellers_interval() -> None:
+    found, _ = corrected(labelled([[90, 10], [30, 170]]), verdicts(450, 550))
+    t, f, p = 0.9, 0.15, 0.45
+    assert found.value == pytest.approx((p - f) / (t - f), abs=1e-9)
+    # Labels are summed by clusters, with n / (n - 1) for all, and no less than with one more of each class.
+    of_t, of_f = (
+        max(x * (1 - x) / n * 300 / 299, (x * n + 1) * (n - x * n + 1) / (n + 2) ** 3) for x, n in ((t, 100), (f, 200))
+    )
+    j, m = t - f, found.value
+    judge, own = (m * m * of_t + (1 - m) ** 2 * of_f) / j**2, p * (1 - p) / 999 / j**2
+    q = student_quantile(0.975, math.floor((own + judge) ** 2 / (own**2 / 999 + judge**2 / 299)))
+    # At its ends M, (p - f - M j)^2 = q^2 (V(f + M j) + M^2 V(t) + (1 - M)^2 V(f)), as in Wilson's interval for p.
+    for end in (found.ci_low, found.ci_high):
+        rate = f + end * j
+        variance = rate * (1 - rate) / 999 + end**2 * of_t + (1 - end) ** 2 * of_f
+        assert (p - rate) ** 2 == pytest.approx(q * q * variance, rel=1e-9)
+
+
+def test_a_perfect_judge_leaves_wilsons_interval() -> None:
+    found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), verdicts(8, 0))
+    assert (found.value, found.ci_high) == (1.0, 1.0)
+    assert found.ci_low == pytest.approx(8 / (8 + student_quantile(0.975, 7) ** 2), abs=1e-3)
+    # Half of the answers are empty, and nobody was asked: how many are is as uncertain as ever.
+    half = Verdicts(np.eye(2)[[0, 1] * 50] * [1, 0], np.tile([1.0, 0.0], 50), np.zeros(100), np.ones(100))
+    found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), half)
+    assert (found.ci_low, found.value, found.ci_high) == pytest.approx((0.4, 0.5, 0.6), abs=0.015)
+
+
+def test_three_classes_rank_rightly_what_a_lenient_judge_reverses() -> None:
+    # Of 200 labels of each class, neutral is often called entailed.
+    said = np.array([[180, 16, 4], [70, 120, 10], [10, 30, 160]])
+    found = labelled(said.tolist(), THREE)
+    runs = []
+    for truth in ((0.6, 0.05, 0.35), (0.5, 0.45, 0.05)):
+        counts = np.rint(20_000 * np.array(truth) @ said / 200).astype(int)
+        value, _ = corrected(found, verdicts(*counts))
+        assert value.value == pytest.approx(truth[0], abs=1e-9)
+        runs.append(counts[0])
+    assert runs[0] < runs[1]  # raw, the worse one has more entailed
+
+
+def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
+    # 0.45 of the verdicts are yes, of which 90 of 120 are right; of the others 10 of 180 are wrong.
+    found, error = corrected(labelled([[90, 10], [30, 170]], form="prediction"), verdicts(450, 550))
+    assert found.value == pytest.approx(0.45 * 90 / 120 + 0.55 * 10 / 180, abs=1e-12)
+    by_hand = 300 / 299 * (0.45**2 * 0.75 * 0.25 / 120 + 0.55**2 * (10 / 180) * (170 / 180) / 180)
+    assert error.variance == pytest.approx(by_hand, rel=0.02)  # a floor is above it on one side
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    table=st.lists(st.lists(st.integers(10, 60), min_size=2, max_size=2), min_size=2, max_size=2),
+    counts=st.lists(st.integers(5, 60), min_size=2, max_size=2),
+    seed=st.integers(0, 2**16),
+)
+def test_order_and_single_clusters_change_nothing(table: list[list[int]], counts: list[int], seed: int) -> None:
+    gold = [name for name, row in zip(CLASSES, table, strict=True) for _ in range(sum(row))]
+    said = [name for row in table for name, n in zip(CLASSES, row, strict=True) for _ in range(n)]
+    order = np.random.default_rng(seed).permutation(len(gold))
+    run = verdicts(*counts)
+    mixed = Verdicts(run.counts[::-1], run.unit, run.fixed, run.of, list(range(len(run.of))))
+    try:
+        first, _ = corrected(rescoring(gold, said, CLASSES), run, limits=(-math.inf, math.inf))
+    except NotCorrectableError:
+        reject()
+    names = [f"{place}" for place in range(len(gold))]
+    again = rescoring([gold[n] for n in order], [said[n] for n in order], CLASSES, clusters=names)
+    second, _ = corrected(again, mixed, limits=(-math.inf, math.inf))
+    assert [second.value, second.ci_low, second.ci_high] == pytest.approx([first.value, first.ci_low, first.ci_high])
+    assert first.ci_low <= first.value <= first.ci_high
+
+
+def test_shared_clusters_widen_the_interval_and_more_labels_narrow_it() -> None:
+    gold, said = ["yes"] * 50 + ["no"] * 50, (["yes"] * 40 + ["no"] * 10) + (["no"] * 40 + ["yes"] * 10)
+    run = verdicts(60, 40)
+    alone, together = (rescoring(gold, said, CLASSES, clusters=of) for of in (None, [n // 10 for n in range(100)]))
+    assert judge_error(together, run)[1].variance > 2 * judge_error(alone, run)[1].variance
+    needed = labels_needed(alone, judge_error(alone, run)[1], 0.05)
+    larger = rescoring(gold * (needed // 100 + 1), said * (needed // 100 + 1), CLASSES)
+    assert 1.96 * math.sqrt(judge_error(larger, run)[1].variance) == pytest.approx(0.05, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("table", "run", "how", "message"),
+    json.loads(Path(__file__).with_name("cases").joinpath("correction.json").read_text(encoding="utf-8")),
+)
+def test_what_cannot_be_corrected_says_why(
+    table: list[list[int]], run: list[int], how: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NotCorrectableError, match=message):
+        corrected(labelled(table, **how), verdicts(*run))
