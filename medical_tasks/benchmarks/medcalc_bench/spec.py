@@ -234,7 +234,8 @@ MEDCALC_NOTES = replace(
     MEDCALC,
     name="medcalc_own",
     title="MedCalc-Bench's form, credentialed notes, chain of thought",
-    dataset=MEDCALC_OWN.name,
+    dataset="medcalc_own",
+    version="1-A",
 )
 
 MedCalcBench.tasks = (
