@@ -102,8 +102,6 @@ class TaskSpec:
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
-        strata: those of `groups` by which a random sample of the items is stratified, the coarsest first.
-        drawn_whole: whether a random sample takes whole clusters, for scores that compare the items of one.
     """
 
     name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
@@ -115,9 +113,9 @@ class TaskSpec:
     version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
     generation_size: int  # longest answer asked for, in tokens
     groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
-    strata: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()  # those of `groups` by which a random sample is stratified, the coarsest first
     cluster: str | None = None  # group name whose members are not independent (same note, same patient), or None
-    drawn_whole: bool = False
+    drawn_whole: bool = False  # whether a sample takes whole clusters, for scores that compare the items of one
     stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
     items_a_row: int = 1  # how many items each row of the dataset makes
@@ -210,9 +208,8 @@ class Verdicts:
     unasked: int = 0  # no hits, known without a judge; they count, but missing verdicts are not estimated from them
     more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
-    classes: Mapping[str, int] = field(
-        default_factory=lambda: _NONE
-    )  # known ones by class, of a judge that tells several
+    # known ones by class, of a judge that tells several
+    classes: Mapping[str, int] = field(default_factory=lambda: _NONE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,9 +362,7 @@ class PlotPoint:
     """A point of a plot with its 95 % interval."""
 
     label: str  # what it stands for
-    value: (
-        float | None
-    )  # share, 0 to 1; of a plot with an axis of its own in the metric's unit; None where nobody can compute it
+    value: float | None  # a share, else in the metric's unit; None where nobody can compute it
     low: float | None = None
     high: float | None = None
     n: int | None = None  # how many observations
