@@ -208,8 +208,9 @@ class Verdicts:
     unasked: int = 0  # no hits, known without a judge; they count, but missing verdicts are not estimated from them
     more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
-    # known ones by class, of a judge that tells several
-    classes: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    classes: Mapping[str, int] = field(
+        default_factory=lambda: _NONE
+    )  # known ones by class, of a judge that tells several
 
 
 @dataclass(frozen=True, kw_only=True)
