@@ -65,8 +65,7 @@ class MetricSpec:
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
         part: for a metric of one part of each item, such as a section of a note, the breakdown and group that report it:
             `("section", "subjective")`. There it is named `whole`.
-        verdict: the class of a judge's labels that counts, where the metric is a mean or ratio of verdicts, so that it can be
-            corrected (`--calibration`); `several` where more than one verdict goes into each count; "" for what is not corrected.
+        verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several` where a count takes several.
         ends: for a figure of an official script that stops at an undecided item: the reason why there is no value. "" where
             missing verdicts are estimated. An `average` with a reason needs all of its metrics.
     """
@@ -208,9 +207,8 @@ class Verdicts:
     unasked: int = 0  # no hits, known without a judge; they count, but missing verdicts are not estimated from them
     more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
-    classes: Mapping[str, int] = field(
-        default_factory=lambda: _NONE
-    )  # known ones by class, of a judge that tells several
+    # known ones by class, of a judge that tells several
+    classes: Mapping[str, int] = field(default_factory=lambda: _NONE)
 
 
 @dataclass(frozen=True, kw_only=True)
