@@ -62,7 +62,8 @@ def dataset_spec(name: str) -> DatasetSpec:
     """Finds a dataset by its name."""
     known = datasets()
     if name not in known:
-        raise UsageError(f"unknown dataset {name!r}.{did_you_mean(name, known)} Datasets: {', '.join(known)}.")
+        near = did_you_mean(tasks()[name].dataset if name in tasks() else name, known)
+        raise UsageError(f"unknown dataset {name!r}.{near} Datasets: {', '.join(known)}.")
     return known[name]
 
 

@@ -30,6 +30,7 @@ from medical_tasks.comparison.comparing import Compared, read_compared, rows_by_
 from medical_tasks.comparison.statistics import columns_of, detectable
 from medical_tasks.data.task_data import TaskData, asked_part, draw, load_task_data
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import number
@@ -94,7 +95,9 @@ def _assumed(task: TaskSpec, metric: MetricSpec, arguments: argparse.Namespace, 
             raise UsageError(f"--agreement {arguments.agreement}: that of such models lies {span}.")
         needed = (apart - wanted**2) * ((z + normal_quantile(POWER)) / wanted) ** 2
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
-    items = load_task_data(task, dataset_spec(task.dataset), **where).items
+    spec = dataset_spec(task.dataset)
+    with policy.protect([policy.Subject.of(spec, task=task.name)]):
+        items = load_task_data(task, spec, **where).items
     n = len(items)
     return _needed("what is assumed", items, needed / (1.0 + needed / n), wanted * math.sqrt(needed / n), wanted)
 

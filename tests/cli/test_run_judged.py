@@ -78,7 +78,7 @@ def verdicts(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medical_tasks.models.chat_client.pause_before", lambda *_: 0.001)
+    monkeypatch.setattr("medical_tasks.models.chat_reply.pause_before", lambda *_: 0.001)
 
 
 @pytest.mark.usefixtures("no_waits")

@@ -160,13 +160,13 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_of_every_task_is_clean(demos: Path) -> None:
     """Its names, labels and instructions stand in the package as well: they are no text of a source."""
     ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))["tasks"]
-    assert (len(ran), len(datasets())) == (39, 8)
+    assert (len(ran), len(datasets())) == (40, 9)
     sources = demos / "sources"
     for file in demos.glob("*/demo/*.parquet"):
         (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, sources / file.parts[-3])
     report = check_leaks(demos / "run", source_files(str(sources)))
-    assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 119)
+    assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 150)
 
 
 def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) -> None:
