@@ -22,8 +22,9 @@ TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
 
 
 @pytest.fixture
-def check() -> dict[str, Any]:
-    """A check of the lexical judge on K-QA, with planted labels in clusters of two."""
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A check of the lexical judge on K-QA, with planted labels in clusters of two; the demos' home has no record of it."""
+    monkeypatch.setattr("medical_tasks.judges.checks.checks_file", lambda: tmp_path / "judge_checks.json")
     write(Path(ANNOTATIONS_FILE), rows())
     assert main(["judge-check", "kqa", "--judge", "lexical", "--source", ".", "--out", "made"]) == 0
     made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))

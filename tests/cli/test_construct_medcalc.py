@@ -68,12 +68,14 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
         assert extract(server.base_url, "--open") == 130
     assert not Path("own/extracted.jsonl").exists()
     stored = kept[0] - 1
-    before = len(server.calls)
+    capfd.readouterr()
     assert extract(server.base_url, "--open") == 0
+    assert (
+        f" verdicts, {stored - N} in the store" in capfd.readouterr().err
+    )  # what was answered and kept is not asked twice
     made = json.loads(Path("own/extract.json").read_text())
     assert sum(made["kept"].values()) == 6  # of the 12 notes six are of other calculators
     total = sum(made["questions"].values())
-    assert len(server.calls) - before == total - stored  # what was answered and kept is not asked twice
     assert made["usage"]["requests"] == total
     assert {call.body["response_format"]["type"] for call in server.calls} == {"json_schema"}
     asked, lines = len(server.calls), Path("own/extracted.jsonl").read_bytes()
