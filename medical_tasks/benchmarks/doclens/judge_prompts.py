@@ -69,6 +69,8 @@ def check_judging(judging: Judging, style: str) -> None:
 
 
 _MAKE_TOKENS: Final = 2048
+_CLAIM_LIST: Final = {"type": "array", "items": {"type": "string"}, "minItems": MIN_CLAIMS, "maxItems": MAX_CLAIMS}
+_MADE: Final = schema_of({"claims": Checker(lambda _: True, "", _CLAIM_LIST)})
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = {"json_cot": 96, "json": 32}
 _NUMBER_TOKENS: Final = 8
@@ -97,7 +99,8 @@ class QuestionMaker:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
             return _question(name, messages, file, _AGAIN["official_claims"], read_official_made, tokens=_MAKE_TOKENS)
-        return self._own(name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text))
+        asked = self._own(name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text))
+        return replace(asked, schema=_MADE)
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
         """Asks about several claims; the value is a verdict by place, None for what the reply leaves out."""

@@ -21,9 +21,6 @@ from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.io.files import packaged
 
-__all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score", "words_of"]
-
-
 _FACTORS: Final = (
     0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
 )  # fmt: skip

@@ -13,8 +13,6 @@ from medical_tasks.benchmarks.medcalc_bench.expression import formula_value, ins
 from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, HINTS, Q, patterns
 from medical_tasks.benchmarks.medcalc_bench.quantities import Quantity, Scanner, dimension, plain
 
-__all__ = ["OTHER_UNIT", "Statement", "Subject", "read_statement"]
-
 PLAIN: Final = 2.0
 DENIED: Final = "a denial"
 BOUND: Final = "a bound"

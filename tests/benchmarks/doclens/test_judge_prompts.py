@@ -120,6 +120,14 @@ def test_longer_batches_get_longer_replies() -> None:
     assert sizes[0] >= 256
 
 
+def test_what_is_asked_for_as_json_can_be_held_to_its_form() -> None:
+    made = QuestionMaker(OWN, "cot").make("q", text="A.", form="text", section="full").schema
+    assert made is not None
+    assert (made["properties"]["claims"]["minItems"], made["properties"]["claims"]["maxItems"]) == (1, 30)
+    for style, held in (("json", True), ("json_cot", True), ("cot", False), ("plain", False)):
+        assert (QuestionMaker(OWN, style).claim("q", text="A.", claim="B.", form="text").schema is not None) == held
+
+
 def test_the_same_question_for_a_model_of_entailment() -> None:
     maker = QuestionMaker(OWN, "json_cot")
     pair = maker.claim("q", text="A.", claim="B.", form="text").pair
