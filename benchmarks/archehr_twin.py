@@ -5,14 +5,13 @@ The same seed and numbers give the same bytes. Lengths are near those of the pap
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.twin_files import run_program, twin_parser
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, SPLITS
 from medical_tasks.benchmarks.archehr_qa.release import (
     KEY_FILE,
@@ -27,7 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     release_texts,
 )
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 
 _SENTENCES = (18, 34)
@@ -150,12 +149,7 @@ def _answer(topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[st
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.archehr_twin",
-        description="Write synthetic files in the shape of the official ones.",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser = twin_parser("archehr_twin")
     for split, count, said in (("dev", 20, "20; 0 for no dev"), ("test", 100, "100; 0 for no test")):
         parser.add_argument(
             f"--{split}", type=int, default=count, metavar="N", help=f"cases of {split} (default {said})"
@@ -184,8 +178,4 @@ def write_split(folder: Path, cases: Sequence[FullCase], *, key: bool = True, an
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except MedicalTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    run_program(main)

@@ -5,18 +5,15 @@ Run: python -m benchmarks.ehrnoteqa_twin --out FOLDER --questions 961 --notes 33
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.twin_files import write_gzip, write_sums
+from benchmarks.twin_files import run_program, twin_parser, write_gzip, write_sums
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.building import SUMS_FILE
-from medical_tasks.errors import MedicalTasksError
 
 QUESTIONS_FILE = "EHRNoteQA.jsonl"
 NOTES_FILE = "discharge.csv.gz"
@@ -67,12 +64,7 @@ def _question_fields(question: Question) -> dict[str, str | int]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.ehrnoteqa_twin",
-        description="Write synthetic files in the shape of the official ones.",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser = twin_parser("ehrnoteqa_twin")
     parser.add_argument("--questions", type=int, default=14, metavar="N", help="questions, one a patient (default 14)")
     parser.add_argument("--notes", type=int, metavar="N", help="notes in all (default: those of the questions alone)")
     parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="of the notes' lengths (default 1)")
@@ -83,8 +75,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except MedicalTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    run_program(main)

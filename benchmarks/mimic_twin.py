@@ -5,10 +5,8 @@ Run: python -m benchmarks.mimic_twin --out FOLDER --notes 20000
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.twin_files import write_gzip, write_sums
+from benchmarks.twin_files import run_program, twin_parser, write_gzip, write_sums
 from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
 from medical_tasks.data.building import SUMS_FILE
-from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 
 NOTES_FILE = "NOTEEVENTS.csv.gz"
@@ -153,12 +151,7 @@ def _csv_row(cells: dict[str, str]) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.mimic_twin",
-        description="Write a synthetic file in the shape of the official one.",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser = twin_parser("mimic_twin")
     parser.add_argument("--notes", type=int, default=20_000, metavar="N", help="notes in all (default 20000)")
     parser.add_argument(
         "--ct-mr", type=float, default=CT_MR_SHARE, metavar="X", help=f"share of CT and MR (default {CT_MR_SHARE})"
@@ -238,8 +231,4 @@ def _wrapped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except MedicalTasksError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    run_program(main)

@@ -21,6 +21,7 @@ from medical_tasks.cli import Options, add_options, check_options
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.runs.folder import is_main_process
 from medical_tasks.spec import ConstructionVerb
 
 _OPTIONS: Final[Options] = {
@@ -88,6 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Does one step; exit code 5 when something is not finished."""
+    if not is_main_process():
+        return 0  # there is nothing to share among processes
     chosen = _constructions()[arguments.benchmark]
     if arguments.step not in chosen.steps:
         raise UsageError(
