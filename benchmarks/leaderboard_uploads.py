@@ -24,7 +24,7 @@ import httpx
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.leaderboard.app.space_process import Served, served  # noqa: E402
+from tests.leaderboard.served_pages import Served, served  # noqa: E402
 
 HONEST = "8.8.4.4"
 
@@ -56,10 +56,9 @@ def measure(space: Served, label: str, addresses: list[str], given: argparse.Nam
     with trickling(space, addresses):
         for _ in range(given.tries):
             began = time.perf_counter()
-            files = {"files": ("a.zip", content)}
             with contextlib.suppress(httpx.HTTPError):
-                address = f"{space.address}/gradio_api/upload"
-                answer = httpx.post(address, files=files, headers={"X-Forwarded-For": HONEST}, timeout=10)
+                headers = {"X-Forwarded-For": HONEST, "Content-Type": "application/zip"}
+                answer = httpx.post(f"{space.address}/submit", content=content, headers=headers, timeout=10)
                 uploads.append(time.perf_counter() - began)
                 in_time += answer.status_code == 200 and uploads[-1] < 10
             began = time.perf_counter()
@@ -80,7 +79,7 @@ def trickling(space: Served, addresses: list[str]) -> Iterator[None]:
 
     def trickle(address: str) -> None:
         head = (
-            "POST /gradio_api/upload HTTP/1.1\r\nHost: space\r\nContent-Type: multipart/form-data; boundary=edge\r\n"
+            "POST /submit HTTP/1.1\r\nHost: space\r\nContent-Type: application/zip\r\n"
             f"Content-Length: 90000\r\nX-Forwarded-For: {address}\r\n\r\n"
         )
         while not over.is_set():

@@ -2,7 +2,7 @@
 
 import sys
 
-from medical_tasks.leaderboard.app.serving import main
+from medical_tasks.leaderboard.serving import main
 
 if __name__ == "__main__":
     sys.exit(main())

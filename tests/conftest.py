@@ -18,7 +18,7 @@ from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
 # What a user may have set and what would reach the suite: addresses, keys, homes, widths of terminals.
 _USERS = (
-    "MEDICAL_TASKS_", "HF_", "HUGGING_FACE_", "OPENAI_", "ANTHROPIC_", "INSPECT_", "ACCELERATE_", "XDG_", "GRADIO_", "COLUMNS",
+    "MEDICAL_TASKS_", "HF_", "HUGGING_FACE_", "OPENAI_", "ANTHROPIC_", "INSPECT_", "ACCELERATE_", "XDG_", "COLUMNS",
     "LINES", "NO_COLOR", "FORCE_COLOR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "WORLD_SIZE", "RANK", "LOCAL_RANK",
 )  # fmt: skip
 _HOME = "MEDICAL_TASKS_TESTS_HOME"

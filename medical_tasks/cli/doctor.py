@@ -77,7 +77,7 @@ _PARTS = (
     _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
     _Part("ray", ("ray",), "models ray/...: workers on several machines"),
     _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
-    _Part("space", ("gradio",), "the demonstration of the Space"),
+    _Part("space", ("starlette", "uvicorn"), "serving the leaderboard"),
     _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).

@@ -8,13 +8,14 @@
     medical-tasks leaderboard history --store my-store
     medical-tasks leaderboard entries --store my-store --task medcalc
     medical-tasks leaderboard check --store my-store
+    medical-tasks leaderboard site --store my-store --out site
     medical-tasks leaderboard serve --store my-store --port 7860
 
 --store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept takes a pending submission, or a
 rejected one again; reject takes a pending one, or withdraws an accepted one. accept scores the answers again first, and what does
 not match is not accepted; --unverified accepts without that, and the entry says so. Whoever was accepted first under a name keeps
 it: --replace ID says that a submission is of the same model and takes that one's place. check exits with 5 when the store is not
-whole.
+whole. site writes the pages as files for any web server; serve makes and serves them, and takes packages.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
     "history": (),
     "entries": ("task",),
     "check": (),
+    "site": ("out", "uploads"),
     "serve": ("host", "port"),
 }
 _NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
@@ -58,12 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     action, what = arguments.action, arguments.what
     if action == "serve":
-        from medical_tasks.leaderboard.app.serving import serve
+        from medical_tasks.leaderboard.serving import serve
 
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
         return 0
     board = Board(open_storage(arguments.store))
+    if action == "site":
+        return _site(board, arguments.out, uploads=arguments.uploads)
     if action == "list":
         submissions = board.submissions(arguments.state)
         return _shown(maintaining.submission_lines(submissions, board.submissions("accepted")), board)
@@ -98,6 +102,10 @@ def _check(arguments: argparse.Namespace) -> None:
         if getattr(arguments, name) not in (None, False, []) and name not in _TAKES[action]:
             users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
             raise UsageError(f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out.")
+    if action == "site" and arguments.out is None:
+        raise UsageError(
+            "site needs --out, the folder of the pages: medical-tasks leaderboard site --store ... --out site"
+        )
     if action in _NAMED and arguments.what is None:
         raise UsageError(
             f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} --store ..."
@@ -123,6 +131,18 @@ def _accept(board: Board, arguments: argparse.Namespace) -> int:
     return _notes(notes)
 
 
+def _site(board: Board, out: Path, *, uploads: bool) -> int:
+    from medical_tasks.leaderboard.site import write_site
+
+    count = write_site(board, out, uploads=uploads)
+    tell(
+        f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 -d {out}",
+        out=out,
+        results=count,
+    )
+    return _damaged(board)
+
+
 def _told(made: Submission, state: str = "") -> None:
     last = made.history[-1]
     since = f"{state}, since {last.at} by {last.by}" if state else f"pending since {last.at}"
@@ -138,6 +158,10 @@ def _notes(notes: list[str]) -> int:
 def _shown(told: maintaining.Told, board: Board | None = None) -> int:
     lines, content = told
     tell("\n".join(lines), content)
+    return _damaged(board)
+
+
+def _damaged(board: Board | None) -> int:
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
     return 0

@@ -95,6 +95,13 @@ def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"its headline, {task.metrics[0].name}, has no value with an interval."
 
 
+def is_official(task: TaskSpec, recipe: Mapping[str, Any]) -> bool:
+    """Whether a result is on data that everybody has alike, and on the split of its task."""
+    data = mapping(recipe.get("data"))
+    split = data.get("split")
+    return data.get("config") not in _NOT_SHARED and (split == task.split or (task.dataset, split) in _MORE_SPLITS)
+
+
 def _share(entry: Mapping[str, Any]) -> float:
     asked, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
     return float(scored / asked) if asked else 0.0

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import re
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard import admission, records
 from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedError, QueueLimits, Row
 from medical_tasks.leaderboard.ranking import setting_of
@@ -66,7 +64,6 @@ class Board:
         self._submitting = threading.Lock()
         self._unsaved: dict[str, str] = {}
         self._events: dict[str, _Read] = {}
-        self._results: dict[str, Mapping[str, Any]] = {}
         self.damaged: dict[str, str] = {}
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
@@ -120,15 +117,13 @@ class Board:
         if name in self._unsaved:
             return self.orphan(name)[0]
         content = self.storage.read(package_name(name))
-        records.check_hash(package_name(name), content, self._submitted(name))
+        records.check_hash(package_name(name), content, self.submitted(name))
         return read_package(content, limits=self._limits)
 
     def results(self, name: str) -> Mapping[str, Any]:
-        """Returns a submission's `results.json`; only of submissions that were listed before."""
-        if name not in self._results:
-            content = self.storage.read(package_name(name))
-            self._results[name] = records.read_stored_results(package_name(name), content, self._submitted(name))
-        return self._results[name]
+        """Reads a submission's `results.json`; only of submissions that were listed before."""
+        content = self.storage.read(package_name(name))
+        return records.read_stored_results(package_name(name), content, self.submitted(name))
 
     def decide(
         self,
@@ -192,7 +187,7 @@ class Board:
 
     def _size(self, name: str) -> int:
         unsaved = name in self._unsaved
-        return len(self.storage.read(package_name(name))) if unsaved else self._submitted(name).package_bytes
+        return len(self.storage.read(package_name(name))) if unsaved else self.submitted(name).package_bytes
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
         if not (has_package and _is_whole(name, events)):
@@ -207,7 +202,7 @@ class Board:
         self._prefetch(events)
         history = [self._event(each)[0] for each in sorted(events)]
         records.check_history(name, history)
-        submitted = self._submitted(name)
+        submitted = self.submitted(name)
         return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
 
     def _look(self, name: str) -> tuple[list[str], bool]:
@@ -248,7 +243,8 @@ class Board:
             self._unsaved.pop(name, None)
         return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=(event,))
 
-    def _submitted(self, name: str) -> Submitted:
+    def submitted(self, name: str) -> Submitted:
+        """What the first event of a submission says of its package."""
         submitted = self._event(event_name(name, 1))[1]
         if submitted is None:
             raise RuntimeError(f"{name}: the first event was read as another one")
@@ -278,18 +274,18 @@ def _is_whole(name: str, events: list[str]) -> bool:
 def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
     """Lists the entries by task, in the catalogue's order: submitted ones, the newest first, then those of papers."""
     accepted: list[tuple[Submission, list[Row]]] = []
+    made: list[tuple[Submission, Row, Entry]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
-            accepted.append((submission, admission.rows_of(submission, board.results(submission.id))))
+            results = board.results(submission.id)
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
+            continue
+        rows = admission.rows_of(submission, results)
+        accepted.append((submission, rows))
+        made += [(submission, row, _submitted_entry(submission, row, results)) for row in rows]
     held = admission.places(accepted)
-    listed = [
-        _submitted_entry(submission, row, board.results(submission.id))
-        for submission, rows in accepted
-        for row in rows
-        if held.get((admission.key_of(submission), row)) is submission
-    ]
+    listed = [entry for one, row, entry in made if held.get((admission.key_of(one), row)) is one]
     listed += published_entries() if published else ()
     order = {name: number for number, name in enumerate(tasks())}
     return sorted(listed, key=lambda entry: order[entry.task])
@@ -349,77 +345,3 @@ def _published_metrics(task: TaskSpec, values: Mapping[str, float], n: int | Non
     units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
     usual = {"ci_low": None, "ci_high": None, "n": n}
     return {name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()}
-
-
-_LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """The board at one moment (`taken`, UTC). `problem` says why the store cannot be read now; the rest is then from before."""
-
-    entries: Sequence[Entry] = ()
-    submissions: Mapping[str, Submission] = field(default_factory=dict)
-    problem: str = ""
-    taken: str = ""
-
-    def pending(self) -> list[Submission]:
-        """Submissions that wait for a decision, the one that waits longest first."""
-        waiting = [submission for submission in self.submissions.values() if submission.state == "pending"]
-        return sorted(waiting, key=lambda submission: (submission.history[0].at, submission.id))
-
-
-class Content:
-    """Reads the board when it changed, at most once in a while."""
-
-    def __init__(
-        self,
-        board: Board,
-        *,
-        lifetime: float = 5.0,
-        clock: Callable[[], float] = time.monotonic,
-        read: Callable[[Board], Sequence[Entry]] = entries_of,
-    ) -> None:
-        self.board, self._lifetime, self._clock, self._read = board, lifetime, clock, read
-        self._lock = threading.Lock()
-        self._names: Sequence[str] | None = None
-        self._asked = float("-inf")
-        self._last = Snapshot()
-
-    def snapshot(self) -> Snapshot:
-        """What the store holds, no older than the lifetime. A store that cannot be read is told, never raised."""
-        if self._clock() - self._asked < self._lifetime:
-            return self._last
-        # While one visitor reads, the others see what was; only the very first have to wait.
-        if not self._lock.acquire(blocking=not self._last.taken):
-            return self._last
-        try:
-            if self._clock() - self._asked >= self._lifetime:  # another visitor may have asked meanwhile
-                self._last = self._ask()
-                self._asked = self._clock()
-            return self._last
-        finally:
-            self._lock.release()
-
-    def forget(self) -> None:
-        """Has the store asked again by the next visitor: something was just written."""
-        self._asked = float("-inf")
-
-    def _ask(self) -> Snapshot:
-        try:
-            names = tuple(self.board.storage.names())
-            if names == self._names:  # files never change: the same names are the same content
-                return replace(self._last, problem="")
-            if self._names and not names:  # a folder that is not there looks like an empty store, and files never go
-                raise MissingError(
-                    f"all of its {len(self._names):,} files are gone. See whether its folder is where it was."
-                )
-            submissions = {submission.id: submission for submission in self.board.submissions()}
-            entries = tuple(self._read(self.board))
-        except MedicalTasksError as error:
-            # For the server's owner: it names places of this machine.
-            _LOG.error("the store cannot be read: %s", error)
-            return replace(self._last, problem=str(error))
-        self._names = names
-        taken = datetime.now(UTC).isoformat(timespec="minutes")
-        return Snapshot(entries=entries, submissions=submissions, taken=taken)

@@ -184,7 +184,9 @@ def _submitted(name: str, found: Any) -> Submitted:
             f"{name}: `submission` must have submitter, tasks, package_bytes and package_sha256."
         ) from error
     who = made.submitter
-    sound = made.tasks and all(map(_is_line, (who.model, who.organisation, who.url, who.notes, *made.tasks)))
+    sound = made.tasks and all(
+        map(_is_line, (who.model, who.organisation, who.url, who.notes, who.licence, *made.tasks))
+    )
     sound = sound and isinstance(found["tasks"], list) and isinstance(who.open_weights, bool | None)
     sound = sound and (who.parameters is None or is_number(who.parameters)) and is_number(made.package_bytes)
     if not (sound and isinstance(made.package_sha256, str) and SHA256.fullmatch(made.package_sha256)):

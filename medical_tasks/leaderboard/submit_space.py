@@ -35,6 +35,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--open-weights": {"choices": ("yes", "no"), "help": "whether anybody can have the weights"},
     "--parameters": {"type": float, "metavar": "B", "help": "number of parameters in billions, such as 7"},
     "--out": {"type": Path, "metavar": "FILE.zip", "help": f"the package (default: {DEFAULT_OUT})"},
+    "--licence": {"default": "", "metavar": "L", "help": "of the weights, as apache-2.0"},
     "--task": {"action": "append", "default": [], "metavar": "NAME", "help": "only this task; may be repeated"},
     "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
     "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         notes=arguments.notes,
         open_weights=None if arguments.open_weights is None else arguments.open_weights == "yes",
         parameters=arguments.parameters,
+        licence=arguments.licence,
     )
     folder: Path = arguments.run
     out: Path = arguments.out or DEFAULT_OUT

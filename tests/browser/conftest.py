@@ -69,8 +69,7 @@ class Watched:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def _said(self, said: Any) -> None:
-        # Gradio's own error where somebody goes on before a view's events have come: nothing is wrong then.
-        if said.type == "error" and "AbortError" not in said.text:
+        if said.type == "error":
             self.faults.append(f"console: {said.text}")
 
     def problems(self) -> list[str]:
@@ -107,7 +106,6 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield opened
-    # Not what they say while they are closed: a stream of events that breaks off then is Gradio's error.
     problems = [problem for one in watched for problem in one.problems()]
     for context in contexts:
         context.close()

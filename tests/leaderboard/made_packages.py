@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Mapping
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.leaderboard.board import event_name, package_name
+from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
-from medical_tasks.leaderboard.submission_package.package_file import make_manifest, zip_bytes
+from medical_tasks.leaderboard.submission_package.package_file import make_manifest, read_package, zip_bytes
 from medical_tasks.leaderboard.submission_package.results import partial_facts
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["cases", "package", "recipe_of"]
+__all__ = ["cases", "fill", "package", "recipe_of"]
 
 
 def cases(name: str) -> Any:
@@ -98,3 +101,24 @@ def package(
     submitter = Submitter(model=model, organisation=organisation)
     manifest = make_manifest(submitter, [task], partial_facts(results), files)
     return zip_bytes({"package.json": json.dumps(manifest).encode(), **files})
+
+
+def fill(store: Path, count: int, draw: random.Random, *, first: int = 0, of: int = 40) -> None:
+    """Puts so many accepted models into a store's folder, as a board would and without its care for the disk."""
+    for number in range(first, first + count):
+        organisation = f"Organisation {number % 97}"
+        right = draw.randrange(of + 1)
+        content = package(f"{organisation} Model {number}", organisation=organisation, right=right, of=of)
+        manifest = read_package(content).manifest
+        digest = hashlib.sha256(content).hexdigest()
+        told = Submitted(
+            submitter=manifest.submitter, tasks=manifest.tasks, package_bytes=len(content), package_sha256=digest
+        )
+        files = {
+            package_name(manifest.id): content,
+            event_name(manifest.id, 1): event_bytes(Event(state="pending", at="2026-03-01T10:00:00Z"), told),
+            event_name(manifest.id, 2): event_bytes(Event(state="accepted", at="2026-03-01T11:00:00Z", by="keeper")),
+        }
+        for name, each in files.items():
+            (store / name).parent.mkdir(parents=True, exist_ok=True)
+            (store / name).write_bytes(each)

@@ -1,8 +1,7 @@
-"""Groups, ranks and the overall table."""
+"""Groups and ranks."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import Any
 
@@ -140,118 +139,12 @@ def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
     assert ranking.group_label({}) == "None None (None)"  # odd recipes never end a page
 
 
-def headline_entry(
-    number: int, value: float = 0.6, *, half: float = 0.05, model: str = "m", group: str = "g", at: str = "2026-01-01"
-) -> Entry:
-    headline = ranking.HEADLINES[number]
-    named = {"task": headline.name, "benchmark": headline.benchmark.title, "model": model, "at": at}
-    metric = headline.metrics[0]
-    return entry(
-        value - half, min(1.0, value + half), metric, group=f"{group}{number}", submission=f"{model}{number}", **named
+def test_groups_are_named_in_words() -> None:
+    task = task_spec("kqa")
+    judge = {"name": "openai-api/host/m", "votes": 5}
+    assert ranking.group_words(recipe_of(task, judge=judge)) == (
+        "answered test, own prompts, judged by openai-api/host/m (5 votes)"
     )
-
-
-def everything(value: float, *, model: str, half: float = 0.05) -> list[Entry]:
-    return [headline_entry(number, value, model=model, half=half) for number in range(len(ranking.HEADLINES))]
-
-
-def test_every_benchmark_counts_once_by_a_share() -> None:
-    counted = {one.name: one.metrics[0].name for one in ranking.HEADLINES}
-    assert counted == {
-        "medcalc": "accuracy",
-        "kqa": "comprehensiveness",
-        "ehrnoteqa_open_level1": "accuracy",
-        "aci_bench": "claim_recall",
-        "archehr_together": "factuality",
-    }
-    for one in ranking.HEADLINES:
-        assert (one.metrics[0].limits, one.metrics[0].unit, one.metrics[0].higher_is_better) == ((0.0, 1.0), "", True)
-
-
-def test_mover_by_hand() -> None:
-    # Two: 0.5 (0.4 to 0.7) and 0.9 (0.6 to 0.94). Below: sqrt(0.1^2 + 0.3^2)/2, above: sqrt(0.2^2 + 0.04^2)/2.
-    mean, low, high = ranking.mover_mean([(0.5, 0.4, 0.7), (0.9, 0.6, 0.94)])
-    assert (mean, low, high) == pytest.approx((0.7, 0.7 - 0.158113883, 0.7 + 0.101980390))
-    assert ranking.mover_mean([(0.5, 0.4, 0.7)]) == pytest.approx((0.5, 0.4, 0.7))
-    with pytest.raises(ValueError, match="the mean of no estimates"):
-        ranking.mover_mean([])
-
-
-shares = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).map(
-    lambda three: (sorted(three)[1], min(three), max(three))
-)
-
-
-@settings(deadline=None, max_examples=25, derandomize=True)
-@given(st.lists(shares, min_size=1, max_size=6))
-def test_the_mean_of_shares_is_a_share_with_a_narrower_interval(points: list[tuple[float, float, float]]) -> None:
-    mean, low, high = ranking.mover_mean(points)
-    k = len(points)
-    assert -1e-9 <= low <= mean + 1e-12
-    assert mean - 1e-12 <= high <= 1 + 1e-9
-    # Never wider than the mean of the limits, never narrower than that by more than the square root of their number.
-    below = sum(value - bottom for value, bottom, _ in points) / k
-    above = sum(top - value for value, _, top in points) / k
-    assert below / k**0.5 - 1e-9 <= mean - low <= below + 1e-9
-    assert above / k**0.5 - 1e-9 <= high - mean <= above + 1e-9
-
-
-def test_only_models_with_all_benchmarks_are_ranked() -> None:
-    rows = ranking.overall_entries(
-        [*everything(0.5, model="b"), *everything(0.7, model="a"), *everything(0.71, model="c")]
+    assert ranking.group_words(recipe_of(task, prompts=None, judge={**judge, "votes": 1})) == (
+        "answered test, no prompts, judged by openai-api/host/m"
     )
-    assert [(row.model, str(row.rank)) for row in rows] == [("c", "1-2"), ("a", "1-2"), ("b", "3")]
-    row = rows[2]
-    assert (row.value, row.ci_low, row.ci_high) == pytest.approx((0.5, 0.5 - 0.05 / 5**0.5, 0.5 + 0.05 / 5**0.5))
-    assert (row.missing, list(row.parts)) == ((), [one.benchmark.title for one in ranking.HEADLINES])
-    rows = ranking.overall_entries([*everything(0.5, model="a"), *everything(0.9, model="b")[:4]])
-    assert [(row.model, row.missing) for row in rows] == [("a", ()), ("b", ("ArchEHR-QA",))]
-    assert rows[1].value == pytest.approx(0.9)
-    assert (rows[1].rank, rows[1].ci_low, rows[1].ci_high, rows[1].group) == (None, None, None, "")
-    assert str(rows[0].rank) == "1"
-    sound, last = everything(0.5, model="a"), ranking.HEADLINES[-1]
-    metric = last.metrics[0].name
-    told = sound[-1].metrics[metric]
-    for odd in (
-        replace(sound[-1], state="reported"),
-        replace(sound[-1], differences=("Marked.",)),
-        replace(sound[-1], metrics={}),
-        replace(sound[-1], metrics={metric: {**told, "value": None}}),
-        replace(sound[-1], metrics={metric: {**told, "ci_low": None}}),
-        replace(sound[-1], metrics={metric: {**told, "comparable": False}}),
-        replace(sound[-1], metrics={metric: {**told, "ci_high": 1.5}}),
-        replace(sound[-1], task="archehr_question"),
-    ):
-        (row,) = ranking.overall_entries([*sound[:-1], odd])
-        assert row.missing == (last.benchmark.title,)
-    assert ranking.overall_entries([]) == []
-
-
-def test_other_settings_are_other_groups_and_the_common_one_counts() -> None:
-    common = [*everything(0.5, model="a"), *everything(0.6, model="b")]
-    both = [*everything(0.7, model="c"), headline_entry(0, 1.0, model="c", group="other", at="2026-09-09")]
-    rows = {row.model: row for row in ranking.overall_entries([*common, *both])}
-    assert rows["c"].parts["MedCalc-Bench"].group == "g0"  # not the better and newer one in a setting of its own
-    alone = [headline_entry(0, 1.0, model="d", group="other"), *everything(0.9, model="d")[1:]]
-    rows = {row.model: row for row in ranking.overall_entries([*common, *alone])}
-    assert str(rows["d"].rank) == "1"
-    assert rows["d"].group != rows["a"].group
-    assert [str(rows[name].rank) for name in "ba"] == ["1", "2"]
-
-
-def test_neither_spelling_nor_order_plays_a_part() -> None:
-    parts = everything(0.5, model="My  Model")
-    parts[2] = replace(parts[2], model="my model", at="2026-02-02")
-    (row,) = ranking.overall_entries(parts)
-    assert (row.model, row.missing) == ("my model", ())
-    assert len(ranking.overall_entries([*parts[:2], *(replace(each, organisation="other") for each in parts[2:])])) == 2
-    entries = [
-        *everything(0.5, model="a"),
-        *everything(0.7, model="b")[1:],
-        headline_entry(0, 0.4, model="b", group="x"),
-        headline_entry(0, 0.9, model="a", group="y"),
-    ]
-
-    expected = ranking.overall_entries(entries)
-    for seed in range(5):
-        assert ranking.overall_entries(random.Random(seed).sample(entries, len(entries))) == expected

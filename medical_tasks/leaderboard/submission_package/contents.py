@@ -37,6 +37,11 @@ class Submitter:
     notes: str = ""
     open_weights: bool | None = None
     parameters: float | None = None
+    licence: str = ""
+
+    def stated(self) -> dict[str, Any]:
+        """As `package.json` has it; a licence only where one is named, as packages of before have none."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("licence", "")}
 
 
 @dataclass(frozen=True, kw_only=True)

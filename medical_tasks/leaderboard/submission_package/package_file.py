@@ -15,7 +15,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -194,7 +194,7 @@ def make_manifest(
     stated: dict[str, Any] = {
         "format": contents.FORMAT,
         "suite": f"medical-tasks {__version__}",
-        "submitter": asdict(submitter),
+        "submitter": submitter.stated(),
         "tasks": list(tasks),
         "partial": partial,
         "files": {name: contents.file_facts(content) for name, content in files.items()},
@@ -260,7 +260,7 @@ def write_package(
     allow_partial: bool = False,
 ) -> contents.Package:
     """Writes a finished run, or some of its `tasks`, as a package; `allow_partial` also what is not the whole official split."""
-    checked = read_submitter("the submitter", asdict(submitter))
+    checked = read_submitter("the submitter", submitter.stated())
     raw = read_results(folder)
     names = chosen_tasks(folder, raw["tasks"], tasks)
     if any("repeats" in raw["tasks"][name]["recipe"] for name in names):

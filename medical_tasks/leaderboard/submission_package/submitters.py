@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -54,6 +55,7 @@ SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
     "notes": _tidy_line(280),
     "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
     "parameters": number(1e-6, 1e5, null=True),
+    "licence": replace(_tidy_line(64, least=1), required=False),
 }
 
 

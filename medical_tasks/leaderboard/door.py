@@ -1,0 +1,187 @@
+"""How many packages arrive at once, how long each may take and how large it may be: none fills memory or disk, or shuts others out.
+
+None is refused for the number of others: where an address, or all together, would have too many at once, the slowest ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
+
+LONGEST_HEAD: Final = 1 << 15
+"""Bytes of an address and the headers."""
+_POLICY: Final = b"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'"
+HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", _POLICY),
+)
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long and large requests may be, and how many uploads there may be at once."""
+
+    seconds: float = 300.0
+    idle: float = 20.0
+    bytes: int = DEFAULT_LIMITS.package_bytes
+    uploads: int = 32
+    share: int = 4
+    slow: float = 16_384.0
+
+
+class _RefusedError(Exception):
+    """A request goes on for more bytes than it may."""
+
+
+@dataclass(eq=False)
+class _Arriving:
+    """A request whose body is on its way."""
+
+    address: str
+    began: float
+    clock: asyncio.Timeout
+    count: int = 0
+    refusal: tuple[int, str] = field(default=(0, ""))
+
+    def end(self, status: int, text: str) -> None:
+        """Ends it, wherever it waits."""
+        self.refusal = status, text
+        if not self.clock.expired():
+            self.clock.reschedule(0.0)
+
+
+class Door:
+    """Passes requests on, within the limits; `proxied`: a proxy in front names the visitor."""
+
+    def __init__(self, app: App, *, proxied: bool = False, limits: Limits | None = None) -> None:
+        self._app, self._proxied, self._limits = app, proxied, limits or Limits()
+        self._arriving: list[_Arriving] = []
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        if len(scope["query_string"]) + sum(map(len, chain.from_iterable(scope["headers"]))) > LONGEST_HEAD:
+            await say(with_headers, 431, f"An address and headers may have {LONGEST_HEAD >> 10} KiB together here.")
+        elif scope["method"] == "POST":
+            await self._bounded(scope, receive, with_headers)
+        else:
+            await self._app(scope, receive, with_headers)
+
+    async def _bounded(self, scope: Message, receive: Receive, send: Send) -> None:
+        limits, now = self._limits, asyncio.get_running_loop().time
+        too_long = 413, f"A package may have {limits.bytes >> 20} MiB here, and this has more."
+        if any(name == b"content-length" and int(value) > limits.bytes for name, value in scope["headers"]):
+            await say(send, *too_long)
+            return
+        one = _Arriving(self._address(scope), now(), asyncio.timeout_at(now() + limits.seconds))
+        began = False
+
+        async def counted() -> Message:
+            async with asyncio.timeout_at(now() + limits.idle):
+                message = await receive()
+            one.count += len(message.get("body", b""))
+            if one.count > limits.bytes:
+                one.refusal = too_long
+                raise _RefusedError
+            if not message.get("more_body"):
+                self._leave(one)
+            return message
+
+        async def unless_refused(message: Message) -> None:
+            nonlocal began
+            # What is behind answers the error as its own before it lets it through.
+            if not one.refusal[0]:
+                began = True
+                await send(message)
+
+        try:
+            async with one.clock:
+                with self._among_uploads(one):
+                    await self._app(scope, counted, unless_refused)
+        except (_RefusedError, TimeoutError):
+            if not began:
+                late = (
+                    f"A package is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
+                )
+                await say(send, *(one.refusal if one.refusal[0] else (408, f"{late} Send it again.")))
+
+    @contextlib.contextmanager
+    def _among_uploads(self, one: _Arriving) -> Iterator[None]:
+        """Counts an upload while it arrives; one too many ends the slowest of those that have most at once."""
+        own = [each for each in self._arriving if each.address == one.address]
+        if len(own) >= self._limits.share:
+            self._end_slowest(own)
+        elif len(self._arriving) >= self._limits.uploads:
+            counts = Counter(each.address for each in self._arriving)
+            self._end_slowest([each for each in self._arriving if counts[each.address] == max(counts.values())])
+        self._arriving.append(one)
+        try:
+            yield
+        finally:
+            self._leave(one)
+
+    def _leave(self, one: _Arriving) -> None:
+        if one in self._arriving:
+            self._arriving.remove(one)
+
+    def _end_slowest(self, among: list[_Arriving]) -> None:
+        now = asyncio.get_running_loop().time()
+
+        def order(each: _Arriving) -> tuple[float, float]:
+            # What does not get on ends first, and the oldest of that: who has just begun may still show how fast it is.
+            return max(each.count / max(now - each.began, 1.0), self._limits.slow), each.began
+
+        slowest = min(among, key=order)
+        self._leave(slowest)
+        slowest.end(503, "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.")
+
+    def _address(self, scope: Message) -> str:
+        """Whose request it is: the last public address that the proxies name, as visitors can write what they like before it."""
+        named = [(scope.get("client") or ("",))[0]]
+        if self._proxied:
+            heads = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+            named += [each.strip() for each in heads.split(",")]
+        known = []
+        for each in named:
+            with contextlib.suppress(ValueError):
+                known.append(ipaddress.ip_address(each))
+        if not known:
+            return named[0]
+        one = next((each for each in reversed(known) if each.is_global), known[-1])
+        # One visitor has all of an IPv6 network.
+        return str(one if one.version == 4 else ipaddress.ip_network((one, 64), strict=False))
+
+
+async def say(send: Send, status: int, text: str) -> None:
+    """Answers a request whose body is not read."""
+    body = text.encode()
+    # The rest of a body that is not read would be taken for the next request.
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

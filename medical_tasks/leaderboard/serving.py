@@ -1,0 +1,357 @@
+"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages: POST the zip file to `/submit`.
+
+The pages are files (`site.py`); nothing is computed for a reader, and another process makes them. `/submit` checks a package and
+says what would be shown; with `?confirm=yes` it submits it. Nothing that is served asks another host for anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import logging
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
+from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
+from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.door import Door
+from medical_tasks.leaderboard.storage import HUB, AlreadyStoredError, open_storage
+from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
+from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.report.terminal import warning
+from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_LOG: Final = logging.getLogger(__name__)
+STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
+PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
+PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
+"""Set to anything where a reverse proxy of one's own passes visitors on; on a Space there always is one."""
+DEFAULT_PORT: Final = 7860
+_HIGHEST_PORT: Final = 65535
+_HEAD_S: Final = 20.0
+"""How long the first line and the headers of a request may take."""
+_LOOK_S: Final = 5.0
+_LOOK_HUB_S: Final = 60.0
+
+
+def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
+    """Reads store, host and port from the environment; only on a Space are the pages reached from outside of this machine."""
+    store = environment.get(STORE_VARIABLE, "").strip()
+    if not store:
+        raise UsageError(
+            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder (it may be empty), or to "
+            "hub:OWNER/NAME for dataset repositories of the Hub."
+        )
+    on_space = bool(environment.get("SPACE_ID"))
+    given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
+    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
+        raise UsageError(f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}.")
+    # A Space's proxy reaches the container from outside of it and asks for this port.
+    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
+
+
+def main() -> int:
+    """Serves the leaderboard that the environment names until it is stopped; its exit code."""
+    try:
+        serve(*settings_of(os.environ))
+    except MedicalTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def serve(place: str, host: str, port: int) -> None:
+    """Serves a leaderboard until it is stopped; port 0 takes a free one."""
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
+    if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("starlette") is None:
+        raise MissingError(f"serving the pages needs uvicorn and Starlette: {install_command('space')}")
+    with _listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder:
+        server = server_of(place, Path(folder))
+        host, port = listener.getsockname()
+        log = logging.StreamHandler()
+        log.addFilter(Sparing())
+        logging.basicConfig(
+            level=logging.WARNING, handlers=[log], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+        )
+        print(f"leaderboard: http://{host}:{port}/  store: {place}", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+
+
+class Pages:
+    """The folder of pages, which follows the store."""
+
+    def __init__(self, place: str, folder: Path) -> None:
+        self.folder = folder
+        self.board = Board(open_storage(place))
+        self._place = place
+        self._names: Sequence[str] | None = None
+
+    def update(self) -> None:
+        """Makes the pages anew if the store has other files than at the last time; its files never change."""
+        names = tuple(self.board.storage.names())
+        if names == self._names:
+            return
+        if self._names and not names:  # a folder that is not there looks like an empty store, and files never go
+            raise MissingError(
+                f"all {len(self._names):,} files of the store are gone. See whether its folder is where it was."
+            )
+        # In a process of its own: readers do not wait for it, and what it took of memory goes with it.
+        command = [sys.executable, "-m", "medical_tasks", "leaderboard", "site", "--uploads"]
+        done = subprocess.run(
+            [*command, "--store", self._place, "--out", str(self.folder)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise MissingError(f"the pages cannot be made: {done.stderr.strip()[-1000:]}")
+        self._names = names
+
+    async def follow(self, changed: asyncio.Event) -> None:
+        """Updates the pages for ever: at once when something was submitted, else every few seconds."""
+        pause = _LOOK_HUB_S if self._place.startswith(HUB) else _LOOK_S
+        while True:
+            try:
+                await asyncio.to_thread(self.update)
+            except MedicalTasksError as error:
+                # Readers see what was; this is for the server's owner, and names places of this machine.
+                _LOG.error("the pages are not up to date: %s", error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), pause)
+            changed.clear()
+
+
+def server_of(place: str, folder: Path) -> uvicorn.Server:
+    """Makes the pages once, and the server, not yet started."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Prompt(H11Protocol):
+        """Closes a connection whose next request does not begin in time."""
+
+        late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def _watch(self) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._unset()
+            elif self.late is None:
+                self.late = self.loop.call_later(_HEAD_S, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._unset()
+            super().connection_lost(exc)
+
+        def _unset(self) -> None:
+            if self.late is not None:
+                self.late.cancel()
+                self.late = None
+
+    pages = Pages(place, folder)
+    pages.update()
+    changed = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def followed(_: Starlette) -> AsyncIterator[None]:
+        following = asyncio.create_task(pages.follow(changed))
+        yield
+        following.cancel()
+
+    async def submit(request: Request) -> Response:
+        reply = await _submitted(request, pages.board)
+        if request.query_params.get("confirm"):
+            changed.set()
+        return reply
+
+    shown = Route("/{path:path}", Files(folder).__call__, methods=["GET"])
+    app = Starlette(routes=[Route("/submit", submit, methods=["POST"]), shown], lifespan=followed)
+    return uvicorn.Server(
+        uvicorn.Config(
+            Door(app, proxied=any(map(os.environ.get, ("SPACE_ID", PROXY_VARIABLE)))),
+            http=Prompt,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,  # the door reads them, and only those of a proxy
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+    )
+
+
+class Files:
+    """Answers with the files of a site, packed where a browser takes that, and with none that is hidden."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._kept: dict[Path, tuple[str, bytes]] = {}
+
+    async def __call__(self, request: Request) -> Response:
+        """Answers a request; the pages and their tables are kept in memory, packages are not."""
+        from starlette.responses import FileResponse, PlainTextResponse, Response
+
+        name = request.path_params["path"] or "index.html"
+        path = self._folder / name
+        hidden = "\0" in name or any(part.startswith(".") for part in name.split("/"))
+        if hidden or not path.is_file() or not path.resolve().is_relative_to(self._folder):
+            return PlainTextResponse("There is nothing here: the leaderboard is at /.", 404)
+        kind = _KINDS.get(path.suffix, "application/octet-stream")
+        headers = {"cache-control": "no-cache", "vary": "accept-encoding", "content-type": kind}
+        packed = path.with_name(f"{path.name}.gz")
+        if "gzip" in request.headers.get("accept-encoding", "") and packed.is_file():
+            path, headers["content-encoding"] = packed, "gzip"
+        about = path.stat()
+        # It may be kept, and is asked for again with its mark: what has not changed is not sent again.
+        mark = headers["etag"] = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
+        if request.headers.get("if-none-match") == mark:
+            return Response(status_code=304, headers=headers)
+        if about.st_size > _KEPT_BYTES or path.parent.name == "packages":
+            return FileResponse(path, headers=headers)
+        if self._kept.get(path, ("",))[0] != mark:
+            self._kept[path] = mark, path.read_bytes()
+        return Response(self._kept[path][1], headers=headers)
+
+
+_KEPT_BYTES: Final = 1 << 20
+_CHECKED: Final = asyncio.Semaphore(2)
+"""Packages that are read at once: each may unpack to 96 MiB."""
+_KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".csv": "text/csv; charset=utf-8",
+}
+
+
+async def _submitted(request: Request, board: Board) -> Response:
+    """Takes the body as a package: what is said of it is JSON with `state`, `said` and, of a sound one, `shown`."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse
+
+    # A page of another host cannot send this kind without asking first, and is told no.
+    if request.headers.get("content-type") != "application/zip":
+        return JSONResponse({"state": "refused", "said": ["Send the package as application/zip."]}, 415)
+    try:
+        with tempfile.TemporaryFile() as file:
+            async for part in request.stream():
+                file.write(part)
+            file.seek(0)
+            content = file.read()
+    except ClientDisconnect:
+        return JSONResponse({"state": "refused", "said": ["The package did not arrive."]}, 400)
+    work: Callable[..., Mapping[str, Any]] = _submit if request.query_params.get("confirm") == "yes" else _check
+    async with _CHECKED:
+        return JSONResponse(await asyncio.to_thread(_answered, work, board, content))
+
+
+def _answered(work: Callable[..., Mapping[str, Any]], board: Board, content: bytes) -> Mapping[str, Any]:
+    try:
+        return work(board, content)
+    except AlreadyStoredError as error:
+        return {"state": "known", "said": [str(error)]}
+    except (PackageError, AdmissionError, QueueFullError) as error:
+        # The heading says the same as the first line of several reasons.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip() not in ("", "not taken:")]
+        return {"state": "refused", "said": lines}
+    except MedicalTasksError as error:
+        # Of where this server keeps its store a visitor learns nothing.
+        _LOG.error("a package could not be stored: %s", error)
+        later = "The server could not store it now. Upload it again later, or tell the maintainers."
+        return {"state": "refused", "said": [later]}
+
+
+def _check(board: Board, content: bytes) -> Mapping[str, Any]:
+    package = read_package(content)
+    check_admission(package)
+    return {"state": "sound", "said": [], "shown": _shown(package)}
+
+
+def _submit(board: Board, content: bytes) -> Mapping[str, Any]:
+    submission = board.submit(content)
+    waiting = [one.id for one in reversed(board.submissions("pending"))]
+    place = (
+        f" It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue."
+        if submission.id in waiting
+        else ""
+    )
+    return {"state": "submitted", "said": [f"Its id is {submission.id}.{place} A maintainer decides."]}
+
+
+def _shown(package: Package) -> Mapping[str, Any]:
+    """What a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
+    who, warnings, rows = package.manifest.submitter, [], []
+    for task in package.manifest.tasks:
+        told = package.results["tasks"][task]
+        warnings += [f"{task}: {said}" for said in filter(None, [warning(told)])]
+        for name, metric in told["metrics"].items():
+            rows.append([task, metric_label(name, metric), valued(metric), interval(metric), coverage(told, metric)])
+    facts = [
+        ("Model", who.model), ("Organisation", who.organisation or "not named"), ("Page", who.url or "none"),
+        ("Open weights", {None: "not said", True: "yes", False: "no"}[who.open_weights]),
+        ("Parameters", "not said" if who.parameters is None else f"{who.parameters:g} billion"),
+        ("Licence", who.licence or "not said"), ("Notes", who.notes or "none"), ("Made by", package.manifest.suite),
+        ("Id", package.manifest.id),
+    ]  # fmt: skip
+    return {"facts": facts, "warnings": warnings, "rows": rows}
+
+
+class Sparing(logging.Filter):
+    """Passes a kind of record its 1st, 10th, 100th ... time; of an error its type and place, since its text may quote a visitor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._times: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Decides on a record, and shortens it."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            frames = traceback.extract_tb(error.__traceback__)
+            place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+            said = f"{type(error).__name__} at {place}"
+        elif record.name.startswith("medical_tasks."):
+            said = record.getMessage()
+        else:
+            said = f"{record.filename}:{record.lineno}"
+        self._times[said] += 1
+        times = self._times[said]
+        record.msg, record.args = f"{said} (time {times:,})", ()
+        record.exc_info = record.exc_text = record.stack_info = None
+        return str(times).strip("0") == "1"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        # As servers do: a port whose last connection ended just now is free.
+        return socket.create_server((host, port))
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or set "
+            f"{PORT_VARIABLE} (or --port) to another port."
+        ) from error

@@ -1,0 +1,185 @@
+"""The pages as files: what stands in them, when they are made anew, and that no text of a submitter becomes markup."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.site import CACHE, write_site
+from medical_tasks.leaderboard.storage import LocalStorage
+from tests.leaderboard.made_packages import fill, package
+from tests.support import ROOT
+
+OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Board:
+    return Board(LocalStorage(tmp_path / "store"))
+
+
+def accepted(board: Board, content: bytes, **decision: Any) -> str:
+    name = board.submit(content).id
+    board.decide(name, "accepted", by="keeper", **decision)
+    return name
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    """The rows of `board.json`, of submissions, by the names of their columns."""
+    content = json.loads((out / "data" / "board.json").read_text())
+    named = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
+    return [
+        {**row, "task": content["tasks"][row["task"]]["name"], "group": content["groups"][row["group"]]}
+        for row in named
+        if row["state"] != "reported"
+    ]
+
+
+def test_results_stand_with_their_ranks_as_on_the_board(board: Board, tmp_path: Path) -> None:
+    for model, right in (("Strong", 36), ("Middle", 24), ("Weak", 6), ("Odd", 20)):
+        accepted(board, package(model, right=right, of=40))
+    accepted(board, package("Elsewhere", right=40, of=40, recipe=OFFICIAL))
+    waiting = board.submit(package("Waiting", of=40)).id
+    out = tmp_path / "site"
+    assert write_site(board, out) == 5
+    found = {row["model"]: row for row in rows(out)}
+    # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone; another prompt set is another group.
+    assert {model: (row["first"], row["last"]) for model, row in found.items()} == {
+        "Strong": (1, 1), "Middle": (2, 3), "Odd": (2, 3), "Weak": (4, 4), "Elsewhere": (1, 1),
+    }  # fmt: skip
+    assert found["Strong"]["group"]["words"] == "v1.0 test, own prompts"
+    assert (found["Strong"]["group"]["count"], found["Elsewhere"]["group"]["count"]) == (4, 1)
+    assert (found["Weak"]["value"], found["Weak"]["scored"], found["Weak"]["asked"]) == (0.15, 40, 40)
+    by_metric = json.loads((out / "data" / "tasks" / "medcalc.json").read_text())
+    entries = [entry for entry in entries_of(board) if entry.submission]
+    for metric in entries[0].metrics:
+        for entry in entries:
+            told = dict(zip(by_metric["columns"], by_metric["results"][entry.submission][metric], strict=True))
+            assert told["value"] == pytest.approx(entry.metrics[metric]["value"], abs=1e-9)
+            assert told["low"] == pytest.approx(entry.metrics[metric]["ci_low"], abs=1e-9)
+    assert len(by_metric["papers"]) == 8
+    queue = json.loads((out / "data" / "queue.json").read_text())
+    assert {one["id"]: one["events"][-1][0] for one in queue}[waiting] == "pending"
+    assert {path.stem for path in (out / "packages").iterdir()} == {row["submission"] for row in found.values()}
+
+
+def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) -> None:
+    accepted(board, package("Model", right=20, of=40))
+    accepted(board, package("Half", right=20, of=100, unanswered=5))
+    write_site(board, tmp_path / "site")
+    found = {row["model"]: row for row in rows(tmp_path / "site")}
+    assert (found["Half"]["first"], found["Model"]["first"]) == (None, 1)
+    sentences = json.loads((tmp_path / "site" / "data" / "board.json").read_text())["sentences"]
+    assert "95.0 % of the items have a score" in sentences[found["Half"]["notes"][0]]
+
+
+def test_only_what_is_new_is_read_again(board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, out = tmp_path / "store", tmp_path / "site"
+    fill(store, 3, random.Random(1))
+    write_site(board, out)
+    read: list[str] = []
+    real = LocalStorage.read
+
+    def seen(self: LocalStorage, name: str) -> bytes:
+        read.append(name)
+        return real(self, name)
+
+    monkeypatch.setattr(LocalStorage, "read", seen)
+    fill(store, 1, random.Random(2), first=3)
+    assert write_site(board, out) == 4
+    assert len([name for name in read if name.endswith(".zip")]) == 1
+    # Another version of the suite reads all again; a package that was withdrawn goes.
+    (out / CACHE).write_text("{}\n" + "".join((out / CACHE).read_text().splitlines(keepends=True)[1:]))
+    gone = rows(out)[0]["submission"]
+    board.decide(gone, "rejected", by="keeper", reason="A test.")
+    read.clear()
+    assert write_site(board, out) == 3
+    assert len([name for name in read if name.endswith(".zip")]) == 3
+    assert not (out / "packages" / f"{gone}.zip").exists()
+
+
+def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(board: Board, tmp_path: Path) -> None:
+    accepted(board, package("Model", right=20, of=40))
+    out = tmp_path / "site"
+    write_site(board, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    write_site(board, out)
+    changed = {path.name for path, at in before.items() if path.stat().st_mtime_ns != at}
+    assert changed <= {CACHE, "board.json", "board.json.gz"}  # the time they were made
+    packed = list(out.rglob("*.gz"))
+    assert len(packed) > 30
+    for path in packed:
+        assert gzip.decompress(path.read_bytes()) == path.with_suffix("").read_bytes()
+
+
+def test_a_damaged_package_is_left_out_and_told(board: Board, tmp_path: Path) -> None:
+    sound, odd = (accepted(board, package(model, right=20, of=40)) for model in ("Sound", "Odd"))
+    (tmp_path / "store" / "submissions" / odd / "package.zip").write_bytes(b"PK")
+    assert write_site(board, tmp_path / "site") == 1
+    assert "not the file that was submitted" in board.damaged[odd]
+    assert [row["submission"] for row in rows(tmp_path / "site")] == [sound]
+
+
+def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(UsageError, match="has files of something else"):
+        write_site(board, tmp_path / "mine")
+    with pytest.raises(UsageError, match="is no folder"):
+        write_site(board, tmp_path / "mine" / "thesis.txt")
+    assert write_site(board, tmp_path / "empty") == 0
+    assert rows(tmp_path / "empty") == []
+
+
+def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None:
+    name = accepted(board, package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40))
+    out = tmp_path / "site"
+    write_site(board, out)
+    table = pq.read_table(out / "leaderboard.parquet").to_pylist()
+    assert table == json.loads((out / "leaderboard.json").read_text())
+    mine = [row for row in table if row["submission"] == name]
+    results = board.results(name)["tasks"]["medcalc"]["metrics"]
+    assert {row["metric"]: row["value"] for row in mine} == {name: each["value"] for name, each in results.items()}
+    assert mine[0]["model"] == "=HYPERLINK(1)x"
+    with (out / "leaderboard.csv").open(newline="") as file:
+        read = [row for row in csv.DictReader(file) if row["submission"] == name]
+    assert (read[0]["model"], read[0]["organisation"]) == ("'=HYPERLINK(1)x", "'+An organisation")
+    assert len(read) == len(mine)
+
+
+def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(board: Board, tmp_path: Path) -> None:
+    hostile = "Odd <img src=x onerror=alert(1)> {{model}} ${model} </script>"
+    accepted(board, package(hostile, right=20, of=40))
+    out = tmp_path / "site"
+    write_site(board, out)
+    page = (out / "index.html").read_text()
+    assert "onerror" not in page
+    fetched = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page)
+    assert fetched == ["data:,", "leaderboard.css", "data/board.json", "leaderboard.js"]
+    assert not re.search(r"<script(?! src)|<[^>]* (?:on[a-z]+|style)=", page)
+    assert "script-src 'self'; style-src 'self'" in page
+    scripts = (out / "leaderboard.js").read_text()
+    # Texts become text nodes: nothing makes markup or code of them.
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts)
+
+
+def test_a_licence_is_shown_and_older_packages_keep_their_id(board: Board) -> None:
+    store = Board(LocalStorage(ROOT / "space" / "example-store"))
+    listed = store.submissions("accepted")
+    assert listed
+    for one in listed:
+        manifest = store.package(one.id).manifest
+        assert manifest.id == one.id
+        assert "licence" not in manifest.submitter.stated() or manifest.submitter.licence
+        assert replace(manifest.submitter, licence="mit").stated()["licence"] == "mit"
