@@ -1,9 +1,9 @@
 """The leaderboard's pages as plain files, made from a store: any web server, or a static Space, serves them.
 
-`index.html` holds every view. It reads `data/board.json` (each result with its headline), `data/tasks/TASK.json` (every metric, and
-what papers report), `data/queue.json` (submissions and their history) and, for details, items and answers, `packages/ID.zip`: the
-package itself, as it was accepted. The whole table is in `leaderboard.csv`, `.json` and `.parquet`. A file that a browser would
-unpack has a twin that ends in `.gz`.
+`index.html` holds every view. It reads `data/board.json` (each result with its headline), `data/tasks/TASK.json` (every metric,
+and what papers report), `data/queue.json` (submissions and their history) and, for details, items and answers, `packages/ID.zip`:
+the package as it was accepted, or of credentialed data the scores alone. The whole table is in `leaderboard.csv`, `.json` and
+`.parquet`. A file that a browser would unpack has a twin that ends in `.gz`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,9 @@ from medical_tasks.io.files import WholeFile
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission, read_stored_results
-from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.contents import ANSWERS, DEFAULT_LIMITS, ITEMS, RESULTS
+from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
+from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import name_key
 from medical_tasks.models.usage import an_answer
 from medical_tasks.report.html_parts import assets_text, component_styles, rendered
@@ -110,13 +113,41 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
                     known[one.id] = {
                         name: _found(tasks()[name], results["tasks"][name]) for name in one.tasks if name in tasks()
                     }
-                    _write(package, content, zipped=False)
+                    _write(package, _public(content, one.tasks), zipped=False)
             except DamagedError as error:
                 board.damaged[one.id] = str(error)
                 continue
             kept[one.id] = known[one.id]
             file.write(f"{json.dumps({'id': one.id, 'tasks': kept[one.id]})}\n")
     return kept
+
+
+def _open(name: str) -> bool:
+    return name in tasks() and texts_allowed(tasks()[name])
+
+
+def _public(content: bytes, names: Sequence[str]) -> bytes:
+    """The package, or, with results on credentialed data, one with the scores of items and what a breakdown goes by alone.
+
+    An item's hashes would let anybody who guesses an answer, such as a letter, find the right ones.
+    """
+    if all(map(_open, names)):
+        return content
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        members = {name: package.read(name) for name in package.namelist() if name in (RESULTS, ITEMS, ANSWERS)}
+    places: dict[str, int] = {}
+    lines = []
+    for row in map(json.loads, members[ITEMS].splitlines()):
+        shown = {
+            key: value
+            for key, value in row.items()
+            if key in ("task", "id", "unscored")
+            or key.startswith("group_")
+            or (isinstance(value, float) and key != "cluster")
+        }
+        whole = row if _open(row["task"]) else {**shown, "cluster": places.setdefault(str(row["cluster"]), len(places))}
+        lines.append(json.dumps(whole) + "\n")
+    return zip_bytes({**members, ITEMS: "".join(lines).encode()})
 
 
 def _found(task: TaskSpec, entry: Mapping[str, Any]) -> _Found:

@@ -14,6 +14,7 @@ from medical_tasks.leaderboard.board import event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
 from medical_tasks.leaderboard.submission_package.package_file import make_manifest, read_package, zip_bytes
+from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.results import partial_facts
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
@@ -67,7 +68,7 @@ def package(
     task: str = "medcalc",
     recipe: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """A package of one task on open data, without a judge; the first items are right, the last ones unanswered."""
+    """A package of one task without a judge; the first items are right, the last ones unanswered."""
     spec = task_spec(task)
     items = [
         Item(id=f"item-{n}", fields={}, groups=dict.fromkeys(spec.groups, "physical"), cluster=f"note-{n}")
@@ -88,11 +89,15 @@ def package(
     entry = summarise(spec, items, scores, missing, recipe=recipe_of(spec, **(recipe or {})))
     entry["cut_at_length"] = 0
     results = {"schema_version": SCHEMA_VERSION, "tasks": {task: entry}}
-    rows = [
-        {**row, "answer_sha256": answer_sha256(answers.get(row["id"])), "verdicts_sha256": ""}
-        for row in item_rows(spec, items, scores, missing)
-    ]
-    lines = [{"task": task, "id": item, "response": text} for item, text in answers.items()]
+    public = texts_allowed(spec)
+    rows = []
+    for row in item_rows(spec, items, scores, missing):
+        digest = answer_sha256(answers.get(row["id"]))
+        hashes = {"answer_sha256": digest, "verdicts_sha256": ""}
+        rows.append(
+            {**row, **hashes} if public else {**row, **hashes, "parsed": "", "why": "", "response_sha256": digest}
+        )
+    lines = [{"task": task, "id": item, "response": text} for item, text in answers.items() if public]
     files = {
         "results.json": json.dumps(results).encode(),
         "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),

@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,21 @@ def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(board: Board, tmp
     scripts = (out / "leaderboard.js").read_text()
     # Texts become text nodes: nothing makes markup or code of them.
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts)
+
+
+def test_of_credentialed_data_only_scores_are_published(board: Board, tmp_path: Path) -> None:
+    name = accepted(board, package("Model", right=20, of=40, task="ehrnoteqa_mc_prob_index_level1"))
+    write_site(board, tmp_path / "site")
+    with zipfile.ZipFile(tmp_path / "site" / "packages" / f"{name}.zip") as published:
+        lines = [json.loads(line) for line in published.read("items.jsonl").splitlines()]
+        assert set(published.namelist()) == {"results.json", "items.jsonl", "answers.jsonl"}
+        assert published.read("answers.jsonl") == b""
+    scores = {"accuracy", "accuracy_official"}
+    allowed = {"task", "id", "cluster", "unscored", *scores} | {key for key in lines[0] if key.startswith("group_")}
+    assert len(lines) == 40
+    assert set(lines[0]) <= allowed
+    assert [line["accuracy"] for line in lines] == [1.0] * 20 + [0.0] * 20
+    assert {line["cluster"] for line in lines} == {*range(40)}
 
 
 def test_a_licence_is_shown_and_older_packages_keep_their_id(board: Board) -> None:

@@ -399,7 +399,7 @@
     });
     const recipe = JSON.stringify(entry.recipe, null, 2);
     return [whole.element, ...folds.filter(Boolean), h("details", { class: "mtl-fold" }, h("summary", null, "Recipe: everything the numbers depend on"), h("pre", { tabindex: 0, role: "region", "aria-label": `Recipe of ${row.task.name}` }, h("code", null, recipe))),
-      h("p", { class: "mtl-small" }, h("a", { href: `packages/${row.submission}.zip`, download: true }, "The package"), ": check it with ", h("code", null, `medical-tasks verify ${row.submission}.zip`), "."), ];
+      row.task.open ? h("p", { class: "mtl-small" }, h("a", { href: `packages/${row.submission}.zip`, download: true }, "The package"), ": check it with ", h("code", null, `medical-tasks verify ${row.submission}.zip`), ".") : ""];
   }
 
   /* ---- Two models ---- */
