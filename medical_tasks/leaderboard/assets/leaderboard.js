@@ -433,7 +433,7 @@
     const value = (row) => (row && row.unscored == null && typeof row[metric.name] === "number" ? row[metric.name] : NaN);
     const items = rowsA.filter(({ id }) => others.has(id)).map((row) => ({ id: row.id, cluster: row.cluster, row, a: value(row), b: value(others.get(row.id)), other: others.get(row.id) }));
     const difference = (of) => Figures.paired(of.map((item) => item.a), of.map((item) => item.b), of.map((item) => item.cluster));
-    const verdict = ({ low, high }) => (low == null ? "too few to tell" : low <= 0 && high >= 0 ? "no difference shown" : (low > 0) === metric.higher ? "B is better" : "A is better");
+    const verdict = ({ low, high }) => (low == null ? "Too few to tell" : low <= 0 && high >= 0 ? "No difference shown" : (low > 0) === metric.higher ? "B is better" : "A is better");
     const whole = difference(items);
     const span = ({ low, high }) => (low == null ? "no interval" : `${signed(low, metric.unit)} to ${signed(high, metric.unit)}`);
     const by = Object.keys(rowsA[0] ?? {}).filter((name) => name.startsWith("group_"));
@@ -488,7 +488,7 @@
       h("h3", null, "Items"),
       h("div", { class: "mt-controls" }, field("Show", select("kind", [["Changed", "changed"], ["Higher in B", "higher"], ["Lower in B", "lower"], ["The same", "same"], ["All", "all"]], first, filter))),
       task.open ? null : h("p", { class: "mtl-small" }, "The data are credentialed: there are ids and scores, and no texts."),
-      list.element, shownItems,
+      shownItems, list.element,
     ];
   }
 
