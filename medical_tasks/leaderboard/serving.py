@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
+from medical_tasks.io.files import read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.door import Door
@@ -233,7 +234,7 @@ class Files:
         if about.st_size > _KEPT_BYTES or path.parent.name == "packages":
             return FileResponse(path, headers=headers)
         if self._kept.get(path, ("",))[0] != mark:
-            self._kept[path] = mark, path.read_bytes()
+            self._kept[path] = mark, read_bytes(path)
         return Response(self._kept[path][1], headers=headers)
 
 

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, tasks
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.io.csv_files import inert
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission, read_stored_results
@@ -98,8 +98,8 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
     )
     known: dict[str, dict[str, _Found]] = {}
     cache = out / CACHE
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        lines = cache.read_text(encoding="utf-8").splitlines()
+    with contextlib.suppress(MedicalTasksError, OSError, ValueError, KeyError):
+        lines = read_text(cache).splitlines()
         known = {line["id"]: line["tasks"] for line in map(json.loads, lines[1:])} if lines[0] == head else {}
     kept: dict[str, dict[str, _Found]] = {}
     with WholeFile(cache) as file:
@@ -413,7 +413,7 @@ def _write_json(path: Path, content: Any) -> None:
 
 def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
     """Replaces a file, unless it says so already, so that a browser that has it need not load it again."""
-    if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
+    if path.is_file() and path.stat().st_size == len(content) and read_bytes(path) == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if zipped:
