@@ -123,15 +123,18 @@ class Pages:
             raise MissingError(f"the pages cannot be made: {done.stderr.strip()[-1000:]}")
         self._names = names
 
+    def try_update(self) -> None:
+        """Updates them, or leaves what was; why is for the server's owner alone, since it names places of this machine."""
+        try:
+            self.update()
+        except MissingError as error:
+            _LOG.error("the pages are not up to date: %s", error)
+
     async def follow(self, changed: asyncio.Event) -> None:
         """Updates the pages for ever: at once when something was submitted, else every few seconds."""
         pause = _LOOK_HUB_S if self._place.startswith(HUB) else _LOOK_S
         while True:
-            try:
-                await asyncio.to_thread(self.update)
-            except MedicalTasksError as error:
-                # Readers see what was; this is for the server's owner, and names places of this machine.
-                _LOG.error("the pages are not up to date: %s", error)
+            await asyncio.to_thread(self.try_update)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), pause)
             changed.clear()
@@ -173,7 +176,7 @@ def server_of(place: str, folder: Path) -> uvicorn.Server:
                 self.late = None
 
     pages = Pages(place, folder)
-    pages.update()
+    pages.try_update()
     changed = asyncio.Event()
 
     @contextlib.asynccontextmanager
@@ -220,6 +223,8 @@ class Files:
         path = self._folder / name
         hidden = "\0" in name or any(part.startswith(".") for part in name.split("/"))
         if hidden or not path.is_file() or not path.resolve().is_relative_to(self._folder):
+            if not (self._folder / "index.html").is_file():
+                return PlainTextResponse("The leaderboard's store cannot be read now. Reload the page later.", 503)
             return PlainTextResponse("There is nothing here: the leaderboard is at /.", 404)
         kind = _KINDS.get(path.suffix, "application/octet-stream")
         headers = {"cache-control": "no-cache", "vary": "accept-encoding", "content-type": kind}

@@ -224,6 +224,24 @@ def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
     assert '"Two"' in gzip.decompress(queue.with_suffix(".json.gz").read_bytes()).decode()
 
 
+def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from starlette.testclient import TestClient
+
+    def out_of_reach(*given: object) -> list[str]:
+        raise MissingError(f"{tmp_path}: cannot be listed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(LocalStorage, "names", out_of_reach)
+        app: Any = serving.server_of(str(tmp_path / "store"), tmp_path / "site").config.app
+        answer = TestClient(app).get("/")
+        assert (answer.status_code, str(tmp_path) in answer.text) == (503, False)
+        assert f"{tmp_path}: cannot be listed" in caplog.text
+    serving.Pages(str(tmp_path / "store"), tmp_path / "site").try_update()
+    assert TestClient(app).get("/").status_code == 200
+
+
 def test_settings_are_of_this_machine_alone() -> None:
     assert serving.settings_of({"MEDICAL_TASKS_LEADERBOARD_STORE": "x"}) == ("x", "127.0.0.1", 7860)
     given = {"MEDICAL_TASKS_LEADERBOARD_STORE": "x", "MEDICAL_TASKS_LEADERBOARD_PORT": "81"}
