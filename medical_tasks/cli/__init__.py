@@ -16,7 +16,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
 
-__all__ = ["Options", "add_options", "check_options", "check_out", "main", "tell_figures"]
+__all__ = ["Options", "add_options", "check_options", "check_out", "main", "tell_figures", "write_figures"]
 
 
 def check_options(
@@ -41,9 +41,14 @@ def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
         raise UsageError(f"{out}: is {what}. Give --out another name.")
 
 
+def write_figures(content: Mapping[str, Any], out: Path) -> None:
+    """Writes what `--json` prints."""
+    with WholeFile(out) as stream:
+        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
 def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> None:
     """Prints figures; with `out` what --json prints is written there too."""
     if out is not None:
-        with WholeFile(out) as stream:
-            stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_figures(content, out)
     tell(text + (f"\n\n{out}" if out is not None else ""), content)

@@ -140,10 +140,10 @@ def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None
     add_options(parser, verb.get("options", {}))
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
-    if "judge" in verb.get("also", ()):
+    if groups := {"judge", "judges"}.intersection(verb.get("also", ())):
         from medical_tasks.runs.judge_arguments import add_judge_arguments
 
-        add_judge_arguments(parser)
+        add_judge_arguments(parser, several="judges" in groups)
     if "guard" in verb.get("also", ()):
         from medical_tasks.guard.policy import add_guard_arguments
 

@@ -5,8 +5,9 @@ A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -110,6 +111,20 @@ class JudgePrompts:
     name: str
     sha256: str
     texts: Mapping[str, str]
+
+    def turned(self, verdicts: Sequence[str]) -> JudgePrompts:
+        """The same with the verdicts to choose from in reverse order."""
+        return replace(self, texts={kind: turned(text, verdicts) for kind, text in self.texts.items()})
+
+
+def turned(text: str, verdicts: Sequence[str]) -> str:
+    """A prompt in which the verdicts to choose from come in reverse: in lines that define them, and in lists (`A or B`)."""
+    lines, one = text.split("\n"), "|".join(map(re.escape, verdicts))
+    defined = [place for place, line in enumerate(lines) if re.match(f"(?:{one}):", line)]
+    for place, line in zip(defined, [lines[place] for place in reversed(defined)], strict=True):
+        lines[place] = line
+    listed = re.compile(f"(?:{one})(?: or (?:{one}))+")
+    return listed.sub(lambda found: " or ".join(reversed(found[0].split(" or "))), "\n".join(lines))
 
 
 @dataclass(frozen=True, kw_only=True)

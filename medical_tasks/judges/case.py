@@ -43,6 +43,7 @@ class Rules:
     reads: Literal["prompt", "pair"]
     votes: int
     reasks: int  # most re-asks of a reply that is cut or unreadable, a vote
+    first: int = 0  # number of a question's first vote
 
 
 @dataclass(slots=True)
@@ -148,7 +149,7 @@ class Case:
                 reasked=self.reasked,
             )
         elif decision:
-            first = len(self.threads)
+            first = self.rules.first + len(self.threads)
             for vote in range(first, first + decision):
                 self.threads.append(Thread(vote, self.question.messages, self._key(self.sha256, vote)))
         else:

@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from medical_tasks.io.files import read_text
 from medical_tasks.io.table import align, decimals, figure
 from medical_tasks.judges.base import Unscored
-from medical_tasks.judges.checks import NLI, THREE_WAY, TWO_WAY, VIEWS, View
+from medical_tasks.judges.checks import NLI, VIEWS, View
 from medical_tasks.models.usage import usage_said
 from medical_tasks.scoring import agreement
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
+from medical_tasks.scoring.correction import tells_apart
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +43,8 @@ class CheckPair:
     # the label of each person where several labelled it, always in the same order; None from those who did not
     ratings: tuple[str | None, ...] = ()
     group: str = ""  # part of the set that is reported on its own; "" for none
+    model: str = ""  # whose answer it is about; "" where nobody says
+    words: int = 0  # how long that answer is
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
@@ -99,23 +109,77 @@ def check_figures(
     return figures
 
 
-def same_labels(pairs: Sequence[CheckPair], one: Sequence[str | None], other: Sequence[str | None]) -> dict[str, Any]:
+def same_labels(
+    pairs: Sequence[CheckPair], one: Sequence[str | None], other: Sequence[str | None], views: Sequence[View] = NLI
+) -> dict[str, Any]:
     """Compares two ways of asking the same judge, over the pairs that have a label from both."""
-    both = [
-        (pair.cluster, a, b) for pair, a, b in zip(pairs, one, other, strict=True) if a is not None and b is not None
-    ]
-    view = THREE_WAY if THREE_WAY.holds(label for labels in both for label in labels[1:]) else TWO_WAY
-    classes = view.classes
-    reference, second = [view.of(a) for _, a, _ in both], [view.of(b) for _, _, b in both]
-    clusters = [cluster for cluster, _, _ in both]
-    table = agreement.confusion_matrix(reference, second, classes=classes)
+    view = next(view for view in views if view.holds([*one, *other]))
+    columns, clusters = [_merged(labels, view) for labels in (one, other)], [pair.cluster for pair in pairs]
+    found = agreement.agreement_of(*columns, classes=view.classes, clusters=clusters)
+    both = Counter(zip(*columns, strict=True))
     return {
-        "pairs": len(both),
-        "agreement": as_json(agreement.accuracy_interval(reference, second, clusters=clusters)),
-        "kappa": as_json(agreement.cohen_interval(reference, second, classes=classes, clusters=clusters)),
-        "classes": list(classes),
-        "table": table[:, : len(classes)].tolist(),
+        "pairs": found.agreement.n,
+        **_agreed(found),
+        "classes": list(view.classes),
+        "table": [[both[a, b] for b in view.classes] for a in view.classes],
     }
+
+
+def choice_figures(
+    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, *, judge: str, answers: int, whole: bool
+) -> dict[str, Any]:
+    """What a judge is chosen by beside its agreement, by verdicts of the view's first class.
+
+    `lean`: how far it is ahead of people in such verdicts on longer answers, or on those by models of its family, less how far it
+    is ahead on the others. `apart`: what true difference of two models it detects by so many `answers` of each, and what people's
+    own labels would; `whole`: the pairs of a cluster are about one such answer.
+    """
+    kept = [(pair, pair.gold, label) for pair, label in zip(pairs, given, strict=True) if pair.gold and label]
+    true, said = (np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float) for k in (1, 2))
+    clusters, words = [pair.cluster for pair, *_ in kept], [pair.words for pair, *_ in kept]
+    longer = np.array(words) > np.median(words or [0])
+    family = np.array([same_family(judge, pair.model) if pair.model else math.nan for pair, *_ in kept])
+
+    def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, Any]:
+        here = np.asarray(inside, dtype=float)
+        sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
+        found = as_json(bootstrap_statistic(sums, _gap, clusters=clusters, limits=(-2.0, 2.0)))
+        return {"lean": found, **({"reason": otherwise} if found["value"] is None else {})}
+
+    shares = {"accuracy": true == said, "judge": said, "people": true}
+    names = clusters if whole else [pair.id for pair, *_ in kept]
+    youden, difference = tells_apart(true, said, names, answers, clusters=clusters)
+    people = tells_apart(true, true, names, answers, clusters=clusters)[1].value
+    return {
+        "length": {
+            "median_words": float(np.median(words or [0])),
+            **{
+                side: {name: float(values[chosen].mean()) for name, values in shares.items()} if chosen.any() else None
+                for side, chosen in (("short", ~longer), ("long", longer))
+            },
+            **lean(longer, "the answers are all of one length"),
+        },
+        "own_model": {
+            "models": sorted({pair.model for pair, *_ in kept if same_family(judge, pair.model)}),
+            **lean(family, "the set does not name both models of its family and others"),
+        },
+        "apart": {
+            **{"answers": answers, "youden": as_json(youden), "difference": as_json(difference)},
+            "people": _json(people),
+        },
+    }
+
+
+def _gap(there: Any, of_there: Any, elsewhere: Any, of_elsewhere: Any) -> Any:
+    """How far one mean is above another."""
+    return there / of_there - elsewhere / of_elsewhere
+
+
+def same_family(one: str, other: str) -> bool:
+    """Whether the first word in the name of one model, host and folders apart, stands in the other's: `gpt-4o` and `gpt35`."""
+    found = (re.findall("[a-z]{3,}", name.rpartition("/")[2].lower()) for name in (one, other))
+    first, second = ([word for word in words if word not in ("model", "judge", "llm")] for words in found)
+    return bool(first and second) and (first[0] in second or second[0] in first)
 
 
 def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View) -> dict[str, Any]:
@@ -249,152 +313,58 @@ def _json(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-_WAYS = {view.key: view.title for view in VIEWS}
-
-
 def render_check(check: Mapping[str, Any]) -> str:
     """Formats the content of `check.json` as text."""
-    figures, judge = check["figures"], check["judge"]
-    known = [way for way in _WAYS if figures.get(way) is not None]
-    title = f"{judge['name']} on {check['set']}: {check['pairs']:,} pairs in {check['clusters']:,} clusters"
-    if not judge["comparable"]:
-        title += ". It compares words and understands nothing; scores made with it are not comparable"
-    parts = [[f"{title}."], _summary(figures, known), _warnings(figures, known)]
-    if "raters" in figures:
-        parts.append(_rater_lines(figures["raters"]))
-    if "groups" in figures:
-        parts.append(_group_lines(figures["groups"], known))
-    if "averages" in figures:
-        parts.append(_average_lines(figures["averages"]))
-    parts += [_classes(figures[way], _WAYS[way]) for way in known]
-    if figures.get("three_way", {}) is None:
-        parts.append(
-            ["This judge tells entailed from not entailed and no more, so there are no figures for three classes."]
-        )
-    if figures["people"] is not None:
-        parts.append(_left_out(figures, known[0]))
-    if (same := check.get("single_vs_batched")) is not None:
-        value, interval, kappa, kappa_interval, pairs = _both(same)
-        parts.append(
-            [
-                "Asked for all statements of an answer at once, and singly: the same label on "
-                f"{value} ({interval}) of {pairs} pairs, "
-                f"kappa {kappa} ({kappa_interval})."
-            ]
-        )
-    parts.append(_coverage(check, known[0]))
-    return "\n\n".join("\n".join(part) for part in parts if part)
+    figures = {**dict.fromkeys(("groups", "averages", "raters")), **check["figures"]}
+    known = {view.key: view.title for view in VIEWS if figures.get(view.key) is not None}
+    said = {"known": known, "bounds": figures[next(iter(known))]["bounds"], "single_vs_batched": None}
+    said |= {"undecided": (figures["raters"] or {}).get("no_majority"), "left_out": check.get("rows_nobody_scored")}
+    return rendered("check.jinja", **{**said, **check, "figures": figures})
 
 
-def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
-    rows: list[tuple[str, ...]] = []
-    for way in known:
-        part, people, said = figures[way], figures["people"], _WAYS[way]
-        rows += [(f"judge, {key}", said, "", *figure(part[key])) for key in ("accuracy", "kappa")]
-        if people is not None:
-            mean = decimals(part["with_people"]["mean_agreement"])
-            rows.append(("judge with each person, agreement", said, "", mean, "", ""))
-            rows.append(("people, pairwise agreement", said, "", *figure(people[way]["pairwise_agreement"])))
-            rows.append(("people, Fleiss' kappa", said, "", *figure(people[way]["fleiss_kappa"])))
-    return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
+_BAR = "\x1f"  # stands for a bar in a name, which parts no cells
 
 
-def _warnings(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
-    """A line for each way to count in which the judge cannot be told from one that guesses."""
-    lines = []
-    for way in known:
-        value, low, high = (figures[way]["kappa"][name] for name in ("value", "ci_low", "ci_high"))
-        if value is None or (low is not None and low > 0):
-            continue
-        said, shown = "no better than chance as far as these pairs show", "no interval is known"
-        if low is not None and high is not None:
-            shown = f"the interval, {low:z.3f} to {high:z.3f}, " + ("is below 0" if high < 0 else "includes 0")
-        if high is not None and high < 0:
-            said = "worse than chance"
-        lines.append(
-            f"warning: {said} ({_WAYS[way]}): kappa is {value:z.3f} and {shown}. Report no scores of this judge; "
-            "choose another, or check it on more pairs."
-        )
-    return lines
+class _Cells(str):
+    """Several cells with bars between them."""
 
 
-def _rater_lines(figures: Mapping[str, Any]) -> list[str]:
-    rows = [(f"judge with {each['rater']}", "", "", *_both(each)) for each in figures["judge"]]
-    rows += [(" with ".join(each["raters"]), "", "", *_both(each)) for each in figures["among"]]
-    header = ("agreement of", "", "", "agreement", "95 % interval", "kappa", "95 % interval", "pairs")
-    return align(header, rows)
+def rendered(template: str, **values: Any) -> str:
+    """Fills a template of text: in `{% filter table %}` a line is a row, and `|` parts its cells."""
+    text = _environment().get_template(template).render(values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n").replace(_BAR, "|")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - it makes no HTML
+        loader=FunctionLoader(lambda name: read_text(Path(__file__).with_name(name))),
+        finalize=lambda value: value if isinstance(value, _Cells) else str(value).replace("|", _BAR),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "both": lambda each: _Cells("|".join(_both(each))),
+        "count": "{:,}".format,
+        "decimals": decimals,
+        "ends": lambda ends: " to ".join(dict.fromkeys(map(decimals, ends))),
+        "figure": lambda estimate: _Cells("|".join(figure(estimate))),
+        "interval": lambda estimate: figure(estimate)[1],
+        "points": lambda value, form=".1f": decimals(None if value is None else 100 * value, form),
+        "table": _table,
+        "used": usage_said,
+    }
+    return environment
+
+
+def _table(text: str) -> str:
+    header, *rows = [line.split("|") for line in text.split("\n") if line]
+    return _Cells("\n".join(align(header, rows)) + "\n")
 
 
 def _both(each: Mapping[str, Any]) -> tuple[str, ...]:
-    value, interval, _ = figure(each["agreement"])
-    kappa, kappa_interval, _ = figure(each["kappa"])
-    return value, interval, kappa, kappa_interval, str(each["agreement"]["n"])
-
-
-def _group_lines(groups: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> list[str]:
-    rows = [
-        (name, _WAYS[way], key, *figure(figures[way][key]))
-        for name, figures in groups.items()
-        for way in known
-        for key in ("accuracy", "kappa")
-    ]
-    return align(("part", "classes", "figure", "value", "95 % interval", "pairs"), rows)
-
-
-def _average_lines(averages: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    rows = [
-        (name, _WAYS[way], " + ".join(found["groups"]), *figure(found))
-        for way, by_name in averages.items()
-        for name, found in by_name.items()
-    ]
-    return align(("accuracy, each part weighing the same", "classes", "parts", "value", "95 % interval", "pairs"), rows)
-
-
-def _classes(part: Mapping[str, Any], way: str) -> list[str]:
-    confusion = part["confusion"]
-    columns = confusion["columns"]
-    rows = []
-    for name, counts in zip(confusion["rows"], confusion["counts"], strict=True):
-        figures = part["classes"][name]
-        shares = []
-        for key in ("recall", "precision"):
-            low, high = map(decimals, figures[f"{key}_interval"])
-            shares += [decimals(figures[key]), low if low == high else f"{low} to {high}"]
-        rows.append((name, "", "", *map(str, counts), *shares, decimals(figures["f1"])))
-    said = (f"judge: {name}" for name in columns)
-    header = (f"people said ({way})", "", "", *said, "recall", "95 % interval", "precision", "95 % interval", "F1")
-    return align(header, rows)
-
-
-def _left_out(figures: Mapping[str, Any], way: str) -> list[str]:
-    people, judge = figures["people"][way]["leave_one_out"], figures[way]["with_people"]
-    columns = zip(people["accuracy"], judge["leave_one_out"], people["pairs"], people["no_majority"], strict=True)
-    rows = [
-        (f"without person {number}", "", "", decimals(own), decimals(other), str(pairs), str(ties))
-        for number, (own, other, pairs, ties) in enumerate(columns, start=1)
-    ]
-    rows.append(("mean", "", "", decimals(people["mean"]), decimals(judge["leave_one_out_mean"]), "", ""))
-    header = (
-        f"against the majority of the others ({_WAYS[way]})", "", "", "person", "judge", "pairs", "left out: others differ",
-    )  # fmt: skip
-    return align(header, rows)
-
-
-def _coverage(check: Mapping[str, Any], way: str) -> list[str]:
-    cost = check["cost"]
-    said = f"{check['scored']:,} of {check['pairs']:,} pairs have a verdict"
-    if check["unscored"]:
-        reasons = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
-        low, high = check["figures"][way]["bounds"]
-        said += f" (without: {reasons}; with them accuracy would be {low:.3f} to {high:.3f})"
-    undecided = check["figures"].get("raters", {}).get("no_majority", 0)
-    if undecided:
-        said += f"; {undecided:,} have no majority of people, and count with each rater alone"
-    left_out = check.get("rows_nobody_scored", 0)
-    if left_out:
-        said += f"; {left_out:,} more that nobody scored are left out"
-    parts = [f"{cost['calls']:,} calls", f"{cost['from_store']:,} replies from the store"]
-    if check["votes"] > 1:
-        parts.append(f"{cost['votes_saved']:,} votes saved of {check['votes']} each")
-    took = [f"judge: {usage_said(check['usage'])}."] if check["usage"]["requests"] else []
-    return [said + ".", "; ".join([*parts, f"{cost['seconds']:.1f} s"]) + ".", *took]
+    value, interval, n = figure(each["agreement"])
+    return value, interval, *figure(each["kappa"])[:2], n

@@ -17,7 +17,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.json_records import json_lines
 from medical_tasks.io.sheets import read_content
-from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored
+from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored, turned
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
 from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
@@ -55,8 +55,11 @@ class CheckSet:
 
     name: str
     pairs: Sequence[CheckPair]
-    # asks a judge, in one of two modes, for the label of each pair in order
-    ask: Callable[[Judge, Mode], Sequence[str | Unscored]]
+    # asks a judge, in one of two modes, for the label of each pair in order; if the third is true, with what our prompts have an
+    # order of in reverse: the verdicts to choose from, and the statements of a batch
+    ask: Callable[[Judge, Mode, bool], Sequence[str | Unscored]]
+    answers: int = 1000  # as many of each model are compared: the benchmark's questions
+    whole: bool = False  # whether all pairs of a cluster are about one such answer; else each is about its own
     ways: int
     views: Sequence[View] = NLI
     source: Mapping[str, str]
@@ -139,14 +142,16 @@ def _nli_set(
     ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
-        CheckPair(id=pair.id, gold=pair.label, cluster=pair.premise, group=pair.group, ratings=()) for pair in labelled
+        CheckPair(id=each.id, gold=each.label, cluster=each.premise, group=each.group, words=len(each.premise.split()))
+        for each in labelled
     ]
     pairs = subset(every, request.max_pairs)
     kept = {pair.id for pair in pairs}
-    questions = [nli_question(pair, ways=ways, style=style) for pair in labelled if pair.id in kept]
 
-    def ask(judge: Judge, mode: Mode) -> list[Label | Unscored]:
-        return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in judge.ask(questions)]
+    def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
+        wanted = [pair for pair in labelled if pair.id in kept]
+        outcomes = judge.ask([nli_question(pair, ways=ways, style=style, backwards=backwards) for pair in wanted])
+        return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in outcomes]
 
     return CheckSet(
         name=name,
@@ -281,15 +286,16 @@ def template_sha256(style: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:
+def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backwards: bool = False) -> Question:
     """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels."""
-    labels = _LABELS[ways]
+    labels = _LABELS[ways][:: -1 if backwards else 1]
+    classes = _TEXTS["classes"][str(ways)]
     in_json = style.startswith("json")
     shown = " or ".join(f'"{label}"' for label in labels) if in_json else " or ".join(labels)
     content = "\n\n".join(
         (
             _TEXTS["task"],
-            _TEXTS["classes"][str(ways)],
+            turned(classes, labels) if backwards else classes,
             _TEXTS["pair"].format(premise=quoted(pair.premise), hypothesis=quoted(pair.hypothesis)),
             _TEXTS["forms"][style]["form"].format(labels=shown),
         )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import WholeFile, folder_lock, read_text
+from medical_tasks.io.files import WholeFile, folder_lock, read_bytes, read_text, readable
 from medical_tasks.io.store import content_key
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
@@ -132,6 +132,34 @@ def describe(
         f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
         f"{parts}{_people(check)}"
     )
+
+
+def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
+    """Reads a whole check (its folder, or its file), whose pairs' labels it holds."""
+    path = path.expanduser()
+    path = path / "check.json" if path.is_dir() else path
+    with readable(path, missing="Give the folder that judge-check wrote, or its check.json."):
+        raw = read_bytes(path)
+    try:
+        check = json.loads(raw)
+        name, checked, version = str(check["set"]), check["judge"], check["schema_version"]
+        how = {"votes": check["votes"], "mode": check["mode"], "prompts": check["prompts"]["set"]}
+        sound = isinstance(checked["identity"], dict) and isinstance(check["pairs"] + check["clusters"], int)
+        if version == CHECK_FORMAT:
+            columns = [check["labels"][each] for each in ("gold", "judge", "cluster")]
+            kinds: tuple[Any, ...] = (str | None, str | None, int)
+            sound &= len(set(map(len, columns))) == 1
+            sound &= all(isinstance(each, kind) for column, kind in zip(columns, kinds, strict=True) for each in column)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise UsageError(f"{path}: not a result of judge-check. Give its folder, or its check.json.")
+    if version != CHECK_FORMAT:
+        raise UsageError(
+            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the label of each pair. "
+            f"Make it again: {check_command(name, judge=str(checked.get('name')), **how)}"
+        )
+    return path, raw, check
 
 
 def check_command(name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:

@@ -6,6 +6,7 @@ Every reply is stored the moment it arrives, under a hash of what decides it, an
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 import tempfile
 import time
@@ -219,6 +220,12 @@ class JudgeSession:
     def usage(self) -> Usage:
         """What the replies behind the verdicts took, those of the store included."""
         return self._meter.usage(self._prices)
+
+    def again(self) -> JudgeSession:
+        """The same judge with its next votes, which answer the same questions anew; what they take is counted here too."""
+        other = copy.copy(self)
+        other._rules = replace(self._rules, first=self._rules.first + self._options.votes)
+        return other
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order: the votes that all need at least, then re-asks, and further votes where it is open."""

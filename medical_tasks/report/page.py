@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
 from medical_tasks.report.html_parts import (
     Cell,
     Cells,
@@ -57,6 +58,26 @@ def render_page(data: ReportData) -> str:
         task_section=task_section,
     )
     return document(data.title, body)
+
+
+def judges_page(choice: Mapping[str, Any]) -> str:
+    """What `judges.choosing.choose` says, as a page: agreement beside cost, the table of judges, and which to take."""
+    rows = {name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()}
+    spent, words = ("$", "cheapest") if choice["by"] == "cost_usd" else ("seconds", "fastest")
+    points = [
+        point_of(
+            name,
+            choice["judges"][name].get("kappa", {}),
+            detail=f"$ {row['$'][0]} and {row['seconds'][0]} s for 1,000 verdicts",
+        )
+        for name, row in sorted(rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0))
+    ]
+    plot = intervals_svg(points, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa")
+    columns = [Column(name=name, label=name, kind="number") for name in COLUMNS]
+    made = report_table(
+        "judges", [[name, *(Cell(*each) for each in row.values())] for name, row in rows.items()], figures=columns
+    )
+    return document("Judges", rendered("judges.html", choice=choice, plot=plot, table=made, notes=NOTES))
 
 
 def _runs(data: ReportData) -> Markup:

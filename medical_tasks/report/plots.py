@@ -41,7 +41,7 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
-    if unit == "cosine" and low >= -1 and high <= 1:
+    if unit in ("cosine", "kappa") and low >= -1 and high <= 1:
         ends = (-1.0, -0.5, 0.0, 0.5, 1.0) if low < 0 else (0.0, 0.25, 0.5, 0.75, 1.0)
         return Scale(ends[0], 1.0, tuple((end, f"{end:g}") for end in ends))
     shown = 1.0 if unit else 100.0  # what is no count is told in percent

@@ -7,7 +7,6 @@ judge errs elsewhere: that is stated beside the numbers.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import read_bytes, readable
-from medical_tasks.judges.checks import CHECK_FORMAT, GENERAL, THREE_WAY, check_command, check_set_of
+from medical_tasks.judges.checks import GENERAL, THREE_WAY, check_command, check_set_of, read_check
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.recipes import differing, mapping
 from medical_tasks.runs.results import weight_column
@@ -212,29 +210,8 @@ def _advice(needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence
 
 def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any) -> Calibration:
     """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
-    path = path.expanduser()
-    path = path / "check.json" if path.is_dir() else path
-    with readable(path, missing="Give the folder that judge-check wrote, or its check.json."):
-        raw = read_bytes(path)
-    try:
-        check = json.loads(raw)
-        name, checked, version = str(check["set"]), check["judge"], check["schema_version"]
-        how = {"votes": check["votes"], "mode": check["mode"], "prompts": check["prompts"]["set"]}
-        sound = isinstance(checked["identity"], dict) and isinstance(check["pairs"] + check["clusters"], int)
-        if version == CHECK_FORMAT:
-            columns = [check["labels"][each] for each in ("gold", "judge", "cluster")]
-            kinds: tuple[Any, ...] = (str | None, str | None, int)
-            sound &= len(set(map(len, columns))) == 1
-            sound &= all(isinstance(each, kind) for column, kind in zip(columns, kinds, strict=True) for each in column)
-    except (ValueError, LookupError, TypeError, RecursionError):
-        sound = False
-    if not sound:
-        raise UsageError(f"{path}: not a result of judge-check. Give its folder, or its check.json.")
-    if version != CHECK_FORMAT:
-        raise UsageError(
-            f"{path}: is of format {version!r}, and corrections take {CHECK_FORMAT}, which holds the label of each pair. "
-            f"Make it again: {check_command(name, judge=str(checked.get('name')), **how)}"
-        )
+    path, raw, check = read_check(path)
+    name = str(check["set"])
     for task in (task for task in tasks if task.judge):
         own = check_set_of(task)
         entails = any(metric.verdict == "entailment" for metric in task.metrics)

@@ -39,11 +39,24 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+def add_judge_arguments(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Declares the options; of `several` judges `each_judge` makes the arguments for one."""
     group = parser.add_argument_group("judge", "for tasks whose answers a judge scores")
     for name, settings in _OPTIONS.items():
-        group.add_argument(f"--{name.replace('_', '-')}", **settings)
+        more = {"action": "append", "default": []} if several and name in ("judge", "judge_args") else {}
+        group.add_argument(f"--{name.replace('_', '-')}", **settings | more)
+
+
+def each_judge(arguments: argparse.Namespace) -> list[argparse.Namespace]:
+    """The arguments for each judge of those given; `--judge-args` is one for all, or one for each in the order of `--judge`."""
+    names, args = arguments.judge, arguments.judge_args or [""]
+    if len(args) not in (1, len(names)):
+        raise UsageError(
+            f"--judge-args is given {len(args)} times, and --judge {len(names)} times. Give it once for all judges, or once for "
+            'each in their order ("" for none).'
+        )
+    several = zip(names, args * len(names) if len(args) == 1 else args, strict=True)
+    return [argparse.Namespace(**{**vars(arguments), "judge": name, "judge_args": each}) for name, each in several]
 
 
 def judge_request(

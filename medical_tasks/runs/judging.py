@@ -305,9 +305,7 @@ class TaskJudge:
             "prompts": self.judging.prompts.name,
             "name": check_set_of(self._task),
         }
-        reasons: Counter[str] = Counter()
-        for reason, count in stats.unscored.items():
-            reasons[redact_reason(reason) if private else reason] += count
+        reasons = Counter(map(redact_reason if private else str, stats.unscored.elements()))
         entry["judge"] = {
             "name": self._judge.name,
             "comparable": self._judge.comparable,

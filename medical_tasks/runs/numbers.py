@@ -11,7 +11,7 @@ from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
 
 NOT_COMPUTABLE = "n/a"
 NOT_COMPARABLE = "not comparable"
-_DECIMALS = {"cosine": 3, "score": 3, "per answer": 2}
+_DECIMALS = {"cosine": 3, "kappa": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
 FEWEST: Final = 10

@@ -14,11 +14,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length
+from medical_tasks.scoring.bootstrap import Drawing, bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.estimates import Clusters, Comparison, Estimate, Floats, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.paired import paired_bootstrap_statistic
 
 Counts = npt.NDArray[np.int64]
+Labels = Sequence[str | None]
 KAPPA_LIMITS = (-1.0, 1.0)
 
 
@@ -85,19 +87,26 @@ def cohen_interval(
     resamples: int = 2000,
 ) -> Estimate:
     """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval; clusters are drawn whole."""
+    drawing: Drawing = {"seed": seed, "resamples": resamples}
+    columns = _kappa_columns(gold, given, classes)
+    return bootstrap_statistic(columns, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS, **drawing)
+
+
+def cohen_difference(
+    gold: Sequence[str], one: Sequence[str], other: Sequence[str], *, classes: Sequence[str], clusters: Clusters
+) -> Comparison:
+    """How far the kappa of `other` is above that of `one`."""
+    first, second = (_kappa_columns(gold, each, classes) for each in (one, other))
+    return paired_bootstrap_statistic(first, second, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS)
+
+
+def _kappa_columns(gold: Sequence[str], given: Labels, classes: Sequence[str]) -> list[Floats]:
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
     numbers = np.arange(len(classes))[:, np.newaxis]
     sums = [(rows == columns) & labelled, *((rows == numbers) & labelled), *((columns == numbers) & labelled)]
-    return bootstrap_statistic(
-        [column.astype(np.float64) for column in sums],
-        _kappa_of_sums,
-        clusters=clusters,
-        seed=seed,
-        resamples=resamples,
-        limits=KAPPA_LIMITS,
-    )
+    return [column.astype(np.float64) for column in sums]
 
 
 def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
@@ -182,9 +191,6 @@ def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> n
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
-
-
-Labels = Sequence[str | None]
 
 
 @dataclass(frozen=True, kw_only=True)

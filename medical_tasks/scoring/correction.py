@@ -21,8 +21,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length, cluster_codes
+from medical_tasks.scoring.bootstrap import bootstrap_statistic
+from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_binary, check_same_length, cluster_codes
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile
+from medical_tasks.scoring.paired import ALPHA, POWER
 
 Form = Literal["confusion", "prediction"]
 FEWEST: Mapping[Form, int] = {"confusion": 20, "prediction": 5}
@@ -228,3 +230,42 @@ def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int
     """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval."""
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
     return math.ceil(float(found.table.sum()) * share)
+
+
+def tells_apart(
+    gold: npt.ArrayLike, judged: npt.ArrayLike, answers: Clusters, n: int, *, clusters: Clusters | None = None
+) -> tuple[Estimate, Estimate]:
+    """Youden's J of a judge, and the smallest true difference of two models that it detects by n answers of each; `nan` for none.
+
+    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge whose errors depend on the truth alone leaves
+    J = sensitivity + specificity - 1 (Youden 1950, Cancer 3:32; Bross 1954, Biometrics 10:478). Scores vary among answers as
+    those given do (v): by the test of `minimum_detectable_difference` the smallest is c sqrt(2 v / n) / J. Two models' answers to
+    one question are taken for unrelated; where they are alike, less is enough.
+    """
+    true, said = as_binary("gold", gold), as_binary("judged", judged)
+    check_same_length(gold=true, judged=said, answers=answers)
+    codes = cluster_codes(answers, len(true))
+    sizes = np.bincount(codes, minlength=1)
+    score, share = (
+        (np.bincount(codes, said, minlength=1) / np.maximum(1, sizes))[codes],
+        1.0 / np.maximum(1, sizes)[codes],
+    )
+    errors = student_quantile(1.0 - ALPHA / 2.0, n - 1.0) + student_quantile(POWER, n - 1.0)
+    scale = errors * math.sqrt(2.0 / n * len(sizes) / max(1, len(sizes) - 1))
+
+    def youden(hits: Floats, true: Floats, rejected: Floats, false: Floats) -> Floats:
+        return hits / true + rejected / false - 1.0
+
+    def resolution(score: Floats, square: Floats, of: Floats, *counts: Floats) -> Floats:
+        variance = square / of - (score / of) ** 2
+        return youden(*counts) / (scale * np.sqrt(np.where(variance > _SMALL, variance, 0.0)))
+
+    counts = [true * said, true, (1.0 - true) * (1.0 - said), 1.0 - true]
+    left = bootstrap_statistic(counts, youden, clusters=clusters, limits=(-1.0, 1.0))
+    found = bootstrap_statistic(
+        [share * score, share * score**2, share, *counts], resolution, clusters=clusters, limits=None
+    )
+    if not (left.ci_low > 0.0 and found.value >= 1.0):
+        return left, Estimate(math.nan, math.nan, math.nan, n)
+    low, high = (1.0 / each if each > 0.0 else math.nan for each in (found.ci_high, found.ci_low))
+    return left, Estimate(1.0 / found.value, low, high, n)

@@ -126,22 +126,28 @@ def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
         assert len(server.calls) == asked + 3
 
 
-def test_batched_and_single_are_compared(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert kqa("--judging", "batched") == 0
+def test_batched_and_single_are_compared_and_asked_again(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kqa("--judging", "batched", "--again", "--sensitivity") == 0
     found = check()
     assert found["mode"] == "batched"
     assert found["single_vs_batched"]["pairs"] == 10
-    assert found["single_vs_batched"]["agreement"]["value"] == 1.0
     assert found["single_vs_batched"]["table"] == [[3, 0, 0], [0, 6, 0], [0, 0, 1]]
-    assert len(server.calls) == 3 + 10
+    assert [found[name]["agreement"]["value"] for name in ("single_vs_batched", "again", "turned")] == [1.0, 1.0, 1.0]
+    assert len(server.calls) == 3 + 10 + 3 + 3
+    # In reverse a batch has its statements in reverse too; the labels go back to their statements.
+    batches = [marks for call in server.calls if len(marks := [each[0] for each in JUDGED.finditer(call.prompt)]) > 1]
+    assert sorted(each[::-1] for each in batches[:3]) == sorted(batches[-3:])
     assert (
         "Asked for all statements of an answer at once, and singly: the same label on 1.000" in capsys.readouterr().out
     )
+    assert not Path("check/choosing.json").exists()
     identity = found["judge"]["identity"]
     assert last_check(identity) is None  # what was checked is the judge asked in batches
     assert last_check(identity, mode="batched") is not None
     assert kqa() == 0
-    assert len(server.calls) == 13  # single calls were made already
+    assert len(server.calls) == 19  # single calls were made already
 
 
 def test_official_prompts_ask_twice(server: FaultServer, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,6 +183,56 @@ def test_a_forecast_json_and_fewer_pairs(server: FaultServer, capsys: pytest.Cap
     assert (four["pairs"], len(server.calls)) == (4, 4)
     assert kqa("--max-pairs", "6") == 0
     assert len(server.calls) == 6  # the four are among the six
+
+
+def test_several_judges_beside_one_another(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
+    # Of four models one always says the same, one never says what it is offered last, one says something else the second time,
+    # and one has no key.
+    def answers(call: Call) -> str:
+        said, model = answer(call), call.body["model"]
+        if model == "first" and call.prompt.index('"neither":') < call.prompt.index('"entailed":'):
+            return said.replace("entailed", "neither")
+        return (
+            said.replace("entailed", "neither") if model == "moody" and call.attempt > 5 else said
+        )  # 1 to 4: the others
+
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(401, "no") if call.body["model"] == "gone" else None
+
+    marks = tuple((f"EEE {'N' if n > 9 else 'E'}", "EEE E", "NNN N") for n in range(12))
+    names = ("calm", "first", "moody", "gone")
+    judges = "".join(f" --judge openai-api/test-host/{name}" for name in names[1:])
+    more = f"{judges} --judge-args price_in=1,price_out=2 --again --sensitivity".split()
+    with serving(plan, answers) as server:
+        assert kqa(*more, judge="openai-api/test-host/calm", made=marks) == 5
+        told = capsys.readouterr()
+        assert "openai-api/test-host/gone could not be checked: " in told.err
+        assert "Recommended: openai-api/test-host/calm; its kappa is 0.8" in told.out
+        assert "only 38.9 % of its labels stay when it is asked again" in told.out
+        found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))
+        by_name = {name.rpartition("/")[2]: row for name, row in found["judges"].items()}
+        assert [by_name[name].get("cautions") for name in names] == [[], ["turned"], ["again"], None]
+        assert by_name["gone"]["against"] == "failed"
+        # 22 of 36 are entailed to the judge.
+        assert by_name["first"]["turned"]["agreement"]["value"] == by_name["moody"]["again"]["agreement"]["value"]
+        assert by_name["calm"]["spent"]["requests"] == 1000.0
+        assert by_name["calm"]["spent"]["cost_usd"] is not None
+        assert by_name["calm"]["own_model"]["lean"]["value"] is None
+        assert "openai-api/test-host/calm" in Path("check/judges.html").read_text(encoding="utf-8")
+        # Each has its check; the same command asks nobody but the one that is gone, and writes the same.
+        checks = [str(path) for path in sorted(Path("check").glob("*/check.json"))]
+        asked = sum(call.body["model"] != "gone" for call in server.calls)
+        assert (len(checks), asked) == (3, 3 * 36 * 3)
+        assert kqa(*more, judge="openai-api/test-host/calm", made=marks) == 5
+        assert sum(call.body["model"] != "gone" for call in server.calls) == asked
+        assert json.loads(Path("check/choosing.json").read_text(encoding="utf-8")) == found
+        # So do the checks alone, with no data at hand.
+        Path(ANNOTATIONS_FILE).unlink()
+        capsys.readouterr()
+        assert main(["judge-check", "kqa", "--compare", *checks, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["recommended"] == "openai-api/test-host/calm"
+        assert main(["judge-check", "anli", "--compare", *checks]) == 2
+        assert "is checked on kqa, not on anli" in capsys.readouterr().err
 
 
 @wrong_use("judge_check")

@@ -189,6 +189,25 @@ def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.
     assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
 
 
+def test_judges_beside_one_another(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "") for place in range(4)]
+    write_scores(demo, [*rows, (4, "gpt-4", WRONG, "0", "", "")])
+    several = "--judge openai-api/far-host/gpt-4o --votes 1 --again --sensitivity --raters rater_a".split()
+    assert judge(*several, judge="openai-api/test-host/gpt-4o") == 5
+    told = capsys.readouterr()
+    assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in told.out
+    assert "may not be sent to judge.example:9" in told.err
+    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))["judges"]["openai-api/test-host/gpt-4o"]
+    assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [1.0, 1.0]
+    assert len(server.calls) == 3 * 5
+    assert (found["own_model"]["models"], found["own_model"]["lean"]["value"]) == (["gpt-1", "gpt-3", "gpt-4"], 0.0)
+    assert found["apart"]["answers"] == len(questions(demo))
+    files = [file for file in Path("check").rglob("*") if file.is_file()]
+    assert {"choosing.json", "judges.html", "check.json"} <= {file.name for file in files}
+    assert not any(b"canary" in file.read_bytes() for file in files)
+    assert "canary" not in told.out + told.err
+
+
 def test_answers_to_five_choices(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(
         demo, [(0, "", RIGHT, "o"), (1, "", WRONG, "x"), (2, "", WRONG, "o")], header="id,model,response,author"

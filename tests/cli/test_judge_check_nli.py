@@ -126,14 +126,16 @@ def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.Captur
 
 @pytest.mark.parametrize("style", ["json", "cot", "plain"])
 def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServer) -> None:
-    assert check("--style", style, chosen="anli") == 0
+    assert check("--style", style, "--sensitivity", chosen="anli") == 0
     found = content()
+    assert found["turned"]["agreement"] | {"value": 1.0, "n": 9} == found["turned"]["agreement"]
+    assert server.calls[-1].prompt.rindex("contradiction") < server.calls[-1].prompt.rindex("entailment")
     assert (found["scored"], found["style"], found["prompts"]["set"]) == (9, style, f"own_{style}")
     assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx((3 + 1 + 2) / 9)
     assert last_check(found["judge"]["identity"]) is None  # benchmarks do not ask so
     asked = len(server.calls)
     assert check(chosen="anli") == 0
-    assert len(server.calls) == 2 * asked  # another style is another question
+    assert len(server.calls) == asked * 3 // 2  # another style is another question
     assert last_check(found["judge"]["identity"]) is not None
 
 

@@ -14,6 +14,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.checks import check_key, check_set_of, checks_file, describe, last_check, record_check
 from tests.support import ROOT
 
+CASES = json.loads(Path(__file__).with_name("cases").joinpath("checks.json").read_text(encoding="utf-8"))
 IDENTITY = {"kind": "chat", "model": "m"}
 
 
@@ -36,47 +37,19 @@ def check(**changes: Any) -> dict[str, Any]:
 
 def test_a_judge_that_was_never_checked() -> None:
     assert last_check(IDENTITY) is None
-    assert describe(None, judge="lexical") == (
-        "judge lexical was never checked: medical-tasks judge-check kqa --judge lexical"
-    )
-    assert describe(None, judge="x/y", votes=5, mode="batched", prompts="official").endswith(
-        "--judge x/y --votes 5 --judging batched --prompts official"
-    )
-    assert describe(None, judge="j", votes=5, name="ehrnoteqa_open") == (
-        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --source SCORES.csv"
-    )
-    assert describe(None, judge="j", votes=3, prompts="official", name="ehrnoteqa_mc") == (
-        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --format mc --source SCORES.csv --votes 3 "
-        "--prompts official"
-    )
-    assert describe(None, judge="j", name="another") == "judge j was never checked"
+    for how, said in CASES["never checked"]:
+        assert describe(None, **how) == said
     assert check_set_of(KQA) == "kqa"
     assert {check_set_of(task) for task in TASKS if task.judge} == {"ehrnoteqa_open", "ehrnoteqa_mc"}
 
 
-def test_the_last_check_is_told_in_one_line(home: Path) -> None:
-    assert record_check(check_key(IDENTITY), check())
+@pytest.mark.parametrize(("changes", "votes", "name", "said"), CASES["told in one line"])
+def test_the_last_check_is_told_in_one_line(
+    home: Path, changes: dict[str, Any], votes: int, name: str, said: str
+) -> None:
+    assert record_check(check_key(IDENTITY, votes=votes), check(**changes))
     assert checks_file() == home / "judge_checks.json"
-    assert describe(last_check(IDENTITY), judge="openai-api/h/m") == (
-        "judge openai-api/h/m: checked on kqa (399 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to "
-        "0.77); physicians agree pairwise 0.855"
-    )
-    kept = check(
-        set="ehrnoteqa_open", ways=2, view="correctness", pairs=270, scored=270, pairwise=0.95,
-        judge_kappas=[0.757, 0.855, 0.88, None], among_kappas=[0.808, None, 0.903],
-    )  # fmt: skip
-    record_check(check_key(IDENTITY), kept)
-    assert describe(last_check(IDENTITY, name="ehrnoteqa_open"), judge="j", name="ehrnoteqa_open") == (
-        "judge j: checked on ehrnoteqa_open (270 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to 0.77); "
-        "kappa with each rater 0.76, 0.85, 0.88, theirs with each other 0.81 to 0.90"
-    )
-    # Two classes, with missing pairs.
-    kept = check(set="anli", pairs=1000, scored=990, ways=2, kappa=estimate(None), pairwise=None)
-    record_check(check_key(IDENTITY, votes=2), kept)
-    assert describe(last_check(IDENTITY, votes=2), judge="j") == (
-        "judge j: checked on anli (990 of 1000 pairs, entailed or not, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa not "
-        "defined"
-    )
+    assert describe(last_check(IDENTITY, votes=votes, name=name), judge="j", name=name) == said
 
 
 def test_which_check_is_the_last() -> None:

@@ -18,6 +18,7 @@ from medical_tasks.scoring.correction import (
     judge_error,
     labels_needed,
     rescoring,
+    tells_apart,
 )
 from medical_tasks.scoring.intervals import student_quantile
 
@@ -132,3 +133,45 @@ def test_what_cannot_be_corrected_says_why(
 ) -> None:
     with pytest.raises(NotCorrectableError, match=message):
         corrected(labelled(table, **how), verdicts(*run))
+
+
+def judged(truth: Any, chance: np.random.Generator, hit: float, rejected: float) -> Any:
+    return np.where(truth == 1.0, chance.random(truth.shape) < hit, chance.random(truth.shape) > rejected).astype(float)
+
+
+def test_the_smallest_difference_that_a_judge_tells_apart() -> None:
+    # 100 answers of one verdict each: 45 of 50 and 40 of 50 right, so 55 count.
+    gold, said = [1.0] * 50 + [0.0] * 50, [1.0] * 45 + [0.0] * 5 + [1.0] * 10 + [0.0] * 40
+    youden, found = tells_apart(gold, said, range(100), 200)
+    errors = student_quantile(0.975, 199.0) + student_quantile(0.8, 199.0)
+    assert youden.value == pytest.approx(0.9 + 0.8 - 1.0)
+    assert found.value == pytest.approx(errors * math.sqrt(2 * 0.55 * 0.45 * 100 / 99 / 200) / 0.7)
+    assert found.ci_low < found.value < found.ci_high
+    perfect, least = tells_apart(gold, gold, range(100), 200)
+    assert perfect.value == 1.0
+    assert least.value == pytest.approx(errors * math.sqrt(2 * 0.25 * 100 / 99 / 200))
+    # Guesses, the opposite, always the same, too few answers, none at all.
+    chance = np.random.default_rng(1)
+    others = [judged(np.array(gold), chance, 0.5, 0.5), [1.0 - each for each in said], [1.0] * 100]
+    assert all(math.isnan(tells_apart(gold, each, range(100), 200)[1].value) for each in others)
+    assert math.isnan(tells_apart(gold, said, range(100), 2)[1].value)
+    assert math.isnan(tells_apart([], [], [], 200)[1].value)
+
+
+def test_a_difference_told_apart_is_found_in_four_of_five_cases() -> None:
+    """Two models' answers of eight verdicts that go together, by a judge of sensitivity 0.85 and specificity 0.9."""
+    chance, n, times = np.random.default_rng(2), 100, 2000
+
+    def answers(share: float, *shape: int) -> Any:
+        rates = chance.beta(2.3 * share, 2.3 * (1.0 - share), (*shape, 1))
+        return (chance.random((*shape, 8)) < rates).astype(float)
+
+    truth = answers(0.5, 2000)
+    names = np.repeat(np.arange(2000), 8).tolist()
+    _, found = tells_apart(truth.ravel(), judged(truth, chance, 0.85, 0.9).ravel(), names, n, clusters=names)
+    one, other = (
+        judged(answers(0.5 + side * found.value, times, n), chance, 0.85, 0.9).mean(axis=2) for side in (-0.5, 0.5)
+    )
+    gaps = other - one
+    t = gaps.mean(axis=1) / gaps.std(axis=1, ddof=1) * math.sqrt(n)
+    assert float((t > student_quantile(0.975, n - 1.0)).mean()) == pytest.approx(0.8, abs=0.03)

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
-from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data.construction import plain
@@ -24,7 +24,7 @@ from medical_tasks.guard.policy import Subject
 from medical_tasks.io.sheets import read_content, read_sheet
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
+from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
@@ -44,6 +44,8 @@ def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
                 cluster=item.cluster or item.id,
                 ratings=ratings,
                 group=row.model,
+                model=row.model,
+                words=len(row.response.split()),
             )
         )
     return pairs
@@ -80,18 +82,21 @@ def _read(request: CheckRequest) -> CheckSet:
     asked = [item for item in items if item.id in kept]
     responses = [row.response for row in scores.rows if row.id in kept]
 
-    def ask(judge: Judge, mode: Literal["single", "batched"]) -> Sequence[str | Unscored]:
+    def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
+        prompts = texts.turned(VERDICTS) if backwards else texts
+        judging = Judging(judge=judge, prompts=prompts, mode=mode)
         return [
             _label(score.values["accuracy"] == 1.0)
             if "accuracy" in score.values
             else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, asked, responses, judging=Judging(judge=judge, prompts=texts, mode=mode))
+            for score in score_items(task, asked, responses, judging=judging)
         ]
 
     return CheckSet(
         name=check_set_of(task),
         pairs=pairs,
         ask=ask,
+        answers=len(known),
         ways=len(CORRECTNESS.classes),
         views=(CORRECTNESS,),
         source={scores.path.name: file_sha256(scores.path)},

@@ -26,6 +26,9 @@ OFFICIAL_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """For each question of the authors' its key in their dict, and the slots of its text."""
 
+VERDICTS: Final = ("Score 1", "Score 0", "0", "1", '"yes"', '"no"')
+"""What our prompts let a judge choose from, as it stands there."""
+
 _OWN: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 AGAIN: Final = (
     "That could not be read: {problem}. Reply with the one JSON object asked for, nothing before it and nothing "

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
-from medical_tasks.judges.base import Judging, Label, Unscored
+from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
+from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.scoring.agreement import majority
 
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
@@ -103,6 +103,8 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
         ratings=labels,
         gold=stated,
         cluster=_digest(cells["Question"], cells["answer"]),
+        model=cells["llm_x"].strip(),
+        words=len(cells["answer"].split()),
     )
 
 
@@ -125,14 +127,21 @@ BOTH = "judge: entails and contradicts"
 """Reason of a statement on which the authors' two questions contradict each other."""
 
 
-def judge_annotations(annotations: Sequence[Annotation], judging: Judging) -> list[Label | Unscored]:
-    """Asks a judge for a label of each statement, in order; `not_entailment` from judges that know no more."""
+def judge_annotations(
+    annotations: Sequence[Annotation], judging: Judging, *, backwards: bool = False
+) -> list[Label | Unscored]:
+    """Asks a judge for a label of each statement, in order; `not_entailment` from judges that know no more.
+
+    `backwards`: with our prompts the statements of an answer are put in reverse.
+    """
     # The authors ask of must-have statements alone whether they are entailed; here that is wanted of all.
     official = judging.prompts.name == "official"
     of_answer: dict[str, tuple[list[Annotation], list[Annotation]]] = {}
     for entry in annotations:
         must, nice = of_answer.setdefault(entry.cluster, ([], []))
         (must if official or entry.importance == "Must_have" else nice).append(entry)
+    if backwards:
+        of_answer = {name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()}
     cases = [
         Case(
             id=name,
@@ -170,10 +179,17 @@ def _read(request: CheckRequest) -> CheckSet:
     pairs = subset(annotations, request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [entry for entry in annotations if entry.id in kept]
+
+    def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
+        prompts = texts.turned(VERDICTS) if backwards else texts
+        return judge_annotations(wanted, Judging(judge=judge, prompts=prompts, mode=mode), backwards=backwards)
+
     return CheckSet(
         name="kqa",
         pairs=pairs,
-        ask=lambda judge, mode: judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode)),
+        ask=ask,
+        answers=201,
+        whole=True,
         ways=3,
         source={path.name: file_sha256(path)},
         prompts={"set": texts.name, "sha256": texts.sha256},

@@ -80,6 +80,9 @@ def _official_text(upstream: Path | None, name: str) -> str:
 _WORDS: Final[Mapping[str, Label]] = {"entailed": "entailment", "contradicted": "contradiction", "neither": "neutral"}
 """The words asked for, and the labels they stand for; `neither` says no more than that."""
 
+VERDICTS: Final = tuple(f'"{word}"' for word in _WORDS)
+"""As they stand in our prompts."""
+
 BATCH_LABELS = tuple[tuple[str, Label], ...]
 """Value of a batched verdict: id and label of each statement there is a verdict on."""
 
