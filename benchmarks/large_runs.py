@@ -1,4 +1,4 @@
-"""Memory and time of runs by how many items they have: fresh MedCalc questions, baselines, a file of answers, a server.
+"""Memory and time of runs, and of a report, by how many items they have: fresh MedCalc questions, baselines, a file, a server.
 
     python benchmarks/large_runs.py [ITEMS ...] [--data FOLDER] [--asked N]
 
@@ -27,13 +27,19 @@ from tests.fault_server import FaultServer
 COMMAND = (sys.executable, "-m", "medical_tasks")
 
 
-def measure(label: str, *words: str | Path) -> None:
-    """Runs a command and prints what it took."""
+def measure(label: str, *words: str | Path, report: Path | None = None) -> None:
+    """Runs a command and prints what it took; then the same of the report of its run, with the data in `report`."""
     with tempfile.TemporaryDirectory() as out:
-        asked = [*COMMAND, *map(str, words), "--config", "fresh", "--out", f"{out}/run"]
-        process = subprocess.Popen(asked, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)  # of this child alone, unlike RUSAGE_CHILDREN
-        process.returncode = os.waitstatus_to_exitcode(status)
+        taken(label, *words, "--config", "fresh", "--out", f"{out}/run")
+        if report is not None:
+            taken(f"{label}, report", "report", f"{out}/run", "--data", report)
+
+
+def taken(label: str, *words: str | Path) -> None:
+    """Runs a command and prints what it took."""
+    process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)  # of this child alone, unlike RUSAGE_CHILDREN
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{label}: exit code {process.returncode}")
     print(
@@ -61,7 +67,7 @@ def main() -> None:
                         file.write(json.dumps({"id": item.id, "response": gold}) + "\n")
             run = ("run", "--tasks", "medcalc", "--data", folder, "--model")
             for name in ("reference", "random"):
-                measure(f"{count:,} items, baseline/{name}", *run, f"baseline/{name}")
+                measure(f"{count:,} items, baseline/{name}", *run, f"baseline/{name}", report=folder)
             measure(f"{count:,} items, score", "score", "medcalc", "--responses", answers, "--data", folder)
             if count <= options.asked:
                 with FaultServer(answer=lambda call: "The answer is 17.") as server:

@@ -319,11 +319,9 @@ class Records(Protocol):
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there."""
-        ...
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
         """Keeps one record."""
-        ...
 
 
 class MultiStep(Protocol):
@@ -340,7 +338,6 @@ class MultiStep(Protocol):
 
         Given the same dialogues and records it says the same; it must come to an end with every dialogue.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -366,6 +363,7 @@ class PlotPoint:
     high: float | None = None
     n: int | None = None  # how many observations
     published: bool = False  # whether it is a paper's, which gets a mark of its own
+    few: bool = False  # whether its items are too few to tell
     detail: str = ""  # shown when it is pointed at and said in the description
 
 
@@ -378,6 +376,17 @@ class Plot:
     y_label: str
     points: tuple[PlotPoint, ...]
     note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A table or figure of the paper as reports draw it, of all runs and of the papers: a row of marks each, or a plane."""
+
+    title: str
+    metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
+    by: str = ""  # breakdown whose groups have rows of their own
+    tasks: Mapping[str, str] = field(default_factory=dict)  # likewise tasks, with the label of each (a level)
+    plane: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,6 +431,7 @@ class Benchmark:
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[Mapping[str, str]] = {}  # verbs of the command line that are its own, each with its module
     gap_group: ClassVar[str] = ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
+    views: ClassVar[tuple[View, ...]] = ()  # what a report draws of its tasks, where they report it
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
@@ -470,10 +480,7 @@ class Benchmark:
         """Makes the prompts of a task; `prompts`, which gets arguments and exemplars for tasks that have some.
 
         `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`.
-
-        Raises:
-            UsageError: A name or a setting is not allowed.
-            MissingError: Something the prompts need is not there.
+        A name or setting that is not allowed is a `UsageError`, something that is not there a `MissingError`.
         """
         given: dict[str, Any] = {"arguments": arguments} if task.arguments else {}
         given |= {"exemplars": exemplars} if task.exemplars else {}
@@ -572,18 +579,10 @@ def hub_question(
 ) -> dict[str, Any]:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
-    The Hub takes only solvers and scorers that inspect has built in; protocols and metrics are in the suite's own tasks.
-
-    Args:
-        asked: column that is asked about.
-        target: column of the gold.
-        template: the question, with `{prompt}` and columns of `metadata` in braces; "" for the column alone.
-        scorer: name and arguments of inspect's scorer.
-        metadata: columns that the template needs.
+    The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are columns; `template` has `{prompt}`
+    and columns of `metadata` in braces ("" for the column alone); `scorer` is inspect's, by name and arguments.
     """
-    fields: dict[str, Any] = {"input": asked, "target": target}
-    if metadata:
-        fields["metadata"] = list(metadata)
+    fields: dict[str, Any] = {"input": asked, "target": target, **({"metadata": list(metadata)} if metadata else {})}
     before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
     return {"field_spec": fields, "solvers": [*before, {"name": "generate"}], "scorers": [dict(scorer)]}
 

@@ -22,17 +22,19 @@ from medical_tasks.report.folders import (
     is_unfinished,
     read_run,
     report_places,
-    short_names,
+    run_names,
     without_repeats,
     write_report,
 )
 from medical_tasks.report.page_data import (
     MAX_TEXT_BYTES,
+    NOTE_LENGTH,
     FittedItems,
     ReportData,
     ReportItem,
     ReportTask,
     ReportVerdict,
+    cut_middle,
     fit_texts,
 )
 from medical_tasks.report.plots import point_of
@@ -49,7 +51,7 @@ from medical_tasks.report.texts import (
 )
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of
-from medical_tasks.spec import MetricSpec, Plot, PlotPoint, TaskSpec
+from medical_tasks.spec import MetricSpec, Plot, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
@@ -105,8 +107,9 @@ def report_data(
     if begun and len(begun) < len(shown):
         shown = [folder for folder in shown if folder not in begun]
         tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
-    names = short_names(shown)
-    runs = [read_run(folder, name, items=places.items) for folder, name in zip(shown, names, strict=True)]
+    read = [read_run(folder, items=places.items) for folder in shown]
+    names = run_names(read)
+    runs = [replace(run, name=name) for run, name in zip(read, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
     check_places(places.responses, recipes)
     if places.source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
@@ -115,12 +118,16 @@ def report_data(
         )
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
-    made = [_read_task(name, run, places) for name in order for run in runs if name in run.entries]
-    fitted = fit_texts([(task.name, task.items) for task, _ in made], max_text_bytes)
+    made = []
+    for name in order:
+        for run in (each for each in runs if name in each.entries):
+            made.append(_read_task(name, run, places, max_text_bytes))
+            del run.rows[name]  # a large run's rows take more room than its page
+    fitted = fit_texts([(task.name, task.items) for task, _, _ in made], max_text_bytes)
     shown_tasks = []
     lacking: dict[str, list[str]] = {}
-    for (task, missing), part in zip(made, fitted, strict=True):
-        short = _said(part, max_text_bytes)
+    for (task, missing, unread), part in zip(made, fitted, strict=True):
+        short = _said(part, unread, max_text_bytes)
         note = " ".join(filter(None, (task.texts, short)))
         shown_tasks.append(replace(task, items=part.items, texts=note))
         if lacks := " ".join(filter(None, (missing, short))):
@@ -128,15 +135,15 @@ def report_data(
     for said, where in lacking.items():
         tell(f"{', '.join(where)}: {said}")
     return ReportData(
-        title=title or (f"Report of {names[0]}" if len(runs) == 1 else f"Report of {len(runs)} runs"),
+        title=title or report_title(shown_tasks),
         tasks=tuple(shown_tasks),
         suite=f"medical-tasks {__version__}",
         notes=report_notes(shown_tasks, again),
     )
 
 
-def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> tuple[ReportTask, str]:
-    """A task of a run, with whole texts, and what it is without."""
+def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tuple[ReportTask, str, int]:
+    """A task of a run, with whole texts, what it is without, and how many items' texts there was no room to read."""
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
@@ -147,15 +154,14 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> tuple[ReportT
     metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
     metrics += [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
     texts = TaskTexts(missing=_UNKNOWN)
-    plots = component_plots(entry, metrics)
+    plots: list[Plot] = []
     if task is not None and dataset is not None:
         withheld = withheld and text_allowed(dataset)
         where = replace(places, items=False) if withheld else places
-        texts = find_texts(task, dataset, run, where)
+        texts = find_texts(task, dataset, run, where, room=room)
         if withheld:
             texts = replace(texts, missing="", remark=_WITHHELD)
         plots += task.benchmark.plots(task, rows, texts.items)
-        plots += level_plots(task, run.entries)
         plots += judge_plots(task, entry) if task.judge else []
     items: tuple[ReportItem, ...] = ()
     if places.items:
@@ -178,19 +184,20 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> tuple[ReportT
         items=items,
         texts=texts.note if places.items else f"{_NO_ITEMS} {texts.missing}".strip(),
         published=published_results(name),
+        views=() if task is None else task.benchmark.views,
         plots=tuple(plots),
     )
-    return shown, texts.missing
+    return shown, texts.missing, texts.unread
 
 
-def _said(part: FittedItems, max_bytes: int) -> str:
+def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     said = []
     if part.cut:
         said.append(
             f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to {part.length:,} characters."
         )
-    if part.emptied:
-        said.append(f"{part.emptied:,} of {len(part.items):,} items, the last ones, are shown without texts.")
+    if emptied := part.emptied + unread:
+        said.append(f"{emptied:,} of {len(part.items):,} items, the last ones, are shown without texts.")
     if said:
         said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
     return " ".join(said)
@@ -216,6 +223,17 @@ def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
     for reason, count in told["unscored"].items():
         counts[redact_reason(reason)] += count
     return {**told, "unscored": dict(sorted(counts.items()))}
+
+
+def report_title(shown: Sequence[ReportTask]) -> str:
+    """Names the models and the benchmarks."""
+    kinds = (("runs", [task.run for task in shown]), ("benchmarks", [task.benchmark or task.name for task in shown]))
+    said = []
+    for kind, each in kinds:
+        names = list(dict.fromkeys(each))
+        *first, last = names
+        said.append(f"{len(names)} {kind}" if len(names) > 3 else f"{', '.join(first)} and {last}" if first else last)
+    return " on ".join(said)
 
 
 _OF_WORDS: Final = "not comparable with anybody else's numbers"
@@ -280,7 +298,7 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     several: Sequence[Any] = votes if isinstance(votes, list) and len(votes) > 1 else ()
     return ReportVerdict(
         id=line["id"][len(item) :].strip("/"),
-        value=_text(value),
+        value=cut_middle(_text(value), NOTE_LENGTH),
         unscored=unscored,
         text=text,
         votes=tuple(map(_text, several)),
@@ -298,46 +316,6 @@ _JUDGE_RECIPE: Final = frozenset({"name", "comparable", "votes", "reasks", "repl
 """What a judge's recipe has beside its identity."""
 
 
-def component_plots(entry: Mapping[str, Any], metrics: Sequence[MetricSpec]) -> list[Plot]:
-    """The parts of each average, side by side."""
-    specs = {metric.name: metric for metric in metrics}
-    made = []
-    for metric in metrics:
-        names = [name for name in metric.of if name in specs]
-        found = [_point(name, entry["metrics"][name]) for name in (*names, metric.name)]
-        points = [point for point in found if point is not None]
-        if names and len(points) > 1:
-            missing = [name for name in metric.of if name not in specs]
-            note = f"Not reported, and not part of {metric.name}: {', '.join(missing)}." if missing else ""
-            title = f"Components of {metric.name}"
-            made.append(Plot(title=title, x_label="Metric", y_label="Value", points=tuple(points), note=note))
-    return made
-
-
-def level_plots(task: TaskSpec, entries: Mapping[str, Mapping[str, Any]]) -> list[Plot]:
-    """The headline of a task by level, where the run has the task at more than one; it stands with the first of them."""
-    base, mark, _ = task.name.rpartition("_level")
-    levels = {name: name.removeprefix(base + mark) for name in sorted(entries) if mark and name.startswith(base + mark)}
-    if len(levels) < 2 or task.name != next(iter(levels)):
-        return []
-    metric = task.metrics[0].name
-    found = [_point(level, entries[name]["metrics"].get(metric, {})) for name, level in levels.items()]
-    points = tuple(point for point in found if point is not None)
-    if len(points) < 2:
-        return []
-    return [Plot(title=f"{metric} by level", x_label="Level", y_label=metric, points=points)]
-
-
-def _point(label: str, value: Mapping[str, Any]) -> PlotPoint | None:
-    """A metric's value as a point; None for what is no share, or cannot be computed."""
-    middle, low, high = (value.get(name) for name in ("value", "ci_low", "ci_high"))
-    if value.get("unit") or middle is None or low is None or high is None:
-        return None
-    if not all(0 <= each <= 1 for each in (middle, low, high)):
-        return None
-    return point_of(label, value)
-
-
 def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
     """How well the run's judge agrees with people, by the last check of it on record on this machine."""
     judge = entry["recipe"].get("judge")
@@ -353,8 +331,8 @@ def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
     check = last_check(identity, **asked)
     if check is None or "problem" in check:
         return []
-    found = [_point(name, {**check[name], "n": check["scored"]}) for name in ("accuracy", "kappa")]
-    if not (points := tuple(point for point in found if point is not None)):
+    told = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
+    if not (points := tuple(point_of(name, each) for name, each in told.items() if each["ci_low"] is not None)):
         return []
     return [
         Plot(

@@ -88,12 +88,12 @@ class FinishedRun:
     name: str  # unique in the report
     folder: Path
     entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
-    rows: Mapping[str, Sequence[Mapping[str, Any]]]  # of `items.parquet`, by task
+    rows: dict[str, list[Mapping[str, Any]]]  # of `items.parquet`, by task; let go when they were read
     verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
 
 
-def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
-    """Reads a run's files."""
+def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
+    """Reads a run's files; its name is that of the folder."""
     entries = read_results(folder)["tasks"]
     if not entries:
         raise damaged(folder / RESULTS_FILE, "it has no task")
@@ -106,7 +106,7 @@ def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
     verdicts: dict[str, list[Mapping[str, Any]]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
-    return FinishedRun(name=name, folder=folder, entries=entries, rows=rows, verdicts=verdicts)
+    return FinishedRun(name=folder.name, folder=folder, entries=entries, rows=rows, verdicts=verdicts)
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -125,6 +125,18 @@ def is_unfinished(folder: Path) -> bool:
     """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
     place = folder.expanduser()
     return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+
+
+def run_names(runs: Sequence[FinishedRun]) -> list[str]:
+    """Names each run by its model, as short as tells the models apart, and by its folder too where runs share a model."""
+    whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
+    last = {name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2] for name in whole}
+    names = [last[name] if list(last.values()).count(last[name]) == 1 and last[name] else name for name in whole]
+    folders = short_names([run.folder for run in runs])
+    return [
+        name if names.count(name) == 1 and name else f"{name} ({folder})".strip()
+        for name, folder in zip(names, folders, strict=True)
+    ]
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -109,7 +110,6 @@ class Column:
     header: bool = False  # its cells name the row
     facet: bool = False  # offers a list of its values to choose from, above the table
     axis: Markup = NOTHING  # shown below the heading, such as the ticks of a plot
-    rising: bool = False  # sorts the smallest first, as with ranks; other numbers begin with the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,6 @@ def html_table(
     caption: str,
     filter_label: str = "",
     toggles: Sequence[tuple[str, str, bool]] = (),
-    sortable: bool = True,
     show_caption: bool = True,
     empty: str = "Nothing to show.",
 ) -> Markup:
@@ -168,8 +167,7 @@ def html_table(
         caption=caption,
         filter_label=filter_label,
         toggles=toggles,
-        sorts=sortable,
-        sortable=sortable and len(whole) > 1,
+        sortable=len(whole) > 1,
         controls=bool(filter_label) and len(whole) > 1,
         large=len(whole) > _LARGE,
         show_caption=show_caption,
@@ -177,10 +175,9 @@ def html_table(
     )
 
 
-def table(
-    known: Mapping[str, Any], name: str, rows: Iterable[Row | Cells], *, axis: Markup = NOTHING, **more: Any
-) -> Markup:
-    """Makes a table as an asset describes it; `more`: arguments of `html_table`, and columns left open there, by name."""
+def report_table(name: str, rows: Iterable[Row | Cells], *, axis: Markup = NOTHING, **more: Any) -> Markup:
+    """Makes a table of `tables.json`; `more`: arguments of `html_table`, and columns left open there, by name."""
+    known = json.loads(assets_text("tables.json"))
     said = {"id": name, **known["tables"][name], **more}
     columns: list[Column] = []
     for each in said.pop("columns"):

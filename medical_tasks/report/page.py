@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
@@ -18,28 +19,40 @@ from medical_tasks.report.html_parts import (
     Column,
     Markup,
     Row,
-    assets_text,
     document,
     escaped_content,
     rendered,
-    table,
+    report_table,
 )
 from medical_tasks.report.page_data import ReportData, ReportTask, items_json, script_json
 from medical_tasks.report.plots import (
     SHARES,
+    Line,
     Scale,
     axis_ticks,
-    curve_svg,
     finite,
     interval_mark,
-    intervals_svg,
+    intervals_chart,
+    plane_svg,
     point_of,
     scale_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.report.terminal import entry_notes, warning
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, percent, scored, valued
-from medical_tasks.spec import Plot, PlotPoint
+from medical_tasks.runs.numbers import (
+    FEWEST,
+    NOT_COMPARABLE,
+    bounds,
+    coverage,
+    interval,
+    metric_label,
+    number,
+    scored,
+    valued,
+)
+from medical_tasks.spec import PlotPoint, View
+
+_HELD = "\0"
 
 
 def render_page(data: ReportData) -> str:
@@ -49,15 +62,19 @@ def render_page(data: ReportData) -> str:
         by_name.setdefault(task.name, []).append(task)
     # A section's id has the task's name, where that can stand in one.
     bases = (name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-" for place, name in enumerate(by_name))
+    held: list[Markup] = []
     body = rendered(
         "page.html",
         data=data,
         sections=[(f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)],
         runs=_runs(data),
+        glance=_glance(by_name) if len(by_name) > 1 else "",
         overview=_overview(data),
-        task_section=task_section,
+        task_section=partial(task_section, every=by_name, held=held),
     )
-    return document(data.title, body)
+    # The items of a large run go in last: each time a page is put together it is in memory once more. No text holds the mark.
+    parts = document(data.title, body).split(_HELD)
+    return "".join(held[int(part)] if place % 2 else part for place, part in enumerate(parts))
 
 
 def judges_page(choice: Mapping[str, Any]) -> str:
@@ -72,7 +89,8 @@ def judges_page(choice: Mapping[str, Any]) -> str:
         )
         for name, row in sorted(rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0))
     ]
-    plot = intervals_svg(points, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa")
+    lines = [Line(point.label, [point]) for point in points]
+    plot = intervals_chart(lines, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa")
     columns = [Column(name=name, label=name, kind="number") for name in COLUMNS]
     made = report_table(
         "judges", [[name, *(Cell(*each) for each in row.values())] for name, row in rows.items()], figures=columns
@@ -94,117 +112,221 @@ def _runs(data: ReportData) -> Markup:
     return report_table("runs", rows)
 
 
+def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
+    """The headline of every task in every run, and the best that a paper reports by the same metric on the same items."""
+    lines = []
+    for tasks in by_name.values():
+        name = counted_as(tasks, tasks[0].headline or "")
+        spec = tasks[0].spec(name)
+        points = [] if spec is None or spec.unit else _points(tasks, name)
+        best = next((point for point in points if point.published), None)
+        for point in points:
+            if not point.published or point is best:
+                label = f"best of papers: {point.label}" if point.published else point.label
+                lines.append(Line(label, [point], heading=f"{tasks[0].name}, {name}"))
+    return intervals_chart(lines, id="glance-chart", title="At a glance, with 95 % intervals") if lines else Markup("")
+
+
 def _joined(values: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(value for value in values if value))
 
 
 def _overview(data: ReportData) -> Markup:
     """A row a run, task and metric."""
-    rows = []
-    for task in data.tasks:
-        first = task.headline
-        for name, metric in task.entry["metrics"].items():
-            cells: list[Cell | str] = [task.name, task.run, Cell(metric_label(name, metric), strong=name == first)]
-            cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
-            cells += [bounds_cell(metric), direction_cell(task, name)]
-            rows.append(Row(cells, tags=("headline",) if name == first else ()))
+    rows = [
+        Row([task.name, *_metric_row(task, name)], tags=("headline",) if name == task.headline else ())
+        for task in data.tasks
+        for name in task.entry["metrics"]
+    ]
     return report_table("all-metrics", rows, axis=axis_ticks())
 
 
-def direction_cell(task: ReportTask, name: str) -> Cell:
-    """Says which way a metric is better."""
-    spec = task.spec(name)
-    if spec is None:
-        return Cell("")
-    return Cell("higher" if spec.higher_is_better else "lower", title=spec.description)
+def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
+    metric, strong, spec = clean(task.entry["metrics"][name]), name == task.headline, task.spec(name)
+    between = Cell(bounds(metric), sort_value(metric["bound_low"], metric.get("unit", "")))
+    said = [*metric_cells(metric, strong=strong), coverage_cell(task.entry, metric), between]
+    better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
+    return [Cell(metric_label(name, metric), strong=strong), task.run, *said, better]
 
 
-def task_section(tasks: Sequence[ReportTask], base: str) -> Markup:
-    """The section of a task, with every run that has it."""
+def task_section(
+    tasks: Sequence[ReportTask], base: str, *, every: Mapping[str, Sequence[ReportTask]], held: list[Markup]
+) -> Markup:
+    """The section of a task, with every run that has it.
+
+    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the section marks the place of.
+    """
     told = {name for task in tasks for name in task.entry["metrics"]}
-    forest, reported = _forest(tasks, base=base)
+    held.append(script_json(items_json(tasks)))
+    views = list(_views(tasks, every, base=base))
+    apart = {by for by, _, _ in views}
+    warned: dict[str, list[str]] = {}
+    for task in tasks:
+        warned.setdefault(warning(task.entry), []).append(task.run)
     return rendered(
         "task.html",
         tasks=tasks,
         base=base,
-        warnings=[(task.run, said) for task in tasks if (said := warning(task.entry))],
+        figures=_figures(tasks),
+        warnings=[(", ".join(runs), said) for said, runs in warned.items() if said],
         metrics=_metrics(tasks, base=base),
         meanings=[spec for spec in tasks[0].metrics if spec.name in told],
-        forest=forest,
-        reported=reported,
+        chart=_chart(tasks, tasks[0].headline, base=base) if tasks[0].headline else None,
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
+        views=views,
         breakdowns=[
             (by, breakdown_table(tasks, by, base=f"{base}-by{place}"))
             for place, by in enumerate(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
+            if by not in apart
         ],
         plots=list(_plots(tasks, base=base)),
         published=published_table(tasks, base=f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
-        items_data=script_json(items_json(tasks)),
-        recipes=[
-            (
-                task.run,
-                " · ".join(dict.fromkeys(part for part in (task.run, task.model) if part)),
-                escaped_content(json.dumps(task.entry["recipe"], indent=2, ensure_ascii=False)),
-            )
-            for task in tasks
-        ],
+        items_data=Markup(f"{_HELD}{len(held) - 1}{_HELD}"),
+        written=lambda recipe: escaped_content(json.dumps(recipe, indent=2, ensure_ascii=False)),
     )
+
+
+_MOST_FIGURES = 3
+
+
+def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
+    """The headline of each run, large; of the best alone where there are many."""
+    made = []
+    for task in tasks:
+        if name := task.headline:
+            metric = clean(task.entry["metrics"][name])
+            some = scored(task.entry, metric) < task.entry["coverage"]["asked"]
+            words = {"value": valued(metric), "metric": metric_label(name, metric), "interval": interval(metric)}
+            words |= {"scored": coverage(task.entry, metric) if some else "", "bounds": bounds(metric)}
+            made.append({"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words})
+    spec = tasks[0].spec(tasks[0].headline or "")
+    best = max if spec is None or spec.higher_is_better else min
+    return made if len(made) <= _MOST_FIGURES else [{**best(made, key=lambda each: each["rank"]), "of": len(made)}]
 
 
 def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
-    rows = []
-    for name in names:
-        for task in tasks:
-            metric = task.entry["metrics"].get(name)
-            if metric is not None:
-                strong = name == task.headline
-                cells: list[Cell | str] = [Cell(metric_label(name, metric), strong=strong), task.run]
-                cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
-                # What the metric is stands below the table, once.
-                rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
-    return report_table("metrics", rows, id=f"{base}-metrics")
+    rows = [_metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]]
+    return report_table("metrics", [[*row[:3], *row[4:]] for row in rows], id=f"{base}-metrics")  # without drawings
 
 
-def _forest(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, bool]:
-    """The plot of the headline metric, and whether papers' figures are in it."""
-    first = tasks[0].headline
-    if first is None:
-        return Markup(""), False
-    # Runs and papers on one axis are counted alike: by the authors' rule, where that is what the papers have.
-    others = {beside(result, result.metrics, first)[1] for task in tasks for result in task.published} - {first}
-    shared = [each for each in others if all(each in task.entry["metrics"] for task in tasks)]
-    name = shared[0] if len(others) == len(shared) == 1 else first
-    models = [task.model for task in tasks]
-    points, unit = [], ""
-    for task, model in zip(tasks, models, strict=True):
-        if name in task.entry["metrics"]:
-            metric = clean(task.entry["metrics"][name])
-            unit = str(metric.get("unit", ""))
-            label = model if models.count(model) == 1 else task.run
-            detail = "" if metric.get("comparable", True) else "not comparable"
-            points.append(point_of(label, metric, detail=detail))
-    papers = dict.fromkeys(_reported(result, name) for task in tasks for result in task.published)
-    reported = [point for point in papers if point is not None]
-    if name != first:
-        note = f"By {name}, the authors' rule, as the papers count; {first} is in the table below."
-    else:
-        counts = f"Papers' figures are of {', '.join(sorted(others))}, which counts by the authors' rule."
-        note = counts if others and reported else ""
+def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
+    """The papers' results that may stand beside runs: of the same items, and where the runs' judge compares more than words."""
+    if not all(task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks):
+        return []
+    configs = {(task.entry["recipe"].get("data") or {}).get("config") for task in tasks} - {None}
+    return [result for result in tasks[0].published if not result.configs or configs <= set(result.configs)]
+
+
+def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
+    """The metric by which runs and papers are counted alike: of ours and the authors', which all runs have, most papers'."""
+    papers = papers_beside(tasks, name)
+    options = dict.fromkeys(
+        [name, *(each for result in papers for each, ours in result.beside.items() if ours == name)]
+    )
+
+    def known(task: ReportTask, each: str) -> bool:
+        return finite(task.entry["metrics"].get(each, {}).get("value")) is not None
+
+    alike = [each for each in options if all(known(task, each) or not known(task, name) for task in tasks)]
+    return max(alike, key=lambda each: sum(each in result.metrics for result in papers))
+
+
+def _points(tasks: Sequence[ReportTask], name: str, by: str = "", group: str = "") -> list[PlotPoint]:
+    """A metric in all runs, and the very same in papers, the best first; of one group of a breakdown, where that is asked."""
+    points = []
+    for task in tasks:
+        told = task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
+        if name in told:
+            detail = "" if told[name].get("comparable", True) else NOT_COMPARABLE
+            points.append(point_of(task.run, clean(told[name]), detail=detail))
+    key = f"{name}, {group}" if by else name
+    found = [(each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures]
+    spec, judges = tasks[0].spec(name), {each.judge for each, _ in found}
+    for each, value in sorted(found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better):
+        label = published_label(each) + (f" (judge {each.judge})" if len(judges) > 1 else "")
+        points.append(PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source))
+    return list(dict.fromkeys(points))
+
+
+def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> dict[str, Any]:
+    """The chart of the headline metric, with what a reader is told of the metric and of the papers in it."""
+    name = counted_as(tasks, first)
+    points, spec = _points(tasks, name), tasks[0].spec(name)
     title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
-    return intervals_svg([*points, *reported], id=f"{base}-forest", title=title, unit=unit, note=note), bool(reported)
+    title += "" if spec is None or spec.higher_is_better else "; lower is better"
+    lines = [Line(point.label, [point]) for point in points]
+    drawn = intervals_chart(lines, id=f"{base}-chart", title=title, unit=_unit(tasks, name))
+    papers = sum(point.published for point in points)
+    apart = len(tasks[0].published) - papers
+    return {"drawn": drawn, "by": name, "headline": first, "papers": papers, "apart": apart}
 
 
-def _reported(result: PublishedResult, name: str) -> PlotPoint | None:
-    value, counted = beside(result, result.metrics, name)
-    if value is None:
-        return None
-    detail = result.source if counted == name else f"{result.source}, counted as {counted}"
-    return PlotPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
+def _views(
+    tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], *, base: str
+) -> Iterable[tuple[str, Markup, Markup]]:
+    """The views of a task's benchmark: which breakdown one has the groups of, its drawing, and their table."""
+    for place, view in enumerate(tasks[0].views):
+        drawn = _view(view, tasks, every, f"{base}-view{place}")
+        if drawn:
+            numbers = breakdown_table(tasks, view.by, base=f"{base}-view{place}-table") if view.by else Markup("")
+            yield view.by, drawn, numbers
+
+
+def _view(view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str) -> Markup:
+    family = {label: every[name] for name, label in view.tasks.items() if name in every}
+    if view.tasks and tasks is not next(iter(family.values()), None):
+        return Markup("")  # it stands with the first of its tasks
+    runs = [task for each in family.values() for task in each] or list(tasks)
+    names = [counted_as(runs, name) for name in view.metrics if any(name in task.entry["metrics"] for task in runs)]
+    if view.plane:
+        return _plane(view, family or {"": tasks}, names, base) if len(names) == len(view.metrics) else Markup("")
+    groups = dict.fromkeys(group for task in tasks for group in task.entry["breakdown"].get(view.by, {}))
+    rows = [(label, each, "") for label, each in family.items()] or [(group, tasks, group) for group in groups]
+    several = sum(not _unit(runs, name) for name in names) > 1
+    lines = [
+        Line(name if several else label, points, heading=label if several else "")
+        for label, each, group in rows or [("", tasks, "")]
+        for name in names
+        if not _unit(runs, name) and (points := _points(each, name, view.by, group))
+    ]
+    series = list(dict.fromkeys(task.run for task in runs))
+    title = view.title if several else f"{view.title}: {' '.join(names)}"
+    return intervals_chart(_few_last(lines), id=base, title=title, series=series) if len(lines) > 1 else Markup("")
+
+
+_IN_ORDER = 12
+
+
+def _few_last(lines: list[Line]) -> list[Line]:
+    """Many rows stand from the lowest value up; those of fewer items than tell anything stand apart, at the end."""
+    if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
+        return lines
+    lines = sorted(lines, key=lambda line: finite(line.points[0].value) or 0.0)
+    small = [line for line in lines if all((point.n or 0) < FEWEST for point in line.points if not point.published)]
+    said = f"Fewer than {FEWEST} items each, too few to tell"
+    return [*(line for line in lines if line not in small), *(replace(line, heading=said) for line in small)]
+
+
+def _plane(view: View, family: Mapping[str, Sequence[ReportTask]], names: Sequence[str], base: str) -> Markup:
+    pairs = []
+    for label, tasks in family.items():
+        across, up = ({point.label: point for point in _points(tasks, name)} for name in names)
+        for name, point in across.items():
+            shown = point if point.published or not label else replace(point, label=f"{name}, {label}")
+            pairs += [(shown, up[name])] if name in up else []
+    unit = _unit([task for tasks in family.values() for task in tasks], names[0])
+    labels = (f"{names[0]} ({unit})" if unit else names[0], names[1])
+    return plane_svg(pairs, id=base, title=view.title, labels=labels, unit=unit)
+
+
+def _unit(tasks: Sequence[ReportTask], name: str) -> str:
+    units = (task.entry["metrics"].get(name, {}).get("unit") for task in tasks)
+    return str(next(filter(None, units), ""))
 
 
 def _notes(task: ReportTask) -> list[str]:
@@ -213,25 +335,13 @@ def _notes(task: ReportTask) -> list[str]:
     return [*said, f"Not scored, and not counted as wrong: {reasons}."] if reasons else said
 
 
-def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, Markup]]:
-    """The title, drawing and table of each plot."""
+def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
+    """The plots that only a run's items or its judge give, each of one run."""
     for n, task in enumerate(tasks):
         for place, plot in enumerate(task.plots):
-            made = f"{base}-plot{n}-{place}"
-            titled = replace(plot, title=f"{plot.title}: {task.run}") if len(tasks) > 1 else plot
-            yield titled.title, curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")
-
-
-def _points_table(plot: Plot, *, base: str) -> Markup:
-    rows = []
-    for point in plot.points:
-        low, high, middle = finite(point.low), finite(point.high), finite(point.value)
-        ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-        numbers = Cell(percent(middle), sort_value(middle)), Cell(ends, sort_value(low))
-        rows.append((point.label, *numbers, Cell(f"{point.n:,}", point.n)))
-    label = Column(name="label", label=plot.x_label, header=True)
-    value = Column(name="value", label=f"{plot.y_label}, %", kind="number")
-    return report_table("points", rows, id=base, caption=plot.title, label=[label], value=[value])
+            title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
+            lines = [Line(point.label, [point], heading=plot.x_label) for point in plot.points]
+            yield intervals_chart(lines, id=f"{base}-plot{n}-{place}", title=title, note=plot.note)
 
 
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
@@ -251,30 +361,23 @@ def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
     return {**metric, **known, "n": metric.get("n", 0)}
 
 
-def report_table(name: str, rows: Iterable[Row | Cells], **more: Any) -> Markup:
-    """Makes a table of `assets/tables.json`."""
-    return table(json.loads(assets_text("tables.json")), name, rows, **more)
-
-
-def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale | None = SHARES) -> list[Cell]:
-    """Writes a metric: value, drawing, interval and n.
-
-    `scale`: the axis of the drawing, the columns' one; a metric with a unit of its own stands on no axis of shares.
-    """
+def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale = SHARES) -> list[Cell]:
+    """Writes a metric: value, drawing, interval and n; one with a unit of its own stands on no axis of shares."""
     known = clean(metric)
     value, unit = known["value"], known.get("unit", "")
+    drawn = not unit or scale is not SHARES
+    few = bool(known.get("too_few"))
+    mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale, few=few) if drawn else Markup("")
     cells = [Cell(valued(known), sort_value(value, unit), title=str(metric.get("reason", "")), strong=strong)]
-    if scale is not None:
-        drawn = not unit or scale is not SHARES
-        mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale) if drawn else Markup("")
-        cells.append(Cell(svg=mark))
-    return [*cells, Cell(interval(known), sort_value(known["ci_low"], unit)), Cell(f"{known['n']:,}", known["n"])]
-
-
-def bounds_cell(metric: Mapping[str, Any]) -> Cell:
-    """Writes between which values the metric lies, whatever is missing."""
-    known = clean(metric)
-    return Cell(bounds(known), sort_value(known["bound_low"], known.get("unit", "")))
+    cells += [
+        Cell(svg=mark),
+        Cell(
+            interval({**known, "too_few": False}),
+            sort_value(known["ci_low"], unit),
+            note="too few to tell" if few else "",
+        ),
+    ]
+    return [*cells, Cell(f"{known['n']:,}", known["n"])]
 
 
 def sort_value(value: float | None, unit: str = "") -> float | None:
@@ -311,18 +414,19 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
     units = {name: str(entries[0][name].get("unit", "")) for name in names}
     ends = (clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high"))
     scale = scale_of(ends, units[first])
-    from_papers = any(by in result.breakdown for result in tasks[0].published)
-    several = len(tasks) > 1 or from_papers
+    several = len(tasks) > 1
     columns = [Column(name=f"m{n}", label=_label(tasks, name), kind="number") for n, name in enumerate(others)]
-    rows: list[Row] = []
+    rows: list[Cells] = []
     for group in dict.fromkeys(group for _, known in told for group in known):
         for task, known in told:
             if group in known:
-                cells = [group, *([task.run] if several else []), *metric_cells(known[group][first], scale=scale)]
+                cells: list[Cell | str] = [
+                    group,
+                    *([task.run] if several else []),
+                    *metric_cells(known[group][first], scale=scale),
+                ]
                 cells += [_other(known[group][name]) for name in others]
-                rows.append(Row(cells, tags=("run",) if from_papers else ()))
-        rows += _published(tasks[0], by, group, (first, *others), units, scale=scale)
-    with_papers = from_papers and any(not row.tags for row in rows)
+                rows.append(cells)
     caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
     caption += "; further metrics with theirs in brackets." if others else "."
     return report_table(
@@ -331,8 +435,7 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
         id=base,
         caption=caption,
         axis=axis_ticks(scale),
-        filter_label=f"Filter rows of this table ({by})" if with_papers or len(rows) >= _FILTER_FROM else "",
-        toggles=[("This report's runs only", "run", True)] if with_papers else [],
+        filter_label=f"Filter rows of this table ({by})" if len(rows) >= _FILTER_FROM else "",
         group=[Column(name="group", label=by, header=True)],
         others=columns,
         **({} if several else {"run": []}),
@@ -349,27 +452,8 @@ def _label(tasks: Sequence[ReportTask], name: str) -> str:
 def _other(metric: Mapping[str, Any]) -> Cell:
     known = clean(metric)
     unit = known.get("unit", "")
-    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({interval(known)})")
-
-
-def _published(
-    task: ReportTask, by: str, group: str, names: Sequence[str], units: Mapping[str, str], *, scale: Scale
-) -> list[Row]:
-    """What papers report for a group, as rows of their own below the runs'."""
-    rows = []
-    for result in task.published:
-        metrics = result.breakdown.get(by, {}).get(group)
-        if metrics is None:
-            continue
-        figures = [beside(result, metrics, name) for name in names]
-        values = [value for value, _ in figures]
-        counted = figures[0][1]
-        figure = [_figure(value, units[name]) for name, value in zip(names, values, strict=True)]
-        mark = interval_mark(values[0], None, None, scale=scale, published=True)
-        said = f"reported: {result.source}" + (f", counted as {counted}" if counted != names[0] else "")
-        who = Cell(published_label(result), note=said)
-        rows.append(Row([group, who, figure[0], Cell(svg=mark), "–", "–", *figure[1:]]))
-    return rows
+    said = interval({**known, "too_few": False})
+    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({said})")
 
 
 def _figure(value: float | None, unit: str) -> Cell:
@@ -381,30 +465,20 @@ def published_label(result: PublishedResult) -> str:
     return f"{result.model}, {result.setting}" if result.setting else result.model
 
 
-def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> tuple[float | None, str]:
-    """Finds the figure of a paper that stands beside a metric of ours, and the metric by which it was counted.
-
-    That is ours, or the one that follows the authors' script and asks the same; the figure is None where the paper has neither.
-    """
-    theirs = next((other for other, ours in result.beside.items() if ours == name and other in metrics), name)
-    counted = name if name in metrics else theirs
-    return finite(metrics.get(counted)), counted
-
-
 def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, list[tuple[str, ...]]]:
     """The table of what papers report on a task, and its notes on how their settings differ."""
     found = tasks[0].published
     units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
     units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
-    names = list(dict.fromkeys(name for result in found for name in result.metrics))
-    order = [spec.name for spec in tasks[0].metrics]
-    names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    names = list(dict.fromkeys(name for result in found for name in result.figures))
+    order = {spec.name: place for place, spec in enumerate(tasks[0].metrics)}
+    names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
     differences = list(dict.fromkeys(result.differences for result in found if result.differences))
     columns = [Column(name=f"m{n}", label=_metric(name, units), kind="number") for n, name in enumerate(names)]
     rows = []
     for result in found:
         place = differences.index(result.differences) + 1 if result.differences else 0
-        values = [finite(result.metrics.get(name)) for name in names]
+        values = [finite(result.figures.get(name)) for name in names]
         # What a paper leaves out is no value of ours to call n/a.
         figures = [_figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)]
         items = Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items)

@@ -22,10 +22,10 @@ from medical_tasks.report.plots import finite
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label
 from medical_tasks.runs.results import groups_of
-from medical_tasks.spec import MetricSpec, Plot
+from medical_tasks.spec import MetricSpec, Plot, View
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ReportVerdict:
     """One decision of the judge on an item."""
 
@@ -36,7 +36,7 @@ class ReportVerdict:
     votes: tuple[str, ...] = ()  # empty with one
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ReportItem:
     """One item of a task in one run."""
 
@@ -57,7 +57,7 @@ class ReportItem:
 class ReportTask:
     """One task of one run."""
 
-    run: str  # unique in the report
+    run: str  # its name for readers, unique in the report
     folder: str  # as the user gave it
     name: str
     title: str
@@ -69,6 +69,7 @@ class ReportTask:
     texts: str = ""  # why items have no texts, for the reader; "" when they have
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
+    views: Sequence[View] = ()
 
     @property
     def headline(self) -> str | None:
@@ -101,7 +102,7 @@ class ReportData:
 MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
 """Characters a text may have, tried in this order."""
-_NOTE_LENGTH: Final = 300
+NOTE_LENGTH: Final = 300
 """Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
 
 
@@ -138,9 +139,8 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     part, and what one does not need the others have. Of a task that has too much even at the smallest length, the first items
     keep their texts.
     """
-    short = [[_with_short_notes(item) for item in items] for _, items in tasks]
     for length in LENGTHS:
-        made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for items in short]
+        made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for _, items in tasks]
         wanted = _wanted([name for name, _ in tasks], made)
         if sum(wanted.values()) <= max_bytes:
             break
@@ -151,12 +151,12 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
         for name in full
     }
     fitted = []
-    for (name, _), before, after in zip(tasks, short, made, strict=True):
+    for (name, before), after in zip(tasks, made, strict=True):
         items = [
             new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "") for new in after
         ]
-        emptied = sum(new != shown for new, shown in zip(after, items, strict=True))
-        cut = sum(old != new == shown for old, new, shown in zip(before, after, items, strict=True))
+        emptied = sum(new is not shown for new, shown in zip(after, items, strict=True))
+        cut = sum(old is not new is shown for old, new, shown in zip(before, after, items, strict=True))
         fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
     return fitted
 
@@ -197,17 +197,10 @@ def _shares(wanted: Sequence[int], total: int) -> list[int]:
     return shares
 
 
-def _with_short_notes(item: ReportItem) -> ReportItem:
-    return replace(
-        item,
-        parsed=cut_middle(item.parsed, _NOTE_LENGTH),
-        why=cut_middle(item.why, _NOTE_LENGTH),
-        unscored=cut_middle(item.unscored, _NOTE_LENGTH),
-        verdicts=tuple(replace(each, value=cut_middle(each.value, _NOTE_LENGTH)) for each in item.verdicts),
-    )
-
-
 def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
+    """The item with other texts; where none of them changes, the very same one."""
+    if all(change(text) is text for text in _texts(item)):
+        return item
     verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
     question, answer, gold = map(change, (item.question, item.answer, item.gold))
     return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
@@ -223,6 +216,13 @@ _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def script_json(value: Any) -> Markup:
     """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
+    # A part at a time: the encoder keeps every number as a text of its own until it is done.
+    if isinstance(value, dict):
+        return markup(
+            "{", ",".join(f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()), "}"
+        )
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        return markup("[", ",".join(map(script_json, value)), "]")
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -250,10 +250,10 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
 
     Returns:
         `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
-        each with `name`, `texts` (why there are none) and `items`. An item holds, of what is not empty, numbers of strings: `i`
-        id, `g` its groups (a list a breakdown), `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h`
-        hash; and `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as `[id, value,
-        unscored, text, votes]`.
+        each with `name`, `texts` (why there are none), `count` of its items, and columns of numbers of strings, which may end
+        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h` hash, `s`
+        decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups (a number, or a
+        list where they are several), a column a breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 
@@ -272,15 +272,7 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     runs = []
     for task in tasks:
         decides = task.spec(names[0]) if names else None
-        runs.append(
-            {
-                "name": task.run,
-                "texts": task.texts,
-                "items": [
-                    _item(item, task, number, names=names, groups=groups, decides=decides) for item in task.items
-                ],
-            }
-        )
+        runs.append({"name": task.run, "texts": task.texts, **_columns(task, number, names, groups, decides)})
     return {
         "task": tasks[0].name,
         "metrics": [
@@ -293,35 +285,50 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     }
 
 
-def _item(
-    item: ReportItem,
+def _columns(
     task: ReportTask,
     number: Callable[[str], int],
-    *,
     names: Sequence[str],
     groups: Sequence[str],
     decides: MetricSpec | None,
 ) -> dict[str, Any]:
-    values = [finite(item.values.get(name)) for name in names]
-    row: dict[str, Any] = {
-        "i": number(item.id),
-        "s": number(decision(item, decides)),
-        "v": [None if value is None else round(value, 6) for value in values],
-        # Several come joined by a blank.
-        "g": [
-            [number(group) for group in groups_of(joined, task.entry["breakdown"].get(by, {}))] if joined else []
-            for by, joined in ((by, item.groups.get(by, "")) for by in groups)
-        ],
-        "q": number(item.question),
-        "a": number(item.answer),
-        "e": number(item.gold),
-        "p": number(item.parsed),
-        "w": number(item.why),
-        "u": number(item.unscored),
-        "h": number(item.answer_sha256),
+    items = task.items
+    columns: dict[str, list[Any]] = {
+        "i": [number(item.id) for item in items],
+        "s": [number(decision(item, decides)) for item in items],
+        "q": [number(item.question) for item in items],
+        "a": [number(item.answer) for item in items],
+        "e": [number(item.gold) for item in items],
+        "p": [number(item.parsed) for item in items],
+        "w": [number(item.why) for item in items],
+        "u": [number(item.unscored) for item in items],
+        "h": [number(item.answer_sha256) for item in items],
         "d": [
-            [number(v.id), number(v.value), number(v.unscored), number(v.text), [number(vote) for vote in v.votes]]
-            for v in item.verdicts
+            [
+                [number(v.id), number(v.value), number(v.unscored), number(v.text), [number(vote) for vote in v.votes]]
+                for v in item.verdicts
+            ]
+            or 0
+            for item in items
         ],
     }
-    return {key: value for key, value in row.items() if value not in (0, [])}
+    for column in columns.values():  # what the last items lack takes no room
+        while column and column[-1] == 0:
+            column.pop()
+    values = [[_written(item.values.get(name)) for item in items] for name in names]
+    return {"count": len(items), **columns, "v": values, "g": [_group_numbers(task, by, number) for by in groups]}
+
+
+def _written(value: float | None) -> float | None:
+    known = finite(value)
+    return known if known is None else int(known) if known.is_integer() else round(known, 6)
+
+
+def _group_numbers(task: ReportTask, by: str, number: Callable[[str], int]) -> list[list[int] | int]:
+    """Each item's groups of a breakdown; several come joined by a blank, and are written as a list."""
+    known = task.entry["breakdown"].get(by, {})
+    told: dict[str, list[int] | int] = {"": 0}
+    for joined in dict.fromkeys(item.groups.get(by, "") for item in task.items if item.groups.get(by)):
+        numbers = [number(group) for group in groups_of(joined, known)]
+        told[joined] = numbers[0] if len(numbers) == 1 else numbers
+    return [told[item.groups.get(by, "")] for item in task.items]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from medical_tasks.report.html_parts import Markup, markup, rendered
-from medical_tasks.runs.numbers import number
-from medical_tasks.spec import Plot, PlotPoint
+from medical_tasks.runs.numbers import FEWEST, number
+from medical_tasks.spec import PlotPoint
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LEAST = 1e-9  # what is smaller is drawn as 0
@@ -64,57 +64,83 @@ def finite(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-_ROW, _TOP = 44, 6
-_LONGEST_LABEL = 44
-
-
 def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
     """A metric's estimate as a point."""
     value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
-    return PlotPoint(label=label, value=value, low=low, high=high, n=n, **more)
+    return PlotPoint(label=label, value=value, low=low, high=high, n=n, few=bool(metric.get("too_few")), **more)
 
 
-def intervals_svg(
-    points: Sequence[PlotPoint],
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a chart: its points are those of runs, a lane each, and of papers, which share the last lane."""
+
+    label: str
+    points: Sequence[PlotPoint]
+    heading: str = ""  # what this row and those below it are of
+
+
+def intervals_chart(
+    lines: Sequence[Line],
     *,
     id: str,  # noqa: A002 - what an element calls it
     title: str,
     unit: str = "",
     note: str = "",
+    series: Sequence[str] = (),
 ) -> Markup:
-    """Draws a row a point: its label, and below it a dot with a bar for its interval; published results are open diamonds.
+    """Draws a row a line: dots with a bar for their interval, and open diamonds for published results.
 
-    The `<desc>` says every number in words. The caller puts the same numbers into a table.
+    `series`: the labels of points that have a shape and colour of their own, with a legend. Every number is said in words.
     """
-    scale = scale_of([end for point in points for end in (point.value, point.low, point.high)], unit)
-    said = "; ".join(f"{point.label}: {interval_words(point, unit)}" for point in points) or "nothing to show"
-    rows = []
-    for place, point in enumerate(points):
-        y = _TOP + place * _ROW
-        words = interval_words(point, unit)
-        # Where a paper's figure stands has no room beside it; a warning that goes with a run's number always has.
-        short = interval_words(replace(point, detail=""), unit) if point.published else words
-        mark = _drawn(point.value, point.low, point.high, scale=scale, y=y + 29, published=point.published)
-        row = {"y": y, "label": point.label, "words": words, "short": short, "published": point.published, "mark": mark}
-        rows.append({**row, "short_label": shortened(point.label, _LONGEST_LABEL)})
+    scale = scale_of([end for line in lines for point in line.points for end in _ends(point)], unit)
     return rendered(
         "intervals.html",
         id=id,
         title=title,
-        said=said,
-        ticks=[(scale.percent(tick), label) for tick, label in scale.ticks],
-        points=rows,
-        top=_TOP,
-        bottom=_TOP + _ROW * max(1, len(points)),
+        lines=lines,
+        steps=len(scale.ticks) - 1,
+        axis=axis_ticks(scale),
+        series=series,
+        sample=lambda name: _mark(PlotPoint(label=name, value=0.5, low=0.1, high=0.9), SHARES, 0, series),
+        mark=lambda point, lane: _mark(point, scale, lane, series),
+        words=lambda point: interval_words(point, unit),
+        # The source of a paper's figure has no room; a warning that goes with a run's number always has.
+        short=lambda point: interval_words(
+            replace(point, few=False, detail="" if point.published else point.detail), unit
+        ),
+        hollow=any(few(point) for line in lines for point in line.points),
+        value=lambda point: "n/a" if finite(point.value) is None else number(point.value, unit),
         note=note,
     )
 
 
+def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
+    return point.value, point.low, point.high
+
+
+def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
+    place = series.index(point.label) if point.label in series else 0
+    drawn = _drawn(*_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=place)
+    kind = "mt-published" if point.published else f"mt-s{place % _COLOURS}{' mt-few' if few(point) else ''}"
+    return markup(f'<g class="mt-point {kind}">', drawn, "</g>")
+
+
+def few(point: PlotPoint) -> bool:
+    """Whether a run's point is of too few items to tell, by its breakdown's rule or by their number alone."""
+    return not point.published and (point.few or (point.n is not None and point.n < FEWEST))
+
+
 def interval_mark(
-    value: float | None, low: float | None, high: float | None, *, scale: Scale = SHARES, published: bool = False
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    scale: Scale = SHARES,
+    published: bool = False,
+    few: bool = False,
 ) -> Markup:
     """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers."""
-    kind = " mt-published" if published else ""
+    kind = " mt-published" if published else " mt-few" if few else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
     return markup(f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>')
 
@@ -125,8 +151,19 @@ def axis_ticks(scale: Scale = SHARES) -> Markup:
     return rendered("axis.html", ticks=[(scale.percent(tick), label) for tick, label in ticks])
 
 
+_SHAPES = ("", "M-4-4H4V4H-4Z", "M0-5.5 5 4H-5Z", "M-1.6-5h3.2v3.4H5v3.2H1.6V5h-3.2V1.6H-5v-3.2h3.4Z")
+_DIAMOND, _COLOURS = "M0-6 6 0 0 6-6 0Z", 5
+
+
 def _drawn(
-    value: float | None, low: float | None, high: float | None, *, scale: Scale, y: int, published: bool
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    scale: Scale,
+    y: int,
+    published: bool,
+    series: int = 0,
 ) -> Markup:
     value, low, high = finite(value), finite(low), finite(high)
     parts = []
@@ -134,14 +171,46 @@ def _drawn(
         left, right = scale.percent(low), scale.percent(high)
         parts.append(f'<line x1="{left:g}%" x2="{right:g}%" y1="{y}" y2="{y}"/>')
         parts += [f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)]
-    if value is not None and published:
-        diamond = '<path d="M0-6 6 0 0 6-6 0Z"/>'
-        parts.append(
-            f'<svg x="{scale.percent(value):g}%" y="{y}" overflow="visible" width="1" height="1">{diamond}</svg>'
-        )
+    shape = _DIAMOND if published else _SHAPES[series % len(_SHAPES)]
+    if value is not None and shape:
+        at = f'x="{scale.percent(value):g}%" y="{y}" overflow="visible" width="1" height="1"'
+        parts.append(f'<svg {at}><path d="{shape}"/></svg>')
     elif value is not None:
         parts.append(f'<circle cx="{scale.percent(value):g}%" cy="{y}" r="4.5"/>')
     return markup(*parts)
+
+
+_TOP, _HEIGHT = 12, 240
+
+
+def plane_svg(
+    pairs: Sequence[tuple[PlotPoint, PlotPoint]],
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+    title: str,
+    labels: tuple[str, str],
+    unit: str,
+) -> Markup:
+    """Draws points across by their first value, in `unit`, and up by their second, a share; papers' have numbers for names."""
+    known = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
+    scale = scale_of([end for across, _ in known for end in _ends(across)], unit)
+    return rendered(
+        "plane.html",
+        id=id,
+        title=title,
+        labels=labels,
+        pairs=known,
+        numbered=[across for across, _ in known if across.published],
+        x=lambda value: None if finite(value) is None else scale.percent(value),
+        y=lambda value: None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100),
+        words=lambda across, up: f"{labels[0]} {interval_words(across, unit)}; {labels[1]} {interval_words(up)}",
+        across=scale.ticks,
+        up=SHARES.ticks,
+        top=_TOP,
+        bottom=_TOP + _HEIGHT,
+        diamond=_DIAMOND,
+        colours=_COLOURS,
+    )
 
 
 def interval_words(point: PlotPoint, unit: str = "") -> str:
@@ -158,48 +227,6 @@ def interval_words(point: PlotPoint, unit: str = "") -> str:
         said += f", n = {point.n:,}"
     if point.published:
         said += ", reported"
+    if few(point):
+        said += ", too few to tell"
     return f"{said}, {point.detail}" if point.detail else said
-
-
-def shortened(text: str, most: int) -> str:
-    """Cuts a label that has no room; its whole stands in what is shown when it is pointed at."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-_CURVE_TOP, _CURVE_HEIGHT = 12, 240
-_MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
-
-
-def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
-    """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %."""
-    points = plot.points
-    said = "; ".join(f"{point.label}: {interval_words(point)}" for point in points) or "no points"
-    every, narrow = _every(len(points), _MOST_LABELS), _every(len(points), _MOST_LABELS_NARROW)
-    room = max(4, 110 // max(1, min(len(points), _MOST_LABELS)))
-    rows = []
-    for place, point in enumerate(points):
-        value, low, high = (
-            None if end is None else _y(end) for end in map(finite, (point.value, point.low, point.high))
-        )
-        row = {"x": f"{100 * (place + 0.5) / len(points):.2f}%", "value": value, "low": low, "high": high}
-        tick = "" if place % every else "mt-tick" if place % narrow == 0 else "mt-tick mt-wide"
-        names = {"label": point.label, "short_label": shortened(point.label, room), "words": interval_words(point)}
-        rows.append({**row, **names, "tick": tick})
-    return rendered(
-        "curve.html",
-        id=id,
-        plot=plot,
-        said=said,
-        ticks=[(_y(tick), label) for tick, label in SHARES.ticks],
-        points=rows,
-        middle=_y(0.5),
-        bottom=_CURVE_TOP + _CURVE_HEIGHT,
-    )
-
-
-def _every(count: int, most: int) -> int:
-    return max(1, -(-count // most))
-
-
-def _y(value: float) -> float:
-    return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - SHARES.percent(value) / 100), 2)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
 from medical_tasks.report.folders import FinishedRun
-from medical_tasks.report.page_data import ReportItem, ReportVerdict
+from medical_tasks.report.page_data import LENGTHS, NOTE_LENGTH, ReportItem, ReportVerdict, cut_middle, size_of
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
@@ -45,6 +45,7 @@ def report_items(
     credentialed data are reduced here once more, so that a file that was not cannot give a text away.
     """
     made = []
+    same: dict[Any, Any] = {}  # many items are in the same groups and have the same values
     for row in rows:
         shown, digest = dict(row), str(row.get(DIGEST) or "")
         answer = texts.answers.get(row["id"])
@@ -52,21 +53,25 @@ def report_items(
             shown = redact_row(row, None, note_words=note_words)
         elif answer is not None:
             digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+        groups = tuple(
+            (name.removeprefix(_GROUP), str(value))
+            for name, value in shown.items()
+            if name.startswith(_GROUP) and value is not None
+        )
+        values = tuple((name, finite(shown[name])) for name in metrics if name in shown)
+        notes = (cut_middle(str(shown.get(name) or ""), NOTE_LENGTH) for name in ("parsed", "why", "unscored"))
+        parsed, why, unscored = (same.setdefault(note, note) for note in notes)
         made.append(
             ReportItem(
                 id=row["id"],
-                groups={
-                    name.removeprefix(_GROUP): str(value)
-                    for name, value in shown.items()
-                    if name.startswith(_GROUP) and value is not None
-                },
-                values={name: finite(shown[name]) for name in metrics if name in shown},
+                groups=same.setdefault(groups, dict(groups)),
+                values=same.setdefault(values, dict(values)),
                 question=texts.questions.get(row["id"], ""),
                 answer=_showable(answer or ""),
                 gold=texts.golds.get(row["id"], ""),
-                parsed=str(shown.get("parsed") or ""),
-                why=str(shown.get("why") or ""),
-                unscored=str(shown.get("unscored") or ""),
+                parsed=parsed,
+                why=why,
+                unscored=unscored,
                 answer_sha256=digest if _SHA256.fullmatch(digest) else "",
                 verdicts=verdicts.get(row["id"], ()),
             )
@@ -105,6 +110,7 @@ class TaskTexts:
     golds: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""  # sentences that say what is not there and what would bring it; "" when all is
     remark: str = ""  # sentences that say how to read what is there
+    unread: int = 0  # how many items, the last ones, a report has no room for
 
     @property
     def note(self) -> str:
@@ -112,8 +118,8 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces) -> TaskTexts:
-    """Finds the texts of a task's items in a run; of credentialed data nothing is read."""
+def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces, *, room: int) -> TaskTexts:
+    """Finds the texts of a task's items in a run, of as many as `room` bytes may hold; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
@@ -125,34 +131,44 @@ def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: Text
         # The run's own items, and no others.
         with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
             check_same_data(task, data, recipe)
-            return _found(task, run, data, places)
+            return _found(task, run, data, places, room)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
         )
 
 
-def _found(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> TaskTexts:
+def _found(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    questions, no_questions, remark = _questions(task, data, run.entries[task.name]["recipe"], places)
-    answers, no_answers = _answers(task, run, data, places)
-    gold_response = task.benchmark.gold_response
+    question, no_questions, remark = _questions(task, data, run.entries[task.name]["recipe"], places)
+    questions: dict[str, str] = {}
+    golds: dict[str, str] = {}
+    seen: set[str] = set()
+    for item in data.items:
+        questions[item.id], golds[item.id] = question(item), _showable(task.benchmark.gold_response(task, item))
+        least = {cut_middle(text, LENGTHS[-1]) for text in (questions[item.id], golds[item.id])} - seen
+        room -= sum(map(size_of, least))
+        seen |= least
+        if room < 0:
+            break
+    answers, no_answers = _answers(task, run, data, places, golds)
     return TaskTexts(
         items=items,
         questions=questions,
         answers=answers,
-        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
+        golds=golds,
         missing=" ".join(filter(None, (no_questions, no_answers))),
         remark=remark,
+        unread=len(items) - len(golds),
     )
 
 
 def _questions(
     task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], places: TextPlaces
-) -> tuple[dict[str, str], str, str]:
-    """What was asked about each item, why it is not there, and how to read it."""
+) -> tuple[Callable[[Item], str], str, str]:
+    """What says what was asked about an item, why it is not there, and how to read it."""
     asked = recipe.get("prompts")
     name = asked["set"] if asked else "own"
     remark = "" if asked else "No model was asked here: questions are shown as this suite's own prompts put them."
@@ -162,21 +178,22 @@ def _questions(
     try:
         prompts = load_task_prompts(task, options, data)
     except (MissingError, UsageError) as error:
-        return {}, f"Questions are not shown, since they cannot be put again: {said(error)}", ""
+        return lambda item: "", f"Questions are not shown, since they cannot be put again: {said(error)}", ""
     if asked and prompts.sha256 != asked["sha256"]:
         return (
-            {},
+            lambda item: "",
             f"Questions are not shown: they were put with other prompts, by {recipe.get('suite')}. Use that version.",
             "",
         )
     cut = recipe.get("truncation", {}).get("words_left_out", {})
-    shown = {}
-    for item in data.items:
+
+    def asked_of(item: Item) -> str:
         put = prompts.shorten(item, cut[item.id]) if prompts.shorten is not None and item.id in cut else item
-        shown[item.id] = _showable(chat_text(prompts.render(put)))
+        return _showable(chat_text(prompts.render(put)))
+
     if "protocol" in recipe:
         remark = f"{remark} Of the several questions about an item the first is shown, and the final answer.".strip()
-    return shown, "", remark
+    return asked_of, "", remark
 
 
 def chat_text(messages: Sequence[Message]) -> str:
@@ -187,6 +204,7 @@ def chat_text(messages: Sequence[Message]) -> str:
 
 
 _RESPONSES = "responses/"
+_BASELINE = "baseline/"
 _UNANSWERED = "no answer: "
 
 
@@ -211,10 +229,16 @@ def _scored_file(recipe: Mapping[str, Any]) -> str:
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
 
-def _answers(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
-    """The answers that were scored, by item id, and a sentence about what is missing ("" for nothing)."""
+def _answers(
+    task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, shown: Collection[str]
+) -> tuple[dict[str, str], str]:
+    """The answers that were scored to the items shown, by id, and a sentence about what is missing ("" for nothing)."""
     recipe, given = run.entries[task.name]["recipe"], places.responses
-    wanted = {row["id"] for row in run.rows[task.name] if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
+    unanswered = {row["id"] for row in run.rows[task.name] if str(row.get("unscored") or "").startswith(_UNANSWERED)}
+    wanted = {row["id"] for row in run.rows[task.name] if row["id"] in shown} - unanswered
+    if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
+        # A store is asked for these alone; a file, or a baseline that draws on other items, goes with all.
+        data = replace(data, items=[item for item in data.items if item.id in shown])
     asked = (("prompts", "set"), ("baseline", "prompts"))
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
     upstream = places.upstream if official else None

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from medical_tasks.report.page import render_page
+from medical_tasks.report.page_data import ReportData
 from tests.browser.conftest import no_sideways
-from tests.report.page_samples import sample_report
+from tests.report.page_samples import calculation, sample_report
 
 SIZES = {"desktop": (1280, 900), "phone": (360, 740), "narrow": (320, 640)}
 ROWS = "#all-metrics tbody tr:visible"
@@ -38,6 +39,32 @@ def test_it_opens_everywhere_and_everyone_can_read_it(
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     assert no_sideways(page)
     assert axe(page) == []
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
+    open_page: Callable[..., Any], tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "one.html"
+    task = calculation("ward-model", items=16)
+    path.write_text(
+        render_page(ReportData(title="ward-model on Sample", tasks=[task], suite="suite 1")), encoding="utf-8"
+    )
+    page = open_page(path.as_uri(), size=size)
+    known = task.entry["metrics"]["accuracy"]
+    value, low, high = (f"{100 * known[end]:.1f}" for end in ("value", "ci_low", "ci_high"))
+    big = page.locator(".mt-big")
+    assert (
+        big.inner_text().split() == f"ward-model {value} % accuracy 95 % interval {low} to {high}, of 16 items".split()
+    )
+    rows = page.locator("#task-calculate-chart .mt-line:not(.mt-line-axis)")
+    labels = rows.locator(".mt-line-label").all_inner_texts()
+    assert labels == ["ward-model", "Invented-70B, one example", "Invented-8B, one example", "Unsettled"]
+    assert rows.locator(".mt-line-value").first.inner_text() == f"{value} % ({low} to {high}), n = 16"
+    for seen in (page.locator("h1"), big, rows.last, page.locator(".mt-legend").first):
+        box = seen.bounding_box()
+        assert box["y"] + box["height"] <= size[1]
+    assert page.locator("h1").inner_text() == "ward-model on Sample"
 
 
 def test_the_table_sorts_by_mouse_and_keyboard_and_filters(open_page: Callable[..., Any], report: str) -> None:
@@ -85,7 +112,7 @@ def test_items_are_searched_filtered_and_ordered(open_page: Callable[..., Any], 
     assert items.locator("[role=option]").count() == 50
     items.get_by_label("Decision").select_option(label="unscored (7)")
     assert status.inner_text() == "Showing 7 of 120 items."
-    assert items.locator(".mt-badge").all_inner_texts() == ["unscored"] * 7
+    assert items.locator(".mt-item-list .mt-badge").all_inner_texts() == ["unscored"] * 7
     items.get_by_label("Decision").select_option("")
     items.get_by_label("category").select_option(label="risk (24)")
     assert status.inner_text() == "Showing 24 of 120 items."
@@ -117,6 +144,39 @@ def test_items_are_read_by_keyboard_alone(open_page: Callable[..., Any], report:
     assert items.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0119"
     assert page.locator("#task-calculate-items .mt-page-number").inner_text() == "101–120 of 120"
     assert items.get_attribute("aria-activedescendant") == items.locator("[aria-selected=true]").get_attribute("id")
+
+
+def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
+    open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Also of texts that are HTML: they stay texts."""
+    answers = ("The dose is <b>5 mg</b> a day.", "The dose is <b>50 mg</b> each day, <i>at most</i>.")
+    tasks = []
+    for run, answer, right in (("one", answers[0], 0.0), ("two", answers[1], 1.0)):
+        task = calculation(run, items=4)
+        values = [{"accuracy": each} for each in (1.0, right, 0.0, None)]
+        made = [replace(item, values=each, answer=answer) for item, each in zip(task.items, values, strict=True)]
+        tasks.append(replace(task, items=made))
+    path = tmp_path / "two.html"
+    path.write_text(render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")), encoding="utf-8")
+    page = open_page(path.as_uri())
+    items = page.locator("#task-calculate-items")
+    items.scroll_into_view_if_needed()
+    detail = items.locator(".mt-item-detail")
+    detail.locator(".mt-diff").wait_for()
+    assert detail.locator("h4").inner_text() == "note-0001"
+    assert "#" not in page.url
+    left, right = detail.locator(".mt-diff pre").all()
+    assert (left.text_content(), right.text_content()) == answers
+    assert left.locator("del").all_inner_texts() == ["5", "a"]
+    assert right.locator("ins").all_inner_texts() == ["50", "each", ", <i>at most</i>"]
+    items.get_by_label("Decision").select_option(label="other than in another run (1)")
+    assert items.locator(".mt-item-id").all_inner_texts() == ["note-0001"]
+    # On a phone the list is there first, with the failure marked in it.
+    page = open_page(path.as_uri(), size=SIZES["phone"])
+    page.locator("#task-calculate-items").scroll_into_view_if_needed()
+    assert page.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0001"
+    assert not page.locator("#task-calculate-items-detail").is_visible()
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
@@ -154,7 +214,7 @@ def test_colours_are_the_readers_and_stay(open_page: Callable[..., Any], report:
 def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], report: str) -> None:
     page = open_page(report, scheme="dark")
     page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.querySelector('.mt-bar')).stroke") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.mt-line line')).stroke") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".mt-items, .mt-controls, .mt-theme").locator("visible=true").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -168,7 +228,7 @@ def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], 
 def test_without_scripts_all_but_the_items_is_there(open_page: Callable[..., Any], report: str) -> None:
     page = open_page(report, java_script_enabled=False)
     assert page.locator(ROWS).count() == 12
-    assert page.locator("#task-calculate svg.mt-svg").first.is_visible()
+    assert page.locator("#task-calculate .mt-line svg circle").first.is_visible()
     sentence = page.locator("noscript p").first
     assert sentence.is_visible()
     assert sentence.inner_text().startswith("The 240 items can be looked at where scripts may run")

@@ -18,11 +18,11 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
-from medical_tasks.report.collect import component_plots, judge_plots, level_plots, report_data, verdicts_by_item
+from medical_tasks.report.collect import judge_plots, report_data, verdicts_by_item
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
-from medical_tasks.spec import Item, Message, MetricSpec, PromptSet
+from medical_tasks.spec import Item, Message, PromptSet
 from tests.case_tables import tabled
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import built, ran
@@ -62,10 +62,10 @@ def changed(run: Path, place: Path, change: Callable[[dict[str, Any]], None], na
 def test_everything_of_a_run(home: Path, reference: Path) -> None:
     told: list[str] = []
     data = report_data([reference], TextPlaces(data=home), tell=told.append)
-    assert data.title == "Report of reference"
+    assert data.title == "baseline/reference on MedCalc-Bench and K-QA"
     assert told == []
     medcalc = task(data, "medcalc")
-    assert (medcalc.access, medcalc.benchmark, medcalc.run) == ("open", "MedCalc-Bench", "reference")
+    assert (medcalc.access, medcalc.benchmark, medcalc.run) == ("open", "MedCalc-Bench", "baseline/reference")
     assert medcalc.entry == read_results(reference)["tasks"]["medcalc"]
     assert [metric.name for metric in medcalc.metrics] == list(medcalc.entry["metrics"])
     assert medcalc.published
@@ -87,13 +87,13 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
 def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path, reference: Path, random: Path) -> None:
     data = report_data([reference, random], TextPlaces(data=home))
     for run, right in (("reference", 31), ("random", 0)):
-        plots = task(data, "medcalc", run).plots
+        plots = task(data, "medcalc", f"baseline/{run}").plots
         assert [plot.title.rpartition(", ")[2] for plot in plots] == ["equations", "scores"]
         points: list[Any] = [point for plot in plots for point in plot.points]
         assert sum(point.n for point in points) == 31
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
-    kqa = task(data, "kqa", "reference")
+    kqa = task(data, "kqa", "baseline/reference")
     # Verdicts stand with their items.
     assert sum(len(item.verdicts) for item in kqa.items) == 80
     assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
@@ -110,7 +110,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
         "nice-to-have, said": (1.0, nice),
         "of both, contradicted": (0.0, must + nice),
     }
-    (plot,) = task(data, "kqa", "random").plots
+    (plot,) = task(data, "kqa", "baseline/random").plots
     value: Any = plot.points[0].value
     assert value < 0.2
 
@@ -120,7 +120,7 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, refer
     shutil.copytree(reference, other)
     data = report_data([reference, other, reference], TextPlaces(data=home), title="Mine")
     assert data.title == "Mine"
-    runs = [f"{reference.parent.name}/reference", "again/reference"]
+    runs = [f"baseline/reference ({reference.parent.name}/reference)", "baseline/reference (again/reference)"]
     assert [(each.name, each.run) for each in data.tasks] == [(n, r) for n in ("medcalc", "kqa") for r in runs]
     assert [note for note in data.notes if "shown once" in note] == [
         f"{reference} was given more than once and is shown once."
@@ -136,16 +136,19 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
     )
     told: list[str] = []
     data = report_data([reference, fewer], TextPlaces(data=home), tell=told.append)
-    assert any("medcalc, reference and fewer: the runs cannot be compared, their data differs" in n for n in data.notes)
+    assert any(
+        "medcalc, baseline/reference and baseline/random: the runs cannot be compared, their data differs" in n
+        for n in data.notes
+    )
     assert [note for note in data.notes if note.startswith("Not comparable: the judge lexical")] == [data.notes[-1]]
-    assert data.notes[-1].endswith("It decided kqa (reference).")
+    assert data.notes[-1].endswith("It decided kqa (baseline/reference).")
     # It ran on other rows than are here: no text of these is shown beside its numbers.
-    shown = task(data, "medcalc", "fewer")
+    shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts
     assert {(item.question, item.answer, item.gold, item.answer_sha256) for item in shown.items} == {("", "", "", "")}
     assert shown.plots == ()
     assert len(told) == 1
-    assert told[0].startswith("medcalc (fewer): The run's data are not here")
+    assert told[0].startswith("medcalc (baseline/random): The run's data are not here")
 
 
 def test_data_that_are_not_built(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,8 +174,10 @@ def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> N
     said_there = task(data, "medcalc").texts
     assert "items are cut in their middle to 800 characters" in said_there
     assert "of 31 items, the last ones, are shown without texts" in said_there
-    assert any(said.startswith("medcalc (reference): Texts of") for said in told)
-    assert [bool(item.answer_sha256) for item in task(data, "medcalc").items] == [True] * 31
+    assert any(said.startswith("medcalc (baseline/reference): Texts of") for said in told)
+    shown = task(data, "medcalc").items
+    assert [bool(item.question) for item in shown] == sorted((bool(item.question) for item in shown), reverse=True)
+    assert len(shown) == 31
 
 
 def test_a_task_that_is_not_known_and_a_damaged_recipe(home: Path, reference: Path, tmp_path: Path) -> None:
@@ -236,7 +241,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     (shown,) = report_data([out], TextPlaces(data=home)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
     data = report_data([reference, out], TextPlaces(data=home, responses=[file]))
-    items = {item.id: item for item in task(data, "medcalc", "scored").items}
+    items = {item.id: item for item in task(data, "medcalc", "answers.jsonl").items}
     assert items["1"].answer == "The answer is 7."
     assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()  # an empty answer is one
     assert items["3"].answer == items["3"].answer_sha256 == ""
@@ -356,34 +361,6 @@ def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
     assert statement_plots(rows[2:]) == []
 
 
-def test_components_of_an_average_and_what_is_not_reported() -> None:
-    metrics = [
-        MetricSpec(name="overall", kind="average", description="", of=("bleu", "sari", "medcon")),
-        MetricSpec(name="bleu", kind="mean", description=""),
-        MetricSpec(name="sari", kind="mean", description=""),
-    ]
-    entry = {"metrics": {"overall": value(0.3, 0.2, 0.4), "bleu": value(0.1, 0.0, 0.2), "sari": value(0.5, 0.4, 0.6)}}
-    (plot,) = component_plots(entry, metrics)
-    assert [(point.label, point.value) for point in plot.points] == [("bleu", 0.1), ("sari", 0.5), ("overall", 0.3)]
-    assert plot.note == "Not reported, and not part of overall: medcon."
-    entry["metrics"] |= {"bleu": value(None, None, None), "sari": value(1.5, 1.0, 2.0)}
-    assert component_plots(entry, metrics) == []  # no value, and no share: one point is no comparison
-    assert component_plots(entry, metrics[1:]) == []
-
-
-def test_levels_need_two_of_one_kind() -> None:
-    tasks = [task_spec(f"ehrnoteqa_mc_level{level}") for level in (1, 2)]
-    entries = {task.name: {"metrics": {"accuracy": value(0.5, 0.2, 0.8)}} for task in tasks}
-    entries["ehrnoteqa_open_level1"] = entries[tasks[0].name]
-    (plot,) = level_plots(tasks[0], entries)
-    assert [point.label for point in plot.points] == ["1", "2"]
-    assert level_plots(tasks[1], entries) == []
-    assert level_plots(task_spec("ehrnoteqa_open_level1"), entries) == []
-    assert level_plots(task_spec("medcalc"), {"medcalc": entries[tasks[0].name]}) == []
-    entries[tasks[1].name] = {"metrics": {"accuracy": value(None, None, None)}}
-    assert level_plots(tasks[0], entries) == []
-
-
 @pytest.fixture(autouse=True)
 def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
@@ -423,8 +400,7 @@ def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_re
     assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "votes": 1}}}) == []
     assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "model": "other"}}}) == []
     assert judge_plots(task, {"recipe": {}}) == []
-    # What is no share is said and not drawn.
     recorded((-0.1, -0.2, 0.1))
     (plot,) = judge_plots(task, entry)
-    assert [point.label for point in plot.points] == ["accuracy"]
+    assert [point.low for point in plot.points] == [0.78, -0.2]
     assert "kappa -0.10" in plot.note

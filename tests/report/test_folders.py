@@ -35,10 +35,10 @@ def written(folder: Path, told: dict[str, Any]) -> Path:
 
 
 def test_a_run_is_read_by_task(tmp_path: Path) -> None:
-    run = read_run(written(tmp_path / "r", {"toy": entry()}), "r")
+    run = read_run(written(tmp_path / "r", {"toy": entry()}))
     assert [row["id"] for row in run.rows["toy"]] == ["1", "2"]
     assert [line["id"] for line in run.verdicts["toy"]] == ["1/a"]
-    assert read_run(tmp_path / "r", "r", items=False).verdicts == {}
+    assert read_run(tmp_path / "r", items=False).verdicts == {}
 
 
 @tabled("place", "value", "reason")
@@ -53,18 +53,18 @@ def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, place: str, value
         del part[last]
     file.write_text(json.dumps(told))
     with pytest.raises(UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"):
-        read_run(folder, "r")
+        read_run(folder)
 
 
 def test_no_run_no_task_and_items_of_another_run(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="Give the folder that `medical-tasks run`"):
-        read_run(tmp_path, "r")
+        read_run(tmp_path)
     with pytest.raises(UsageError, match="it has no task"):
-        read_run(written(tmp_path / "none", {}), "r")
+        read_run(written(tmp_path / "none", {}))
     folder = written(tmp_path / "r", {"toy": entry()})
     (folder / "items.parquet").write_bytes(b"PAR1")
     with pytest.raises(UsageError, match="not of the same run"):
-        read_run(folder, "r")
+        read_run(folder)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_damaged_verdicts(tmp_path: Path, content: bytes, reason: str) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
     (folder / "verdicts.jsonl").write_bytes(content)
     with pytest.raises(UsageError, match=rf"verdicts\.jsonl: damaged \({reason}\)"):
-        read_run(folder, "r")
+        read_run(folder)
 
 
 def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> None:

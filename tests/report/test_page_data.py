@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.report.page_data import LENGTHS, ReportItem, ReportVerdict, cut_middle, fit_texts, size_of
+from medical_tasks.report.texts import TaskTexts, report_items
 
 
 def item(name: str, question: str = "", answer: str = "", judged: str = "") -> ReportItem:
@@ -71,10 +72,11 @@ def test_what_a_small_task_does_not_need_a_large_one_has() -> None:
 
 
 def test_an_answer_that_is_read_as_a_book_is_no_line() -> None:
-    wild = ReportItem(id="1", groups={}, values={}, parsed="9" * 5000, why="w" * 5000)
-    (fitted,) = fit_texts([("t", [wild])], 0)
-    assert len(fitted.items[0].parsed) < 400
-    assert len(fitted.items[0].why) < 400
+    (shown,) = report_items(
+        [{"id": "1", "parsed": "9" * 5000, "why": "w" * 5000}], [], TaskTexts(), {}, note_words=None
+    )
+    assert len(shown.parsed) < 400
+    assert len(shown.why) < 400
 
 
 TEXTS = st.sampled_from(["", "é<&>\n", "ab", "q" * 900, "q" * 4000, "z" * 20_000])

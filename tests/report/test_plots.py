@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,29 +12,34 @@ from hypothesis import strategies as st
 from medical_tasks.report.html_parts import assets_text
 from medical_tasks.report.plots import (
     SHARES,
+    Line,
     axis_ticks,
-    curve_svg,
     interval_mark,
     interval_words,
-    intervals_svg,
+    intervals_chart,
+    plane_svg,
     scale_of,
 )
-from medical_tasks.spec import Plot, PlotPoint
+from medical_tasks.spec import PlotPoint
 from tests.report.page_reading import PageReader
 
 RUN = PlotPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
 PAPER = PlotPoint(label="theirs", value=0.4, published=True, detail="a paper, table 2")
 
 
+def chart(*points: PlotPoint, **more: Any) -> str:
+    return intervals_chart([Line(point.label, [point]) for point in points], id="f", title="Accuracy & more", **more)
+
+
 def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
-    text = intervals_svg([RUN, PAPER], id="f", title="Accuracy & more", note="A note.")
+    text = chart(RUN, PAPER, note="A note.")
     read = PageReader(text)
     assert read.faults == []
     assert 'x1="25%" x2="75%"' in text
     assert 'cx="50%"' in text
     assert '<svg x="40%"' in text
-    assert "ours <1>: 50.0 % (25.0 to 75.0), n = 1,200; theirs: 40.0 %, reported, a paper, table 2." in read.text
-    assert 'role="img" aria-labelledby="f-title f-desc"' in text
+    assert "ours <1>50.0 % (25.0 to 75.0), n = 1,200: 50.0 %" in read.text
+    assert ": 40.0 %, reported, a paper, table 2." in read.text
     # A paper's mark is of another shape, not only of another colour.
     assert text.count("<circle") == text.count("<path") == 1
     # Colours are the page's, and units keep their own numbers.
@@ -42,12 +48,36 @@ def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
     assert interval_words(RUN, "cosine") == "0.500 (0.250 to 0.750), n = 1,200"
 
 
+def test_runs_of_a_row_keep_their_shape_and_few_items_are_marked() -> None:
+    few, other = replace(RUN, n=9), replace(RUN, label="other", value=0.2)
+    text = intervals_chart(
+        [Line("a", [few, other, PAPER]), Line("b", [other])], id="f", title="t", series=[RUN.label, "other"]
+    )
+    assert PageReader(text).faults == []
+    assert text.count('class="mt-point mt-s0 mt-few"') == 1
+    assert text.count('class="mt-point mt-s1"') == 2 + 1  # and in the legend
+    assert "ours <1> 50.0 % (25.0 to 75.0), n = 9, too few to tell; other 20.0 %" in PageReader(text).text
+    assert "mt-few" in chart(replace(RUN, few=True))
+    assert "mt-few" not in chart(replace(PAPER, n=5))
+
+
 def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
     for value in (None, math.nan, math.inf):
-        point = PlotPoint(label="x", value=value, low=None, high=math.nan, n=0)
+        point = PlotPoint(label="x", value=value, low=None, high=math.nan, n=20)
         assert interval_words(point) == "n/a"
-        assert "<circle" not in intervals_svg([point], id="f", title="t")
-    assert "nothing to show" in intervals_svg([], id="f", title="t")
+        assert "<circle" not in chart(point)
+        assert "<circle" not in plane_svg([(point, RUN)], id="p", title="t", labels=("x", "y"), unit="")
+    assert "nothing to show" in chart()
+
+
+def test_a_plane_has_both_intervals_and_numbers_for_papers() -> None:
+    wrong = replace(RUN, value=2.0, low=1.0, high=3.0)
+    text = plane_svg([(wrong, RUN), (PAPER, PAPER)], id="p", title="t", labels=("wrong", "said"), unit="per answer")
+    read = PageReader(text)
+    assert read.faults == []
+    assert 'cx="66.67%"' in text
+    assert "ours <1>: wrong 2.00 (1.00 to 3.00), n = 1,200; said 50.0 % (25.0 to 75.0), n = 1,200." in read.text
+    assert "Papers: 1 theirs." in read.text
 
 
 @pytest.mark.parametrize(
@@ -98,17 +128,3 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert ".mt .mt-mark line" in styles
     for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):  # every axis has its lines in the style
         assert f".mt-steps-{len(scale_of([top], 'number').ticks) - 1} " in styles, top
-
-
-def test_a_curve_draws_every_point_and_labels_what_has_room() -> None:
-    points = tuple(
-        PlotPoint(label=f"group {number}", value=number / 40, low=max(0.0, number / 40 - 0.1), high=1.0, n=number)
-        for number in range(40)
-    )
-    plot = Plot(title="T", x_label="x", y_label="y", points=points)
-    text = curve_svg(plot, id="c")
-    assert PageReader(text).faults == []
-    assert text.count("<circle") == 40
-    assert 10 < text.count('text-anchor="middle"') < 20
-    assert "group 39: 97.5 % (87.5 to 100.0), n = 39" in PageReader(text).text
-    assert "no points" in curve_svg(replace(plot, points=()), id="c")

@@ -83,11 +83,6 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: 
     assert any(item.verdicts for task in data.tasks for item in task.items)
     assert any(item.parsed for task in data.tasks for item in task.items)  # numbers that hold no text
     plots = {task.name: task.plots for task in data.tasks}
-    (levels,) = plots["ehrnoteqa_open_level1"]
-    assert [(point.label, point.n) for point in levels.points] == [("1", 8), ("2", 6)]
-    assert plots["ehrnoteqa_open_level2"] == ()
-    titles = [plot.title for plot in plots["archehr_together"]]
-    assert titles[:2] == ["Components of overall_relevance", "Components of overall_score"]
     # MedCalc-Bench's own data are open, so their attributes can be counted; only this run's texts are kept back.
     assert len(plots["medcalc"]) == 2
 

@@ -20,6 +20,7 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     TaskSpec,
+    View,
     hub_question,
 )
 
@@ -130,6 +131,9 @@ class ArchEHRQA(Benchmark):
     title = "ArchEHR-QA"
     paper = "https://arxiv.org/abs/2506.04156"
     datasets = (DATASET,)
+    views = (
+        View(title="Scores and their components", metrics=tuple(packaged(__file__, "metrics.json")["components"])),
+    )
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         """See `prompts`."""

@@ -16,6 +16,7 @@ from medical_tasks.spec import (
     DecomposeVerb,
     MetricSpec,
     TaskSpec,
+    View,
     hub_question,
 )
 
@@ -464,3 +465,15 @@ TASKS: Final = (
 )
 
 DocLens.tasks = TASKS
+DocLens.views = (
+    View(title="By section", metrics=tuple(_CLAIMS), by="section"),
+    *(
+        View(
+            title="By worked examples",
+            metrics=tuple(_CLAIMS),
+            tasks={task.name: f"examples: {task.options['shots']}" for task in of},
+        )
+        for of in ([task for task in TASKS if task.options["family"] == family.name] for family in TASKS)
+        if len(of) > 1
+    ),
+)

@@ -12,6 +12,7 @@ from medical_tasks.spec import (
     DatasetSpec,
     MetricSpec,
     TaskSpec,
+    View,
     hub_question,
 )
 
@@ -159,3 +160,12 @@ def _task(form: Format, level: int) -> TaskSpec:
 TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
 
 EHRNoteQA.tasks = TASKS
+EHRNoteQA.views = (
+    *(
+        View(
+            title="By level", metrics=("accuracy",), tasks={f"ehrnoteqa_{form}_level{n}": f"level {n}" for n in (1, 2)}
+        )
+        for form in _TITLES
+    ),
+    View(title="By number of notes", metrics=("accuracy",), by="num_notes"),
+)

@@ -18,6 +18,7 @@ from medical_tasks.spec import (
     MetricSpec,
     Plot,
     TaskSpec,
+    View,
     hub_question,
 )
 
@@ -216,3 +217,11 @@ KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents")
 KQA_ICL_RAG = _task("kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages")
 
 KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
+KQABenchmark.views = (
+    View(
+        title="Comprehensiveness and hallucination",
+        metrics=("hallucination_rate", "comprehensiveness"),
+        tasks={"kqa": "", "kqa_icl": "ICL", "kqa_rag": "RAG", "kqa_icl_rag": "ICL, RAG"},
+        plane=True,
+    ),
+)

@@ -19,6 +19,7 @@ from medical_tasks.spec import (
     MultiStep,
     Plot,
     TaskSpec,
+    View,
     hub_question,
 )
 
@@ -143,6 +144,7 @@ class MedCalcBench(Benchmark):
     mixed_rows = True
     paper = DATASET.paper
     datasets = (DATASET, MEDCALC_OWN)
+    views = tuple(View(title=f"By {by}", metrics=("accuracy",), by=by) for by in ("category", "calculator"))
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one

@@ -11,7 +11,12 @@
       this.runs = data.runs;
       this.strings = data.strings;
       this.lower = new Array(data.strings.length);
-      this.items = data.runs.flatMap((run, number) => run.items.map((item) => ({ ...item, run: number })));
+      const list = (groups) => (Array.isArray(groups) ? groups : groups ? [groups] : []);
+      this.items = data.runs.flatMap((run, number) => Array.from({ length: run.count }, (_, place) => {
+        const item = { run: number, v: run.v.map((column) => column[place]), g: run.g.map((column) => list(column[place])) };
+        for (const name of "isqaepwuhd") item[name] = run[name][place] || 0;
+        return item;
+      }));
       this.items.forEach((item, place) => { item.place = place; });
     }
 
@@ -48,8 +53,21 @@
       return this.sorted(this.searched(found, text), order, down);
     }
 
+    /** The same item in the other runs. */
+    others(item) {
+      this.same ??= Map.groupBy ? Map.groupBy(this.items, ({ i }) => i) : this.items.reduce((all, one) => all.set(one.i, [...(all.get(one.i) || []), one]), new Map());
+      return this.same.get(item.i).filter((other) => other !== item);
+    }
+
+    /** The first item that went wrong: the model's fault before what nobody could decide. */
+    firstFailure(items) {
+      const of = (...states) => items.find((item) => states.includes(this.text(item.s)));
+      return of("wrong", "zero") || of("partly") || of("unscored") || items[0];
+    }
+
     /** An item is "unscored" also where it has its headline value and misses another. */
     has(item, state) {
+      if (state === "differs") return this.others(item).some((other) => other.s !== item.s);
       return item.s === state || (this.strings[state] === "unscored" && Boolean(item.u));
     }
 

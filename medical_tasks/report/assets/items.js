@@ -39,6 +39,16 @@
       this.root.querySelector(".mt-before").addEventListener("click", turn(-1));
       this.root.querySelector(".mt-after").addEventListener("click", turn(1));
       this.refresh();
+      this.begin();
+    }
+
+    /** Begins a run at its first failure: open where there is room beside the list, else marked in it. */
+    begin() {
+      const first = this.store.firstFailure(this.found);
+      if (!first) return;
+      this.active = this.found.indexOf(first);
+      this.draw();
+      if (this.wide()) this.open(first, { addressed: false });
     }
 
     controls() {
@@ -61,6 +71,7 @@
           if (control === run) this.fill();
           this.active = 0;
           this.refresh();
+          if (control === run) this.begin();
         });
       }
     }
@@ -77,9 +88,13 @@
           const known = label === "unscored" ? this.store.items.filter((item) => item.run === this.run() && this.store.has(item, value)).length : count;
           select.append(new Option(`${label} (${known.toLocaleString("en")})`, value));
         }
+        if (select === this.find("state") && this.store.runs.length > 1) {
+          const apart = this.store.items.filter((item) => item.run === this.run() && this.store.has(item, "differs")).length;
+          if (apart) select.append(new Option(`other than in another run (${apart.toLocaleString("en")})`, "differs"));
+        }
         select.value = [...select.options].some((option) => option.value === before) ? before : "";
         // One group tells nothing apart, and nobody looks through hundreds: those are found by search.
-        select.closest(".mt-field").hidden = counts.length < 2 || counts.length > MOST_GROUPS;
+        select.closest(".mt-field").hidden = counts.length < 2 && select.options.length < 3 || counts.length > MOST_GROUPS;
       }
     }
 
@@ -88,12 +103,12 @@
     }
 
     refresh() {
-      const chosen = (select) => (select.value === "" ? null : Number(select.value));
+      const chosen = (select) => (select.value === "" ? null : select.value === "differs" ? "differs" : Number(select.value));
       this.found = this.store.find({
         run: this.run(), text: this.find("text").value, state: chosen(this.find("state")),
         groups: this.groups.map(chosen), order: this.find("order").value, down: this.find("down").checked,
       });
-      const all = this.store.runs[this.run()].items.length;
+      const all = this.store.runs[this.run()].count;
       this.find("status").textContent = `Showing ${this.found.length.toLocaleString("en")} of ${all.toLocaleString("en")} items.`;
       this.draw();
       if (!this.shown) this.pane.replaceChildren(element("p", { kind: "mt-quiet", text: "Choose an item from the list." }));
@@ -165,17 +180,21 @@
       return `#${part(this.store.task)}/${part(this.store.text(item.i))}${run}`;
     }
 
-    open(item, { focus = false } = {}) {
+    open(item, { focus = false, addressed = true } = {}) {
       this.shown = item;
       const address = this.address(item);
       const back = element("button", { kind: "mt-button mt-back", type: "button", text: "Back to the list" });
       back.addEventListener("click", () => this.back());
-      this.pane.replaceChildren(back, ...detail(this.store, item, address, (other) => this.goto(other)));
+      this.pane.replaceChildren(back, ...detail(this.store, item, address, {
+        open: (other) => this.goto(other), beside: this.beside,
+        compare: (run) => { this.beside = run; this.open(item, { focus: true }); },
+      }));
       this.pane.setAttribute("aria-label", `Item ${this.store.text(item.i)}`);
       this.pane.scrollTop = 0;
       this.root.classList.add("mt-item-open");
       if (focus) this.pane.focus({ preventScroll: this.wide() });
       clearTimeout(this.timer);
+      if (!addressed) return;
       // Addresses follow a moment later: browsers refuse when they change with every key.
       this.timer = setTimeout(() => {
         try {

@@ -73,8 +73,8 @@
     function sort(head, place) {
       const kind = head.dataset.kind;
       const before = head.getAttribute("aria-sort");
-      // A first look at numbers is at the largest, at names from A, at ranks from the first.
-      const rising = before ? before === "descending" : kind === "text" || head.hasAttribute("data-rising");
+      // A first look at numbers is at the largest, at names from A.
+      const rising = before ? before === "descending" : kind === "text";
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", rising ? "ascending" : "descending");
       const keyed = rows.map((one) => ({ one, key: key(one.row.cells[place], kind) }));

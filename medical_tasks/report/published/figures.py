@@ -36,6 +36,7 @@ class PublishedResult:
     setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
     breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)  # by ours' name and group
     n_items: int | None = None  # None where the paper does not say
+    configs: tuple[str, ...] = ()  # configurations of the dataset that have the paper's items; () for any
     judge: str = ""  # "" for none
     differences: tuple[
         str, ...
@@ -43,6 +44,12 @@ class PublishedResult:
     # For a metric by the authors' script, ours that asks the same (`accuracy_official` to `accuracy`) and counts otherwise: where a
     # reader looks for the figure in a table of headline metrics.
     beside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All that the row has: by metric, and by metric and group."""
+        groups = [group for by in self.breakdown.values() for group in by.items()]
+        return {**self.metrics, **{f"{name}, {group}": each[name] for group, each in groups for name in each}}
 
 
 _DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
@@ -73,6 +80,7 @@ def _result(table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[s
         setting=row.get("setting", ""),
         breakdown=breakdown,
         n_items=row.get("n_items", table["n_items"]),
+        configs=tuple(table.get("configs", ())),
         judge=table.get("judge", ""),
         differences=tuple(content["differences"][key] for key in keys),
         beside={name: beside[name] for name in metrics if name in beside},

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
 from medical_tasks.report.published.figures import PublishedResult, all_published, published_results, read_figures
 from tests.support import ROOT
@@ -44,6 +44,7 @@ def test_tasks_metrics_groups_and_limits_are_those_of_the_catalogue() -> None:
             assert math.isfinite(value)
             assert low <= value <= high
         assert set(result.breakdown) <= set(task.groups)
+        assert set() < set(result.configs) < set(dataset_spec(task.dataset).configs)
         for by, groups in result.breakdown.items():
             assert set(groups) == GROUPS[by]
         # A metric beside another is the other one by the authors' rules: same direction, same unit, and ours comes first.
@@ -137,5 +138,5 @@ def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
     for table in content["tables"]:
         columns = [(column["metric"], column.get("by"), column.get("group")) for column in table["columns"]]
         assert len(columns) == len(set(columns))
-        assert set(table) <= {*"source link judge n_items differences beside columns rows".split()}
+        assert set(table) <= {*"source link configs judge n_items differences beside columns rows".split()}
     assert all(set(row) <= {*"task model setting link values differences n_items".split()} for _, row in rows)
