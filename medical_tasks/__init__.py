@@ -16,11 +16,11 @@ from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from medical_tasks._api import Results, build, calc, compare, load, merge, report, run, score, score_text, verify
+    from ._api import Results, build, calc, compare, export, load, merge, report, run, score, score_text, verify
 
 __all__ = [
-    "Results", "__version__", "build", "calc", "compare", "dataset_path", "load", "merge", "metric_path", "report", "run",
-    "score", "score_text", "verify",
+    "Results", "__version__", "build", "calc", "compare", "dataset_path", "export", "load", "merge", "metric_path", "report",
+    "run", "score", "score_text", "verify",
 ]  # fmt: skip
 
 

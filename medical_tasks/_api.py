@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from medical_tasks.calculators import Result
     from medical_tasks.data.building import BuiltDataset
+    from medical_tasks.leaderboard.export import Exported
     from medical_tasks.leaderboard.submission_package.contents import Verification
 
     Answers = Mapping[str, str] | Iterable[Mapping[str, Any]] | pd.DataFrame | str | os.PathLike[str]
@@ -273,6 +274,18 @@ def reported(arguments: argparse.Namespace) -> dict[str, Path]:
     from medical_tasks.report.collect import report_as_asked
 
     return report_as_asked(arguments)
+
+
+def export(run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **options: Any) -> Exported:
+    """Writes a run in the form of another tool, `to` as in `export`: its `files`, and the fields that are `left_open`."""
+    return exported(_options("export", run=_folder(run), to=to, out=out, **options))
+
+
+def exported(arguments: argparse.Namespace) -> Exported:
+    """Does what `export` is asked for."""
+    from medical_tasks.leaderboard.export import export_as_asked
+
+    return export_as_asked(arguments)
 
 
 def build(

@@ -1,8 +1,9 @@
-"""inspect's entry point: importing this registers every task as `medical_tasks/<name>`.
+"""inspect's entry point: importing this registers every task, and its scorer, as `medical_tasks/<name>`.
 
     inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T config=v1.0
     inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T top_k=3
     inspect eval medical_tasks/meqsum_two_shot --model openai-api/local/my-model -T prompts=official -T upstream=DocLens
+    inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
 
 Tasks on credentialed data and those that ask for probabilities are registered too; each is refused with what to run instead.
 """
@@ -13,12 +14,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.harness.inspect_adapter import registered_task
+from medical_tasks.harness.inspect_adapter import registered_scorer, registered_task
 
 if TYPE_CHECKING:
     from inspect_ai import Task
 
 globals().update({name: registered_task(task, module=__name__) for name, task in tasks().items()})
+for each in tasks().values():
+    registered_scorer(each, module=__name__)
 
 
 def __getattr__(name: str) -> Callable[..., Task]:

@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Share": {
         "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
+        "export": "write a finished run in the form of another tool: Every Eval Ever, CHAI, TRIPOD-LLM, inspect, lm-eval, CSV",
         "verify": "check a submission package: score its answers again and say what matches",
         "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
         "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",

@@ -224,6 +224,8 @@ _HEAD: Final = """\
 # Solvers and scorers have to be ones that inspect has built in. They put the question and grade the answer in a plain way, and
 # their numbers are not those of the tasks, whose own prompts, protocols and metrics are run by:
 #   inspect eval medical_tasks/{task}        or        medical-tasks run --tasks {task} --model MODEL
+# With the package installed, this scores the answers of such a log with the task's metrics:
+#   inspect score LOG --scorer medical_tasks/{task} -S config={config}
 """
 
 
@@ -273,11 +275,20 @@ def eval_text(
                 "id": task.name,
                 "config": leaderboard_config(task, spec),
                 "split": task.split,
-                # A copy each, or YAML would write the second as an alias of the first.
-                **copy.deepcopy(task.benchmark.eval_fields(task)),
+                **_eval_fields(task),
             }
             for task in chosen
         ],
     }
     body = yaml.dump(metadata, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_LINE)
-    return _HEAD.format(task=chosen[0].name) + body
+    return _HEAD.format(task=chosen[0].name, config=leaderboard_config(chosen[0], spec)) + body
+
+
+def _eval_fields(task: TaskSpec) -> dict[str, Any]:
+    """With the column that names the row, by which the task's scorer finds its item."""
+    # A copy each, or YAML would write the second as an alias of the first.
+    fields = copy.deepcopy(task.benchmark.eval_fields(task))
+    if fields and task.items_a_row == 1:
+        named = fields["field_spec"]
+        named["metadata"] = [*named.get("metadata", ()), task.benchmark.source(task.dataset).key]
+    return fields

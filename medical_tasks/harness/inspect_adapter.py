@@ -1,4 +1,9 @@
-"""From a task of this suite to an inspect task: the same rows, prompts and scorer as everywhere else."""
+"""From a task of this suite to an inspect task and scorer: the same rows, prompts and scores as everywhere else.
+
+The scorer is registered under the task's name, so that it scores other logs on the same questions as well:
+
+    inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from inspect_ai import Task, task
@@ -15,6 +21,7 @@ from inspect_ai import Task, task
 # The one error that inspect tells without a traceback; it has no public name.
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import EvalLog, write_eval_log
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
@@ -24,6 +31,7 @@ from medical_tasks.data.task_data import leaking_examples, load_task_data, open_
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
 from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean, shown_metrics
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
 _WEIGHTS = "weights"
@@ -35,7 +43,7 @@ def inspect_task(
     items: list[Item],
     prompts: PromptSet,
     data_revision: dict[str, Any],
-    judge: HarnessJudge | None = None,
+    scorer: Scorer | None = None,
     upstream: Path | None = None,
 ) -> Task:
     """Makes the inspect task, with the recipe in its metadata; one that asks how probable its choices are is refused."""
@@ -61,7 +69,7 @@ def inspect_task(
         name=task.name,
         dataset=MemoryDataset(samples, name=task.dataset, location=str(data_revision.get("config", ""))),
         solver=[steps],
-        scorer=_scorer(task, by_id, judge),
+        scorer=scorer,
         config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
         version=task.version,
         metadata=told,
@@ -127,31 +135,70 @@ def _pooled(name: str, ends: bool = False) -> Metric:
     return compute
 
 
-def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) -> Scorer:
-    metrics = shown_metrics(task, judge)
-    pooled = [metric.name for metric in metrics.values() if metric.kind == "ratio"]
-    told: dict[str, list[Metric]] = {
-        shown: [_pooled(metric.name, bool(metric.ends))] if metric.name in pooled else [mean(), stderr()]
-        for shown, metric in metrics.items()
+def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
+    """By both names of a judged metric: only the judge, which is opened later, tells which one scores have."""
+    return {
+        shown: [_pooled(metric.name, bool(metric.ends))] if metric.kind == "ratio" else [mean(), stderr()]
+        for comparable in (True, not task.judge)
+        for shown, metric in shown_metrics(task, comparable=comparable).items()
     }
 
-    @scorer(metrics=told, name=f"medical_{task.name}")
-    def benchmark_scorer() -> Scorer:
+
+def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[..., Scorer]:
+    """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options; the judge is the environment's, as for tasks."""
+
+    def made(
+        config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+    ) -> Scorer:
+        items, judge = _held(task, config, data, prompts, upstream)
+        metrics = shown_metrics(task, comparable=judge is None or judge.comparable)
+        key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
+
         async def score(state: TaskState, target: Target) -> Score:
-            item, text = items[str(state.sample_id)], state.output.completion
+            name = str(state.metadata.get(key, state.sample_id))  # by `eval.yaml` samples are numbered
+            item, text = items.get(name), state.output.completion
+            if item is None:
+                raise _refused(
+                    f"{task.name}: sample {name!r} of the log is no item of the task, whose ids look like "
+                    f"{', '.join(map(repr, list(items)[:3]))}. Name the configuration of the log's questions: -S config=NAME"
+                )
             if judge is not None:
-                (made,) = await asyncio.to_thread(judge.score, task, [item], [text])
+                (one,) = await asyncio.to_thread(judge.score, task, [item], [text])
             else:
-                (made,) = task.benchmark.score_items(task, [item], [text])
+                (one,) = task.benchmark.score_items(task, [item], [text])
             # What has no verdict is nan, which inspect counts as unscored.
-            value = {shown: made.values.get(metric.name, math.nan) for shown, metric in metrics.items()}
-            why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
-            weights = {name: made.weights[name] for name in pooled if name in made.values}
-            return Score(value=value, answer=made.parsed, explanation=why, metadata={_WEIGHTS: weights})
+            value = {shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()}
+            why = one.why if one.unscored is None else f"{one.why}; unscored: {one.unscored}"
+            pooled = (metric.name for metric in metrics.values() if metric.kind == "ratio")
+            weights = {name: one.weights[name] for name in pooled if name in one.values}
+            return Score(value=value, answer=one.parsed, explanation=why, metadata={_WEIGHTS: weights})
 
         return score
 
-    return benchmark_scorer()
+    made.__name__ = made.__qualname__ = task.name
+    made.__module__ = module
+    return scorer(metrics=_metrics(task), name=task.name)(made)
+
+
+def _held(
+    task: TaskSpec, config: str | None, data: str | None, prompts: str, upstream: str | None
+) -> tuple[dict[str, Item], HarnessJudge | None]:
+    """The items by id, and the judge of a task that has one."""
+    spec = _dataset(task)
+    _require_open(task, spec)
+    _require_written(task)
+    try:
+        part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+        judge = HarnessJudge(harness_request(prompts, upstream, task=task)) if task.judge else None
+        if judge is not None:
+            judge.check(task)
+    except MedicalTasksError as error:
+        raise _options_told(error) from error
+    return {item.id: item for item in part.items}, judge
+
+
+def _dataset(task: TaskSpec) -> DatasetSpec:
+    return next(each for each in task.benchmark.datasets if each.name == task.dataset)
 
 
 def load(
@@ -172,12 +219,15 @@ def load(
         given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
         checkout = None if upstream is None else Path(upstream)
         asked = prompt_set(task, prompts, checkout, arguments=given, exemplars=part.exemplars)
-        judge = HarnessJudge(harness_request(prompts, upstream, task=task)) if task.judge else None
-        if judge is not None:
-            judge.check(task)
-        return inspect_task(task, part.items, asked, part.revision, judge, checkout)
+        options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
+        scored = registered_scorer(task)(**{name: value for name, value in options.items() if value is not None})
+        return inspect_task(task, part.items, asked, part.revision, scored, checkout)
     except MedicalTasksError as error:
-        raise _refused(f"{error}\nUnder inspect, options as --config demo are written -T config=demo.") from error
+        raise _options_told(error) from error
+
+
+def _options_told(error: MedicalTasksError) -> PrerequisiteError:
+    return _refused(f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a scorer -S).")
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
@@ -207,7 +257,7 @@ def _refused(said: str) -> PrerequisiteError:
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     """Registers a task with its `-T` options; `module` is the one of the package that inspect imports."""
-    dataset = next(each for each in spec.benchmark.datasets if each.name == spec.dataset)
+    dataset = _dataset(spec)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
     own = [name for name in spec.arguments if name not in spec.scoring_arguments]
     defaults: dict[str, str | None] = {"config": None, "data": None, "prompts": "own", "upstream": None}
@@ -223,3 +273,12 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
     )
     return task(made)
+
+
+def eval_log(content: Mapping[str, Any]) -> str:
+    """Writes a log of inspect by inspect's own form and writer."""
+    log = EvalLog.model_validate(content)
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "log.json"
+        write_eval_log(log, str(place), format="json")
+        return read_text(place)

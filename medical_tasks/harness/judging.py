@@ -116,9 +116,9 @@ class Weighted(float):
         return Weighted, (float(self), self.weight)
 
 
-def shown_metrics(task: TaskSpec, judge: HarnessJudge | None = None) -> dict[str, MetricSpec]:
-    """What a harness reports, by the names in its tables: they are all that it shows of a metric."""
-    suffix = "" if judge is None or judge.comparable else "_not_comparable"
+def shown_metrics(task: TaskSpec, *, comparable: bool = True) -> dict[str, MetricSpec]:
+    """What a harness reports, by the names in its tables: they are all that it shows of a metric and of its judge."""
+    suffix = "" if comparable else "_not_comparable"
     metrics = (metric for metric in task.metrics if not metric.needs and metric.kind != "average")
     return {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics}
 

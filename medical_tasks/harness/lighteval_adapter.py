@@ -162,7 +162,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             corpus_level_fn=_mean if metric is None else _aggregate(metric),
             batched_compute=True,
         )
-        for name, metric in (*shown_metrics(task, judge).items(), (JUDGED, None))
+        for name, metric in (*shown_metrics(task, comparable=judge.comparable).items(), (JUDGED, None))
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_columns, csv_lines, read_chunks
@@ -28,14 +28,6 @@ FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 
 def _again(release: str) -> str:
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
-
-
-_FORMULA: Final = re.compile(r"\s*[=+\-@\t\r]")
-
-
-def inert(value: Any) -> Any:
-    """A value for a cell: a text that a spreadsheet would take for a formula has an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def read_csv(

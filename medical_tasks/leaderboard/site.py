@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, tasks
+from medical_tasks.data.construction import table_cell
 from medical_tasks.errors import MedicalTasksError, UsageError
-from medical_tasks.io.csv_files import inert
 from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries
@@ -384,7 +384,7 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
     buffer = io.BytesIO()
     csv.write_csv(
         pa.Table.from_pylist(
-            [{name: inert(value) for name, value in row.items()} for row in long], schema=table.schema
+            [{name: table_cell(value) for name, value in row.items()} for row in long], schema=table.schema
         ),
         buffer,
     )

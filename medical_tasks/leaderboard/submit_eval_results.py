@@ -23,8 +23,8 @@ import yaml
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.export import write_files
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.leaderboard.submission_package.values import number
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     content = {file: _hub().eval_result_entries_to_yaml([result]) for file, result in results.items()}
     texts = {file: yaml.safe_dump(each, **style) for file, each in content.items()}
     out: Path = arguments.out or DEFAULT_OUT
-    written = write_results(texts, out, force=arguments.force)
+    written = write_files(texts, out, force=arguments.force)
     for file, result in results.items():
         done = "written" if out.expanduser() / file in written else "says so already"
         tell(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
@@ -149,30 +149,6 @@ def _hub() -> Any:
             f"  pip install 'huggingface_hub>={_OLDEST}'\nand the same command again."
         )
     return huggingface_hub
-
-
-def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> list[Path]:
-    """Writes the files that are not there yet, and returns them; all are checked before the first is written."""
-    folder = folder.expanduser()
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: is a file; --out must be a folder, by default .eval_results.")
-    there = {name: _content(folder / name) for name in results}
-    other = [str(folder / name) for name, text in results.items() if there[name] not in (None, text.encode())]
-    if other and not force:
-        raise UsageError(
-            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it or give --force to write over "
-            "it; for another result of the same benchmark that is to stand beside it, give --variant NAME."
-        )
-    written = [folder / name for name, text in results.items() if there[name] != text.encode()]
-    for path in written:
-        with WholeFile(path) as file:
-            file.write(results[path.name])
-    return written
-
-
-def _content(path: Path) -> bytes | None:
-    with readable(path, again="Choose another --out."):
-        return read_bytes(path) if path.exists() else None
 
 
 _HASH_DIGITS: Final = 12

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,7 @@ _Told = Sequence[tuple[tuple[str, ...], Mapping[str, Any]]]
 
 def render_markdown(results: Mapping[str, Any]) -> str:
     """Makes one run's report from the content of `results.json`."""
-    return _filled("run.md", tasks=results["tasks"])
+    return filled("run.md", tasks=results["tasks"])
 
 
 def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
@@ -67,22 +67,23 @@ def render_report(data: ReportData) -> str:
             headlines.append((each.name, each.run, code(entry["recipe"]["model"]["name"]), *cells))
     tasks = [(runs, [((each.run,) if len(runs) > 1 else (), each.entry) for each in runs]) for runs in by_name.values()]
     shown = table(("task", "run", "model", *_METRIC), headlines)
-    return _filled("report.md", data=data, tasks=tasks, headlines=shown)
+    return filled("report.md", data=data, tasks=tasks, headlines=shown)
 
 
-def _filled(template: str, **values: Any) -> str:
-    text = _environment().get_template(template).render(values)
+def filled(template: str, *, finalize: Callable[[Any], Any] | None = None, **values: Any) -> str:
+    """Makes a document of a template; `finalize` makes what is put into one inert, where it is no Markdown."""
+    text = _environment(finalize or cell).get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
 @cache
-def _environment() -> Environment:
+def _environment(finalize: Callable[[Any], Any]) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
         loader=FunctionLoader(lambda name: assets_text(name, "report/templates")),
         autoescape=True,  # what a macro gives is `Markup` then
-        finalize=cell,
+        finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -23,6 +23,7 @@ from medical_tasks.data.cards import (
     licence,
 )
 from medical_tasks.data.dataset_store import BuiltConfig, BuiltSplit, read_rows, split_names
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.files import packaged
 from tests.support import ROOT
 from tests.tiny_dataset import COLUMNS, CREDENTIALED, SOURCE, SPLITS
@@ -149,17 +150,22 @@ def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
         assert read.scorers
 
 
-@pytest.mark.parametrize("name", ["ehrnoteqa", "aci_bench", "archehr_qa"])
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_inspect_makes_questions_of_the_rows(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
     build_dataset(name, source=None, config="demo", out=folder)
     assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
     for entry in content(name)["tasks"]:
-        row = read_rows(folder, "demo", entry["split"])[0]
-        sample = _record_to_sample_hf(dict(row), HFTask.model_validate(entry).field_spec)
+        rows, task = read_rows(folder, "demo", entry["split"]), task_spec(entry["id"])
+        sample = _record_to_sample_hf(dict(rows[0]), HFTask.model_validate(entry).field_spec)
         assert sample.input
         assert sample.target
         assert len(sample.choices or ()) == (5 if "choices" in entry["field_spec"] else 0)
+        if task.items_a_row == 1:  # by which `inspect score --scorer medical_tasks/TASK` finds the item
+            items = load_task_data(task, datasets()[name], data=folder, config="demo").items
+            key = dataset_source(name).key
+            assert str((sample.metadata or {})[key]) == str(rows[0][key])
+            assert {item.id for item in items} <= {str(row[key]) for row in rows}
 
 
 def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import inspect
 import json
 import os
+import runpy
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.markup import render
 
+from medical_tasks.benchmarks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.judging import HarnessJudge, harness_request
+from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("inspect_load.json").read_text(encoding="utf-8"))
@@ -40,6 +46,37 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
     assert "written -T config=demo" in told
 
 
+def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks import _registry
+    from medical_tasks.harness.inspect_adapter import registered_scorer
+
+    assert [name for name in tasks() if not hasattr(_registry, name)] == []
+    closed = [task for task in tasks().values() if dataset_spec(task.dataset).access != "open"]
+    assert {"ehrnoteqa", "archehr_qa", "mimic_rrs"} <= {task.dataset for task in closed}
+    for task in closed:
+        refused = (
+            rf"(?s){dataset_spec(task.dataset).title}.*inspect's logs.*medical-tasks run --tasks {task.name} --model"
+        )
+        for make in (getattr(_registry, task.name), registered_scorer(task)):
+            with pytest.raises(PrerequisiteError, match=refused):
+                make(config="demo", data=str(tmp_path / "nothing"))
+
+
+def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.harness.inspect_adapter import load
+
+    asking = [task for task in tasks().values() if task.asks == "choices"]
+    assert len(asking) == 4
+    for task in asking:
+        spec = dataclasses.replace(dataset_spec(task.dataset), access="open")  # the refusal is not the guard's
+        with pytest.raises(PrerequisiteError, match=f"{task.name}: asks how probable each choice is"):
+            load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
+
+
 @pytest.mark.slow
 def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
@@ -49,6 +86,37 @@ def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> No
     told = done.stdout + done.stderr
     assert "Traceback" not in told
     assert "has no configuration 'nope'" in " ".join(told.split())
+
+
+def test_the_folder_for_the_register_loads_and_pins_what_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    folder = ROOT / "examples" / "inspect_register"
+    made = runpy.run_path(str(folder / "tasks.py"))
+    assets = yaml.safe_load((folder / "ASSETS.yaml").read_text(encoding="utf-8"))
+    assert list(assets) == ["medcalc", "kqa", "aci_bench", "meqsum"]
+    for name, files in assets.items():
+        source = dataset_source(tasks()[name].dataset)
+        config = inspect.signature(made[name]).parameters["config"].default
+        pins = [
+            (f"https://github.com/{pin.repository}", pin.commit, pin.path, pin.sha256) for pin in source.pins(config)
+        ]
+        assert [(each["source"], each["commit"], each["path"], each["sha256"]) for each in files] == pins != []
+        assert len(made[name](config="demo").dataset)
+
+
+def test_the_task_for_lm_eval_scores_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    made = runpy.run_path(str(ROOT / "examples" / "lm_eval" / "medcalc.py"))
+    rows = list(made["rows"](config="demo")["test"])
+    assert len(rows) == 31
+    for row in rows:
+        assert row["patient_note"] in made["question"](row)
+        assert made["scored"](row, [made["gold"](row)]) == {"accuracy": 1.0, "accuracy_official": 1.0}
+        assert made["scored"](row, [""])["accuracy"] == 0.0
 
 
 def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ import json, sys
 from pathlib import Path
 import inspect_ai
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from medical_tasks.harness.inspect_adapter import inspect_task
+from medical_tasks.harness import inspect_adapter
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
@@ -93,8 +93,12 @@ given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in given["replies"]]
 for output in outputs:
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it would count, by a download
+items = load_items(MEDCALC, given["rows"])
+inspect_adapter._held = lambda *given: ({item.id: item for item in items}, None)
 (log,) = inspect_ai.eval(
-    inspect_task(MEDCALC, load_items(MEDCALC, given["rows"]), load_prompts(MEDCALC), {}),
+    inspect_adapter.inspect_task(
+        MEDCALC, items, load_prompts(MEDCALC), {}, inspect_adapter.registered_scorer(MEDCALC)()
+    ),
     model=get_model("mockllm/model", custom_outputs=outputs),
     max_connections=1, max_samples=1, display="none", log_dir=sys.argv[2],
 )

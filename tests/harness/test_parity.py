@@ -205,6 +205,63 @@ def test_inspect_and_our_runner_on_one_endpoint(
         assert _metrics(script.home / "ours", task) == expected[task.name]
 
 
+_PLAIN = """
+import json
+from pathlib import Path
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import includes
+
+@task
+def plain(file):
+    rows = json.loads(Path(file).read_text(encoding="utf-8"))
+    return Task(dataset=MemoryDataset([Sample(target="x", **row) for row in rows]), scorer=includes())
+"""
+
+
+@pytest.mark.parametrize("task", [MEDCALC, KQA], ids=lambda task: task.name)
+def test_logs_of_inspect_are_scored_as_ours(
+    task: TaskSpec, warm: WarmProcess, script: Script, expected: dict[str, dict[str, float]], tmp_path: Path
+) -> None:
+    """`inspect score --scorer medical_tasks/TASK` on answers that another task asked for, and on an exported run."""
+    (script.home / "plain.py").write_text(_PLAIN, encoding="utf-8")
+    prompts = task.benchmark.load_prompts(task)
+    rows: list[dict[str, Any]] = [
+        {"id": item.id, "input": prompts.render(item)[0]["content"]} for item in script.items[task.name]
+    ]
+    if task is KQA:  # as the Hub's `eval.yaml` makes samples
+        rows = [{"input": row["input"], "metadata": {"id": row["id"]}} for row in rows]
+    words = ["--action", "overwrite", "--overwrite", "--model", "mockllm/model"]
+    words = ["inspect_ai", "score", "--scorer", f"medical_tasks/{task.name}", "-S", "config=demo", *words]
+    with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
+        for name, asked in (("log", rows), ("strange", [{**rows[0], "id": "strange", "metadata": {}}])):
+            (tmp_path / "rows.json").write_text(json.dumps(asked), encoding="utf-8")
+            asking = ["inspect_ai", "eval", "plain.py", "--model", "openai-api/script/m", "--display", "none"]
+            asking += [
+                "-T",
+                f"file={tmp_path / 'rows.json'}",
+                "--log-dir",
+                str(tmp_path / name),
+                "--log-format",
+                "json",
+            ]
+            _run(warm, asking, script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
+    answers = ["--responses", str(script.home / f"{task.name}.jsonl"), "--data", str(script.home)]
+    scored = ["export", str(script.home / "scored" / task.name), "--to", "inspect-log", *answers]
+    assert main([*scored, "--out", str(tmp_path / "exported")]) == 0
+    for name in ("log", "exported"):
+        (file,) = (tmp_path / name).glob("*.json")
+        _run(warm, [*words, str(file)], script)
+        log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+        assert scores == pytest.approx(expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"]))
+    (strange,) = (tmp_path / "strange").glob("*.json")
+    refused = warm.run(["-m", *words, str(strange)], cwd=script.home, environment=_environment(script))
+    assert refused.returncode != 0
+    told = " ".join((refused.stdout + refused.stderr).split())
+    assert f"{task.name}: sample 'strange' of the log is no item of the task, whose ids look like" in told
+
+
 def test_inspect_scores_no_reply_without_choices(warm: WarmProcess, script: Script) -> None:
     """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}

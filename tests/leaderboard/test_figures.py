@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.io.csv_files import inert
+from medical_tasks.data.construction import table_cell
 from medical_tasks.leaderboard.ranking import ranges
 from medical_tasks.report.html_parts import assets_text
 from medical_tasks.runs.numbers import number
@@ -119,7 +119,7 @@ HOSTILE = ["=1+1", "+x", "-x", "@x", "\t=x", "  =x", "\r=x", 'a "quoted", name',
 def test_a_downloaded_table_is_inert_and_reads_back(figures: Any) -> None:
     rows = [[text, -0.5, None, random.Random(place).random()] for place, text in enumerate(HOSTILE)]
     read = list(csv.reader(io.StringIO(figures("csv", rows), newline="")))
-    assert [row[0] for row in read] == [inert(text) for text in HOSTILE]
-    assert [text for text in HOSTILE if inert(text) != text] == HOSTILE[:7]
+    assert [row[0] for row in read] == [table_cell(text) for text in HOSTILE]
+    assert [text for text in HOSTILE if table_cell(text) != text] == HOSTILE[:7]
     assert [float(row[3]) for row in read] == [row[3] for row in rows]
     assert {(row[1], row[2]) for row in read} == {("-0.5", "")}

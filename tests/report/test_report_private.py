@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leakcheck import words_of
+from medical_tasks.leaderboard.export import FORMATS
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
@@ -68,6 +72,26 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, 
     assert leaks(page, home, "medcalc_bench") > 1000
 
 
+def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
+    """Every file of every form that a run can be exported in."""
+    pytest.importorskip("inspect_ai")
+    for form in FORMATS:
+        assert main(["export", str(run), "--data", str(home), "--to", form, "--out", str(out / form)]) == 0
+    files = {str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()}
+    assert {name.partition("/")[0] for name in files} == set(FORMATS)
+    return files
+
+
+def test_no_export_has_words_of_the_source(home: Path, run: Path, tmp_path: Path) -> None:
+    files = exported(run, home, tmp_path)
+    assert sum(leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa") for text in files.values()) == 0
+    ids = {row["id"] for row in read_items(run)}
+    items = list(csv.DictReader(io.StringIO(files["csv/items.csv"])))
+    assert {row["id"] for row in items} == ids
+    assert not any(row[name] for row in items for name in ("question", "answer", "gold"))
+    assert all(re.fullmatch("[0-9a-f]{64}", row["response_sha256"]) for row in items)
+
+
 def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: Path) -> None:
     data = report_data([run], TextPlaces(data=home))
     rows = {(row["task"], row["id"]): row for row in read_items(run)}
@@ -114,6 +138,7 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, 
     assert {item.answer_sha256 for item in task.items} == {""}
     assert task.entry["coverage"]["unscored"] == {"judge: other": 2, "no answer: other": 1, "other": 3}
     assert task.items[0].verdicts[0].unscored == "judge: other"
-    for text in (json.dumps(asdict(data)), render_page(data), render_report(data)):
+    files = exported(folder, home, tmp_path / "exported").values()
+    for text in (json.dumps(asdict(data)), render_page(data), render_report(data), *files):
         assert "fisherman" not in text
         assert "niece" not in text

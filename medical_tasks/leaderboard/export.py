@@ -1,0 +1,313 @@
+"""A finished run in the forms that other tools read, for `medical-tasks export`; `FORMATS` lists them.
+
+What a report may show is what is exported: of credentialed data ids, scores and hashes, and no text. Paths and addresses of this
+machine are taken out. A field that the run does not know is left out, or empty where the form demands it, and named. Forms of
+fields are templates in `report/templates`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import sys
+import uuid
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.data.construction import table_cell
+from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.guard import policy
+from medical_tasks.io.files import WholeFile, read_bytes, readable
+from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.report.collect import report_data
+from medical_tasks.report.html_parts import Markup
+from medical_tasks.report.markdown import cell, filled
+from medical_tasks.report.page_data import ReportTask
+from medical_tasks.report.terminal import entry_notes, warning
+from medical_tasks.report.texts import TextPlaces
+from medical_tasks.runs.numbers import bounds, interval, metric_label, scored, valued
+from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.results import RESULTS_FILE, read_results
+from medical_tasks.spec import DatasetSpec, MetricSpec
+
+_LONGEST_NAME: Final = 80
+_NOT_PORTABLE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LOCAL: Final = ("hf", "vllm", "ray", "vllm-server", "transformers-server")
+_OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a run has to export, made fit for strangers."""
+
+    tasks: Sequence[ReportTask]
+    written: datetime  # when its results were
+    named: str = ""  # the model as owner and name, where the user says it
+    left_open: list[str] = field(default_factory=list)  # what its form asks for and the run does not know
+
+    def open(self, name: str) -> str:
+        """Leaves a field empty, and says so."""
+        if name not in self.left_open:
+            self.left_open.append(name)
+        return ""
+
+    @cached_property
+    def model(self) -> str:
+        """The model's name as one line."""
+        return one_line(self.named or self.tasks[0].model, _LONGEST_NAME)
+
+    @property
+    def local(self) -> bool:
+        """Whether the run itself ran the model."""
+        return self.tasks[0].model.partition("/")[0] in _LOCAL
+
+    @property
+    def owner(self) -> str:
+        """Whose model it is, "" where its name does not say."""
+        kind, _, rest = self.model.partition("/")
+        if self.local and not self.named:
+            kind = rest.rpartition("/")[0]
+        return "" if kind in _OWNERLESS else kind
+
+    @property
+    def path(self) -> str:
+        """The model as owner and name, fit for a path."""
+        return f"{_portable(self.owner or 'unknown')}/{_portable(self.model.rpartition('/')[2])}"
+
+
+class Exported(NamedTuple):
+    """What was written."""
+
+    files: list[Path]
+    left_open: list[str]  # fields that the form has and the run does not know
+
+
+def export_as_asked(arguments: Namespace) -> Exported:
+    """Writes a run in the form asked for."""
+    folder: Path = arguments.run.expanduser()
+    known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
+    places = TextPlaces(**{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")})
+    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(known)]):
+        told = report_data(
+            [folder], places, max_text_bytes=sys.maxsize, tell=lambda said: print(f"note: {said}", file=sys.stderr)
+        )
+        clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
+        written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
+        made = [replace(task, entry=clean[task.name]) for task in told.tasks]
+        run = Run(tasks=made, written=written, named=arguments.model_name)
+        files = FORMATS[arguments.to](run)
+        return Exported(write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open)
+
+
+def write_files(files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False) -> list[Path]:
+    """Writes files that are not there yet and returns them, or the `whole` list; all are checked before the first is written."""
+    folder = folder.expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; --out must be a folder.")
+    there = {name: _content(folder / name) for name in files}
+    texts = {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()}
+    other = [str(folder / name) for name, text in texts.items() if there[name] not in (None, text)]
+    if other and not force:
+        raise UsageError(
+            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it, choose another --out, or give "
+            "--force to write over it."
+        )
+    for name, text in texts.items():
+        if there[name] != text:
+            with WholeFile(folder / name) as file:
+                file.write_bytes(text)
+    return [folder / name for name, text in texts.items() if whole or there[name] != text]
+
+
+def _content(path: Path) -> bytes | None:
+    with readable(path, again="Choose another --out."):
+        return read_bytes(path) if path.exists() else None
+
+
+def _portable(name: str) -> str:
+    """A name that is one part of a path on every system."""
+    return _NOT_PORTABLE.sub("-", name).strip(".-")[:_LONGEST_NAME] or "unnamed"
+
+
+def _digest(run: Run, task: ReportTask) -> bytes:
+    """Tells this result from every other, and is the same each time it is exported."""
+    return hashlib.sha256(json.dumps([run.model, task.name, task.entry], sort_keys=True, default=str).encode()).digest()
+
+
+def _dataset(task: ReportTask) -> DatasetSpec | None:
+    return dataset_spec(tasks()[task.name].dataset) if task.name in tasks() else None
+
+
+def _shots(task: ReportTask) -> int:
+    return int(tasks()[task.name].options.get("shots", "0")) if task.name in tasks() else 0
+
+
+def _reported(task: ReportTask) -> list[tuple[MetricSpec, Mapping[str, Any]]]:
+    """The metrics that have a value, the headline first."""
+    found = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
+    return [(spec, metric) for spec, metric in found if metric["value"] is not None]
+
+
+def _strings(values: Mapping[str, Any]) -> dict[str, str]:
+    """Key to text, for forms that take nothing else; what is not there is left out."""
+    kept = {name: value for name, value in values.items() if value not in (None, "")}
+    return {name: v if isinstance(v, str) else json.dumps(v, default=str, sort_keys=True) for name, v in kept.items()}
+
+
+_SETTINGS: Final = (
+    "task_version",
+    "prompts",
+    "generation",
+    "judge",
+    "max_samples",
+    "subset",
+    "task_args",
+    "scoring",
+    "data",
+)
+
+
+def _settings(task: ReportTask) -> dict[str, str]:
+    """What matters of the recipe."""
+    return _strings({name: task.entry["recipe"].get(name) for name in _SETTINGS})
+
+
+def _facts(task: ReportTask) -> dict[str, str]:
+    """What a text says of a recipe, which strangers may have written: each a phrase, "unknown" where it is not there."""
+    recipe = task.entry["recipe"]
+    data = mapping(recipe.get("data"))
+    said = [str(data.get("name")), *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data)]
+    clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
+    names = ("suite", "task_version", "generation", "prompts")
+    known = {name: _strings(recipe).get(name, "unknown") for name in names}
+    return {**known, "data": ", ".join(said), "rows": str(data.get("rows_sha256", "unknown")), "clusters": clusters}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+_NAMES: Final[Mapping[str, Any]] = {
+    each.__name__.lstrip("_"): each
+    for each in (
+        *(bounds, entry_notes, interval, mapping, metric_label, valued, warning),
+        *(_dataset, _facts, _reported, _settings, _sha256, _shots, _strings),
+    )
+}
+"""What templates call."""
+
+
+def _inert(value: Any) -> Any:
+    """In XML, neither that nor Markdown acts on it."""
+    return value if isinstance(value, Markup) else str(cell(value))
+
+
+def _text(run: Run, *, name: str) -> dict[str, str]:
+    text = filled(name, finalize=_inert if name.endswith(".xml") else None, run=run, **_NAMES)
+    return {name: _NOT_TEXT.sub("\ufffd", text)}
+
+
+def _values(name: str, run: Run, **more: Any) -> Any:
+    return json.loads(filled(name, run=run, **more, **_NAMES))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def _lines(rows: Iterable[Any]) -> str:
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def _every_eval_ever(run: Run) -> dict[str, str]:
+    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    files = {}
+    for task in run.tasks:
+        path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
+        made = _values("every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp())))
+        if made["items"]:
+            lines = _lines(made["items"])
+            files[f"{path}_samples.jsonl"] = lines
+            about = {"format": "jsonl", "file_path": f"{path}_samples.jsonl", "total_rows": len(made["items"])}
+            about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
+            made["record"]["detailed_evaluation_results"] = about
+        files[f"{path}.json"] = _json(made["record"])
+    return files
+
+
+def _lm_eval(run: Run) -> dict[str, str]:
+    """A file of results, and one of samples a task."""
+    made = _values("lm_eval.json", run)
+    place, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    samples = {f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows) for name, rows in made["samples"].items()}
+    return {f"{place}/results_{day}.json": _json(made["results"]), **samples}
+
+
+def _inspect(run: Run) -> dict[str, str]:
+    """A log a task."""
+    try:
+        from medical_tasks.harness.inspect_adapter import eval_log
+    except ModuleNotFoundError as error:
+        raise MissingError(
+            f"--to inspect-log needs inspect_ai, which is not installed: {install_command('inspect')}"
+        ) from error
+    day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
+    return {
+        f"{day}_{_portable(task.name)}_{_digest(run, task).hex()[:22]}.json": eval_log(
+            _values("inspect_log.json", run, task=task)
+        )
+        for task in run.tasks
+    }
+
+
+_ENDS: Final = ("value", "ci_low", "ci_high", "n", "bound_low", "bound_high")
+
+
+def _csv(run: Run) -> dict[str, str]:
+    """Two tables: the metrics with their breakdowns, and the items."""
+    numbers: list[dict[str, object]] = []
+    items: list[dict[str, object]] = []
+    for task in run.tasks:
+        entry = task.entry
+        groups = [(by, name, told) for by, parts in entry["breakdown"].items() for name, told in parts.items()]
+        for by, group, told in [("", "", entry["metrics"]), *groups]:
+            for name, metric in told.items():
+                row = {"model": run.model, "task": task.name, "metric": name, "by": by, "group": group}
+                row |= {**{end: metric[end] for end in _ENDS}, "unit": metric.get("unit", "")}
+                counts = {"asked": entry["coverage"]["asked"], "scored": scored(entry, metric)}
+                numbers.append({**row, "comparable": metric.get("comparable", True), **counts})
+        for item in task.items:
+            row = {"task": task.name, "id": item.id, **{f"group_{by}": name for by, name in item.groups.items()}}
+            row |= {**item.values, "parsed": item.parsed, "why": item.why, "unscored": item.unscored}
+            texts = {"question": item.question, "answer": item.answer, "gold": item.gold}
+            items.append({**row, **texts, "response_sha256": item.answer_sha256})
+    return {"metrics.csv": _table(numbers), "items.csv": _table(items)}
+
+
+def _table(rows: Sequence[Mapping[str, object]]) -> str:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([map(table_cell, columns), *(map(table_cell, map(row.get, columns)) for row in rows)])
+    return _NOT_TEXT.sub("\ufffd", text.getvalue())
+
+
+FORMATS: Final[Mapping[str, Callable[[Run], dict[str, str]]]] = {
+    "every-eval-ever": _every_eval_ever,
+    "chai-card": partial(_text, name="chai_card.xml"),
+    "tripod-llm": partial(_text, name="tripod_llm.md"),
+    "inspect-log": _inspect,
+    "lm-eval-json": _lm_eval,
+    "csv": _csv,
+}
+"""What `--to` takes, with what makes its files by path."""

@@ -1,0 +1,189 @@
+"""`medical-tasks export`: what is written validates, readers of other tools find the run's own values in it, and nothing acts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from lxml import etree
+
+import medical_tasks as mt
+from medical_tasks.cli.entry import main
+from medical_tasks.io.files import packaged
+from medical_tasks.leaderboard.export import FORMATS
+from medical_tasks.runs.results import read_items
+from tests.report.tiny_runs import built, ran
+from tests.support import write_run
+
+Values = dict[tuple[str, str], float]
+
+SCHEMAS = Path(__file__).with_name("schemas")
+HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http://x.test)\n{{ 1 + 1 }}\x00\x1b]0;'
+
+
+def read_every_eval_ever(folder: Path) -> Values:
+    of_record, of_item = (json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text()) for each in ("", "_item"))
+    told: Values = {}
+    for path in folder.glob("data/*/acme/llm-7b/*.json"):
+        record = json.loads(path.read_text())
+        jsonschema.validate(record, of_record)
+        rows = [json.loads(line) for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()]
+        assert len(rows) == record["detailed_evaluation_results"]["total_rows"]
+        assert (
+            path.parent.joinpath(f"{path.stem}_samples.jsonl")
+            == folder / record["detailed_evaluation_results"]["file_path"]
+        )
+        for row in rows:
+            jsonschema.validate(row, of_item)
+            assert (row["evaluation_id"], row["model_id"]) == (record["evaluation_id"], record["model_info"]["id"])
+        for each in record["evaluation_results"]:
+            task, metric = each["evaluation_result_id"].rsplit("/", 1)
+            told[task, metric] = each["score_details"]["score"]
+    return told
+
+
+class _Signatures(etree.Resolver):  # type: ignore[misc]
+    def resolve(self, url: str, public: str, context: Any) -> Any:
+        of = 'xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.w3.org/2000/09/xmldsig#"'
+        return self.resolve_string(f'<xs:schema {of}><xs:element name="Signature"/></xs:schema>', context)
+
+
+def read_card(folder: Path) -> Values:
+    parser = etree.XMLParser(no_network=True)
+    parser.resolvers.add(_Signatures())
+    card = etree.fromstring((folder / "chai_card.xml").read_bytes())
+    etree.XMLSchema(etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)).assertValid(card)
+    told: Values = {}
+    for result in card.iter("{*}MetricResult"):
+        value = json.loads(result.findtext("{*}ValueJson"))
+        if named := re.match(r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$", result.findtext("{*}Label")):
+            told[named[1], named[2]] = value.get("estimate", value.get("value")) / (100 if value["unit"] == "%" else 1)
+    return told
+
+
+def read_tripod(folder: Path) -> Values:
+    items = [line.split(" | ") for line in (folder / "tripod_llm.md").read_text().splitlines() if line[2:3].isdigit()]
+    assert [int(cells[0].removeprefix("| ")) for cells in items] == list(range(1, 20))
+    assert sum(cells[2].startswith("left open") for cells in items) == 9
+    number = re.compile(r"(\w+)(?: \([a-z ]+\))?(?: \[not comparable\])? ([\d.]+)( %)? \(95 %")
+    return {
+        (task, name): float(value) / (100 if percent else 1)
+        for task, told in re.findall(r"(\S+): (.*?)\. (?=\S+: |\|| )", items[16][2] + " |")
+        for name, value, percent in number.findall(told)
+    }
+
+
+def read_inspect(folder: Path) -> Values:
+    log = pytest.importorskip("inspect_ai.log")
+    read = [log.read_eval_log(each.name) for each in log.list_eval_logs(str(folder))]
+    assert all(sample.scores for each in read for sample in each.samples)
+    return {
+        (each.eval.task.partition("/")[2], score.name): score.metrics["mean"].value
+        for each in read
+        for score in each.results.scores
+    }
+
+
+def read_lm_eval(folder: Path) -> Values:
+    (path,) = folder.glob("*/results_*.json")
+    results = json.loads(path.read_text())
+    samples = [
+        json.loads(line) for file in path.parent.glob("samples_*.jsonl") for line in file.read_text().splitlines()
+    ]
+    assert len(samples) == sum(each["effective"] for each in results["n-samples"].values()) == 44
+    named = {task: [name for name in entry if name.endswith(",none")] for task, entry in results["results"].items()}
+    told = {(task, name[:-5]): results["results"][task][name] for task, names in named.items() for name in names}
+    return {key: value for key, value in told.items() if value != "N/A"}
+
+
+def read_csv(folder: Path) -> Values:
+    tables = {path.name: list(csv.DictReader(io.StringIO(path.read_text()))) for path in folder.iterdir()}
+    assert len(tables["items.csv"]) == 44
+    return {(row["task"], row["metric"]): float(row["value"]) for row in tables["metrics.csv"] if not row["by"]}
+
+
+READERS = dict(
+    zip(FORMATS, (read_every_eval_ever, read_card, read_tripod, read_inspect, read_lm_eval, read_csv), strict=True)
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("data"), "medcalc_bench", "kqa")
+
+
+@pytest.fixture(scope="module")
+def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    place = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
+        yield ran(home, place / "run", "medcalc,kqa", "baseline/random", ("--judge", "lexical"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_form_validates_and_has_the_runs_values(form: str, run: Path, home: Path, tmp_path: Path) -> None:
+    mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
+    tasks = json.loads((run / "results.json").read_text())["tasks"]
+    values = {(task, name): metric["value"] for task in tasks for name, metric in tasks[task]["metrics"].items()}
+    assert len(values) == 15
+    rounded = 0.05 if form == "tripod-llm" else 1e-9
+    assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_path: Path) -> None:
+    """Texts of a model, and names in a results.json that somebody sent."""
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    entry = results["tasks"].pop("medcalc")
+    for part in (entry["metrics"], entry["breakdown"]["category"]):
+        part[HOSTILE] = part[next(iter(part))]
+    entry["recipe"] |= {
+        "task_version": HOSTILE,
+        "suite": HOSTILE,
+        "prompts": {HOSTILE: HOSTILE},
+        "data": {"name": HOSTILE},
+    }
+    entry["recipe"]["model"] = {"name": f"hf//home/me/secret/{HOSTILE}"}
+    entry["recipe"]["task_args"] = {"documents": "/srv/secret/corpus", "api_key": "sk-0123456789abcdef0123"}
+    results["tasks"] = {"medcalc": entry, "../../../kqa": results["tasks"]["kqa"]}
+    rows = [row | dict.fromkeys(("parsed", "why", "group_category"), HOSTILE) for row in read_items(run)]
+    rows = [row | {"task": row["task"].replace("kqa", "../../../kqa")} for row in rows]
+    write_run(tmp_path / "hostile", results, rows)
+    out = tmp_path / "out" / "deep"
+    made = mt.export(tmp_path / "hostile", to=form, out=out, data=home, model_name="acme/llm-7b")
+    assert all(path.resolve().is_relative_to(out) for path in made.files)
+    assert READERS[form](out)["../../../kqa", "comprehensiveness"] >= 0
+    for text in (path.read_text(encoding="utf-8") for path in made.files):
+        assert not any(word in text for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00"))
+        if form in ("chai-card", "tripod-llm"):
+            assert not any(word in text for word in ("![b](", "<!--", "[a]("))
+        if form == "csv":
+            cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+            assert any("HYPERLINK" in cell for cell in cells)
+            assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
+
+
+def test_what_is_left_open_and_what_is_missing_is_told(
+    run: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["export", str(run), "--data", str(home), "--out", str(tmp_path / "out"), "--to"]
+    assert main([*words, "every-eval-ever", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert "model_info.developer" in said["left_open"]
+    assert len(said["files"]) == 4
+    Path(said["files"][0]).write_text("mine")
+    assert main([*words, "every-eval-ever"]) == 2
+    assert "there already, with other content. Nothing was written." in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)
+    assert main([*words, "inspect-log"]) == 3
+    assert "which is not installed: pip install 'inspect-ai" in capsys.readouterr().err
+    options = packaged(str(Path(mt.__file__).parent / "cli" / "entry.py"), "options.json")
+    assert options["verbs"]["export"]["options"][""]["--to"]["choices"] == list(FORMATS)
