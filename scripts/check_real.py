@@ -87,14 +87,16 @@ def data_of(task: str) -> TaskData:
 
 
 def suite(
-    label: str, model: str, given: Mapping[str, str], *, python: object = sys.executable, launcher: Sequence[str] = ()
+    label: str, model: str, given: dict[str, str], *, python: object = sys.executable, launcher: Sequence[str] = ()
 ) -> Ask:
     """A back end of `medical-tasks run`."""
 
     def ask(task: str) -> Answered:
         config, most = TASKS[task]
         out = WORK / "runs" / f"{label}-{task}"  # what is there from a check that was stopped goes on
-        settings = ",".join(f'{name}="{value}"' for name, value in given.items())
+        # The probabilities of choices beside long notes take much memory, and other back ends' server stands by.
+        batched = given | ({"batch_size": "2"} if "batch_size" in given and task != WRITTEN else {})
+        settings = ",".join(f'{name}="{value}"' for name, value in batched.items())
         program = launcher or ["-m", "medical_tasks"]
         said = command(
             *(python, *program, "run", "--tasks", task, "--model", model, "--config", config, "--max-samples", most),

@@ -321,6 +321,7 @@ def _with_schema() -> list[Question]:
         kqa.abstention_question(kqa_prompts, "a", **about),
         maker.claim("c", text="T", claim="C", form="note"),
         maker.claims("m", text="T", claims=["C", "D"], form="note"),
+        maker.citation("n", sentence="S.", cited=[(3, "T"), (12, "U")], form="note", section="full"),
         open_question(ehr, "o", notes=[], question="Q?", right="R", output="A."),
         choice_question(ehr, "x", choices=list("vwxyz"), letter="B", output="A."),
     ]

@@ -373,4 +373,5 @@ def test_the_example_store_is_whole_and_has_real_entries(tmp_path: Path) -> None
     assert not check_store(board).problems
     # A judge that was not asked again leaves an entry unverified.
     shown = sorted((entry.task, entry.state) for entry in entries_of(board, published=False))
-    assert shown == [("kqa", "unverified"), ("medcalc_direct", "verified"), ("medcalc_direct", "verified")]
+    verified = [("medcalc_direct", "verified")] * 2 + [("meqsum", "verified")]
+    assert shown == [("aci_bench", "unverified"), ("kqa", "unverified"), *verified]

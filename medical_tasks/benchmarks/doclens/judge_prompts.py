@@ -69,7 +69,8 @@ def check_judging(judging: Judging, style: str) -> None:
 
 
 _MAKE_TOKENS: Final = 2048
-_CLAIM_LIST: Final = {"type": "array", "items": {"type": "string"}, "minItems": MIN_CLAIMS, "maxItems": MAX_CLAIMS}
+_CLAIM: Final = {"type": "string", "maxLength": 250}  # as many as there may be fit into a reply
+_CLAIM_LIST: Final = {"type": "array", "items": _CLAIM, "minItems": MIN_CLAIMS, "maxItems": MAX_CLAIMS}
 _MADE: Final = schema_of({"claims": Checker(lambda _: True, "", _CLAIM_LIST)})
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = {"json_cot": 96, "json": 32}
@@ -153,9 +154,9 @@ class QuestionMaker:
             return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
         ours = read_cited_lines if self._in_lines else partial(read_cited_object, explained=self._explained)
         kind = "summary" if form == "question" else "citation"
-        shown = _quoted_lines((number, _turn(text, form)) for number, text in cited)
+        rows = _quoted_lines((number, _turn(text, form)) for number, text in cited)
         read = partial(ours, numbers=numbers)
-        return self._own(name, kind, read, tokens=tokens, form=form, cited=shown, sentence=quoted(sentence))
+        return self._own(name, kind, read, tokens=tokens, ids=numbers, form=form, cited=rows, sentence=quoted(sentence))
 
     @property
     def _read_verdict(self) -> _Read:
@@ -180,7 +181,7 @@ class QuestionMaker:
         form: str,
         pair: Pair | None = None,
         tokens: int = _REPLY_TOKENS,
-        ids: Sequence[str] = (),
+        ids: Sequence[Any] = (),
         **values: str,
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
@@ -192,8 +193,8 @@ class QuestionMaker:
         asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
             return asked
-        keys = _keys(kind, explained=self._explained)
-        return replace(asked, schema=schema_of_verdicts(keys, ids) if ids else schema_of(keys))
+        keys = _keys(kind, explained=self._explained, numbers=ids)
+        return replace(asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys))
 
 
 def _quoted_lines(texts: Iterable[tuple[object, str]]) -> str:
@@ -390,19 +391,17 @@ def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
     return True, tuple(sorted(set(provenance)))
 
 
-_NUMBERS: Final = Checker(
-    lambda value: isinstance(value, list),
-    "must be a list of numbers",
-    {"type": "array", "items": {"type": "integer"}},
-)
+def _among(numbers: Sequence[int]) -> Checker:
+    schema = {"type": "array", "items": {"type": "integer", "enum": [*numbers]}, "maxItems": len(numbers)}
+    return Checker(lambda value: isinstance(value, list), "must be a list of numbers", schema)
 
 
-def _keys(kind: str, *, explained: bool) -> dict[str, Checker]:
+def _keys(kind: str, *, explained: bool, numbers: Sequence[int] = ()) -> dict[str, Checker]:
     """What a reply in JSON to a question of this kind holds."""
     cites = kind in ("citation", "summary")
     return {
         **({"explanation": free_text} if explained else {}),
-        **({"provenance": _NUMBERS} if cites else {}),
+        **({"provenance": _among(numbers)} if cites else {}),
         "entailed": boolean,
     }
 

@@ -90,10 +90,11 @@ def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
 
 def _form(item: Input) -> Checker:
     if isinstance(item, Flag):
-        schema: dict[str, Any] = {"type": ["boolean", "null"]}
-        return Checker(lambda value: value in (None, True, False), "must be true, false or null", schema)
-    classes = {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {}
-    schema = {"type": ["string", "null"], **classes}
+        truth = {"type": ["boolean", "null"]}
+        return Checker(lambda value: value in (None, True, False), "must be true, false or null", truth)
+    # Where a text may have any length, a small model goes on until its reply is cut.
+    form = {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {"maxLength": 80}
+    schema = {"type": ["string", "null"], **form}
     return Checker(lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema)
 
 
@@ -105,12 +106,12 @@ def _question(name: str, note: str, texts: Sequence[str], form: str, keys: Mappi
 
 
 def values_question(name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None) -> Question:
-    """Asks for attributes, of one calculator or of any."""
+    """Asks for attributes, of one calculator or of any; the form shows no values, which a small model would copy."""
     keys = {item.name: _form(item) for item in items}
     lines = (f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}" for item in items)
     task = _TEXTS["extract"].format(name=calculator.name) if calculator else _TEXTS["attributes"]
     texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
-    return _question(name, note, texts, json.dumps(dict.fromkeys(keys)), keys)
+    return _question(name, note, texts, "{" + ", ".join(f"{json.dumps(key)}: ..." for key in keys) + "}", keys)
 
 
 def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
