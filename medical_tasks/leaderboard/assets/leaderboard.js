@@ -58,6 +58,7 @@
     for (const task of made.tasks) {
       task.groups = made.groups.filter((group) => group.task === task.name);
       task.results = made.submitted.filter((each) => each.task === task);
+      task.ranked = task.results.filter((each) => each.group === task.groups[0] && each.first != null);
       task.papers = made.rows.filter((each) => each.task === task && each.state === "reported");
     }
     // Two groups of the same words are told apart by their ids.
@@ -124,11 +125,11 @@
     return h("div", null, controls, tools, made.element);
   }
 
-  /** Scores against cost, size or tokens. points(cost) -> those of the scatter. */
+  /** Scores against cost, size or tokens, where two models state one of these. points(cost) -> those of the scatter. */
   function chart(points, what) {
     const place = h("div");
     const usable = Object.keys(COSTS).filter((each) => points(each).filter(({ x, y }) => x > 0 && Number.isFinite(y)).length > 1);
-    if (!usable.length) return h("p", { class: "mtl-small" }, "Fewer than two of these models state their cost, tokens or size: there is nothing to draw.");
+    if (!usable.length) return null;
     const draw = (by) => place.replaceChildren(scatter({ points: points(by), label: COSTS[by][0], unit: COSTS[by][1], said: `${what} against ${COSTS[by].join(", ").toLowerCase()}.` }));
     const by = usable.includes(asked().get("against")) ? asked().get("against") : usable[0];
     const control = select("against", usable.map((each) => [COSTS[each][0], each]), by, (value) => {
@@ -136,7 +137,7 @@
       go(changed({ against: value }), true);
     });
     draw(by);
-    return h("div", null, h("div", { class: "mt-controls" }, field("Score against", control)), place);
+    return h("section", null, h("h3", null, "What a score costs"), h("div", { class: "mt-controls" }, field("Score against", control)), place);
   }
 
   /* ---- All benchmarks ---- */
@@ -153,7 +154,7 @@
     });
     const columns = [
       { name: "rank", label: "Rank", kind: "range", help: "From the best to the worst place it can have", cell: ({ first, last }) => ({ text: rank(first, last), sort: first }) },
-      { name: "model", label: "Model", kind: "text", head: true, cell: named },
+      { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: row.apart.length ? `without a rank on ${row.apart.join(", ")}` : "" }) },
       { name: "mean", label: one ? `${spaced(chosen[0].metrics[0].name)}, %` : `Mean of ${chosen.length} tasks, %`, kind: "number", help: "With its 95 % interval", cell: (row) => (row.mean ? { text: percent(row.mean[0]), sort: row.mean[0], note: interval(row.mean[1], row.mean[2], ""), strong: true } : { text: "n/a", sort: null, note: `lacks ${chosen.filter((task) => !row.parts.has(task)).map((task) => task.name).join(", ")}` }) },
       { name: "mark", label: "95 % interval, 0 to 100 %", kind: "plot", cell: (row) => ({ node: mark(...(row.mean ?? [null, null, null])) }) },
       ...(one ? [] : chosen.map(value)),
@@ -169,7 +170,7 @@
       h("p", { class: "mtl-lead" }, "Every number has its 95 % interval; a rank is a range where intervals overlap. Choose the tasks to rank by: a model is ranked if it has a result on each of them, made on the same data with the same prompts and judge."),
       h("fieldset", { class: "mtl-choice" }, h("legend", null, "Rank by"), h("div", { class: "mt-controls" }, free.length ? free : "No results on open data yet."), held.length ? [h("p", { class: "mtl-small" }, "Credentialed data, whose answers nobody but their owners can read:"), h("div", { class: "mt-controls" }, held)] : null),
       chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "scored", "tokens"], text: (row) => row.text, sorted: "" }) : notice("note", "No task is chosen", "Tick one or more above."),
-      chosen.length ? [h("h2", { class: "mtl-title" }, "What a score costs"), chart((by) => rows.map((row) => ({ x: row[by], y: row.mean?.[0], label: row.model, title: `${row.model}: ${percent(row.mean?.[0])} %`, href: address({ model: row.model }) })), one ? spaced(chosen[0].metrics[0].name) : "Mean")] : null,
+      chosen.length ? [chart((by) => rows.map((row) => ({ x: row[by], y: row.mean?.[0], label: row.model, title: `${row.model}: ${percent(row.mean?.[0])} %`, href: address({ model: row.model }) })), one ? spaced(chosen[0].metrics[0].name) : "Mean")] : null,
       h("h2", { class: "mtl-title" }, "Tasks"), tasksTable(offered.length ? offered : board.tasks, "tasks"),
       offered.length && offered.length < board.tasks.length ? h("details", null, h("summary", null, `${board.tasks.length - offered.length} more tasks, of which only papers report`), tasksTable(board.tasks.filter((task) => !offered.includes(task)), "reported")) : null,
       h("p", null, "The whole table: ", h("a", { href: "leaderboard.csv", download: true }, "CSV"), ", ", h("a", { href: "leaderboard.json", download: true }, "JSON"), ", ", h("a", { href: "leaderboard.parquet", download: true }, "parquet"), "."),
@@ -179,10 +180,10 @@
   /** What is ranked by at first: of each open benchmark the task of most results, as long as half of the models have them all. */
   function usual(offered) {
     const most = new Map();
-    for (const task of offered) if (task.open && task.results.length > (most.get(task.benchmark)?.results.length ?? 0)) most.set(task.benchmark, task);
-    const complete = (tasks) => ranked(tasks).filter((row) => row.mean).length;
+    for (const task of offered) if (task.open && task.ranked.length > (most.get(task.benchmark)?.ranked.length ?? 0)) most.set(task.benchmark, task);
+    const complete = (tasks) => ranked(tasks).filter((row) => row.counts).length;
     const chosen = [];
-    for (const task of [...most.values()].sort((a, b) => b.results.length - a.results.length)) {
+    for (const task of [...most.values()].sort((a, b) => b.ranked.length - a.ranked.length)) {
       if (!chosen.length || 2 * complete([...chosen, task]) >= complete(chosen)) chosen.push(task);
     }
     return chosen.length ? chosen : offered.slice(0, 1);
@@ -208,6 +209,7 @@
       return {
         ...newest, ...row, text: parts.map((part) => part.text).join(" "),
         mean: whole ? Figures.mean(parts.map(share)) : null, counts: whole && parts.every((part) => part.first != null),
+        apart: parts.filter((part) => part.first == null).map((part) => part.task.name),
         state: parts.every((part) => part.state === "verified") ? "verified" : "unverified",
         asked: parts.reduce((sum, part) => sum + part.asked, 0), scored: parts.reduce((sum, part) => sum + part.scored, 0),
         tokens: average(parts.map((part) => part.tokens)), cost: average(parts.map((part) => part.cost)), first: null, last: null,
@@ -228,7 +230,7 @@
         { name: "benchmark", label: "Benchmark", kind: "text", cell: (task) => ({ text: task.benchmark, sort: task.benchmark }) },
         { name: "data", label: "Data", kind: "text", cell: (task) => ({ text: task.open ? "open" : "credentialed", sort: task.open ? "open" : "credentialed" }) },
         { name: "results", label: "Results", kind: "number", cell: (task) => ({ text: task.results.length.toLocaleString("en"), sort: task.results.length }) },
-        { name: "best", label: "Best here", kind: "number", cell: (task) => told(best(task.results.filter((each) => each.group === task.groups[0]))) },
+        { name: "best", label: "Best here", kind: "number", help: "Of those with a rank", cell: (task) => told(best(task.ranked)) },
         { name: "papers", label: "Papers report", kind: "number", help: "The range of what papers print, by other settings", cell: ({ papers }) => {
           const values = papers.map((each) => each.value).filter((each) => each != null).sort((a, b) => a - b);
           return values.length ? { text: interval(values[0], values.at(-1), papers[0].spec.unit), sort: values.at(-1), note: `${values.length} figures` } : { text: "none", sort: null };
@@ -282,7 +284,7 @@
       h("p", { class: "mtl-lead" }, h("strong", null, spaced(by.name)), `: ${by.said} ${by.higher ? "Higher" : "Lower"} is better. `, group ? `Made with ${group.said}. ` : "", "Results made otherwise are never ranked together. ", outward("The benchmark's paper", task.paper), "."),
       pick,
       rows.length ? listing({ name: `${task.name}-models`, caption: `${task.name}: models`, columns, rows, hidden, text: (row) => row.text, sorted: "" }) : notice("note", "No result of this task was submitted yet", "What papers report stands below."),
-      rows.length > 1 ? [h("p", null, link("Compare two of these models, item by item", { view: "compare", task: task.name })), h("h3", null, "What a score costs"), chart((cost) => rows.map((row) => ({ x: row[cost], y: by.unit ? NaN : shown(row).value, label: row.model, title: `${row.model}: ${valued(shown(row).value, by.unit)}`, href: address({ model: row.model }) })), spaced(by.name))] : null,
+      rows.length > 1 ? [h("p", null, link("Compare two of these models, item by item", { view: "compare", task: task.name })), chart((cost) => rows.map((row) => ({ x: row[cost], y: by.unit ? NaN : shown(row).value, label: row.model, title: `${row.model}: ${valued(shown(row).value, by.unit)}`, href: address({ model: row.model }) })), spaced(by.name))] : null,
       papersTable(task, papers, metrics, by),
     ];
   }
