@@ -64,9 +64,9 @@ def render_report(data: ReportData) -> str:
         by_name.setdefault(each.name, []).append(replace(each, entry=entry))
         if order:
             cells = _metric_cells(next(iter(order)), entry)
-            headlines.append((each.name, each.run, code(entry["recipe"]["model"]["name"]), *cells))
+            headlines.append((each.name, each.run, *cells))
     tasks = [(runs, [((each.run,) if len(runs) > 1 else (), each.entry) for each in runs]) for runs in by_name.values()]
-    shown = table(("task", "run", "model", *_METRIC), headlines)
+    shown = table(("task", "run", *_METRIC), headlines)
     return filled("report.md", data=data, tasks=tasks, headlines=shown)
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
@@ -22,7 +23,9 @@ HOSTILE = "Odd <img src=x onerror=alert(1)> {{model}} ${model}"
 MODELS = (("Strong", 36), ("Middle", 24), ("Weak", 6), (HOSTILE, 20))
 OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
 VIEWS = ("", "?task=medcalc", "?task=kqa", "?tasks=none", "?model=Strong", "?model=GPT-4", "?view=compare", "?view=submit",
-         "?view=queue", "?view=about", "?view=model", "?task=nothing")  # fmt: skip
+         "?view=queue", "?view=about", "?view=model", "?task=nothing", f"?model={quote(HOSTILE)}",
+         "?task=%3Cimg%20src=x%20onerror=alert(1)%3E", "?view=__proto__&first=%00&second=..%2F..&item=%3Cb%3E",
+         "?tasks=__proto__&columns=constructor,rank&sort=-toString&q=%3Cb%3E&only=valueOf&against=__proto__")  # fmt: skip
 CUT = """[...document.querySelectorAll('.mt-scroll')].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.ariaLabel)"""
 SIZES = [(320, 700), PHONE, (768, 1024), DESKTOP]
@@ -191,7 +194,7 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
 def test_every_view_is_accessible_and_keeps_to_its_width(
     space: Space, open_page: OpenPage, axe: Callable[..., list[str]], size: tuple[int, int], scheme: str
 ) -> None:
-    assert len(VIEWS) == 12
+    assert len(VIEWS) == 16
     page = open_page(f"{space.address}/", size=size, scheme=scheme)
     for query in VIEWS:
         page.goto(f"{space.address}/{query}")

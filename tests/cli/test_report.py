@@ -42,11 +42,11 @@ def test_several_runs_have_theirs_where_the_user_is(
     assert capsys.readouterr().out == "report: report.md\n"
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
-    assert "| medcalc | reference | `baseline/reference` | accuracy | 100.0 % | 87.7 to 100.0 | 31 | 31/31 |" in text
-    assert "| medcalc | random | `baseline/random` | accuracy | 0.0 % | 0.0 to 12.3 | 31 | 31/31 |" in text
+    assert "| medcalc | baseline/reference | accuracy | 100.0 % | 87.7 to 100.0 | 31 | 31/31 |" in text
+    assert "| medcalc | baseline/random | accuracy | 0.0 % | 0.0 to 12.3 | 31 | 31/31 |" in text
     assert "### By category" in text
     assert "### Published results" in text
-    assert "### Recipe of random" in text
+    assert "### Recipe of baseline/random" in text
     assert '"rows_sha256"' in text
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
@@ -61,7 +61,9 @@ def test_what_is_not_shown_or_not_written_is_said(
     words = ["report", *map(str, runs), "--data", str(tmp_path), "--out", str(page)]
     assert main(words) == 0
     said = capsys.readouterr()
-    assert said.err.startswith("note: medcalc (reference), medcalc (random): The run's data are not here")
+    assert said.err.startswith(
+        "note: medcalc (baseline/reference), medcalc (baseline/random): The run's data are not here"
+    )
     assert "medical-tasks build medcalc_bench --config demo" in said.err
     assert page.is_file()
     page.write_text("chapter one of somebody's thesis")

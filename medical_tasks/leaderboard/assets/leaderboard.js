@@ -605,7 +605,7 @@
     else {
       let made;
       try {
-        made = await (VIEWS[name] ?? home)(said);
+        made = await (Object.hasOwn(VIEWS, name) ? VIEWS[name] : home)(said);
       } catch (error) {
         made = [notice("bad", "This cannot be shown now", String(error.message), "Reload the page to try again.")];
       }
