@@ -130,7 +130,7 @@
     const place = h("div");
     const usable = Object.keys(COSTS).filter((each) => points(each).filter(({ x, y }) => x > 0 && Number.isFinite(y)).length > 1);
     if (!usable.length) return null;
-    const draw = (by) => place.replaceChildren(scatter({ points: points(by), label: COSTS[by][0], unit: COSTS[by][1], said: `${what} against ${COSTS[by].join(", ").toLowerCase()}.` }));
+    const draw = (by) => place.replaceChildren(scatter({ points: points(by), label: COSTS[by][0], unit: COSTS[by][1], said: `${what[0].toUpperCase()}${what.slice(1)} against ${COSTS[by][0].toLowerCase()} (${COSTS[by][1]}).` }));
     const by = usable.includes(asked().get("against")) ? asked().get("against") : usable[0];
     const control = select("against", usable.map((each) => [COSTS[each][0], each]), by, (value) => {
       draw(value);

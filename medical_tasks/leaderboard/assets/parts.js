@@ -168,15 +168,21 @@ const Parts = (() => {
     const dots = known.map(({ x, y, title, href }, place) =>
       s("a", { href, "data-go": true, "aria-label": title }, s("title", null, title),
         s("circle", { class: best.includes(place) ? "mt-dot mtl-best" : "mt-dot", cx: `${across(x)}%`, cy: up(y), r: 5 })));
-    const names = best.slice(-6).map((place) => {
+    // Above the line nothing stands: names go there, the best first, where they do not run into one another.
+    const placed = [];
+    const names = best.toReversed().filter((place) => {
+      const [left, top] = [across(known[place].x), up(known[place].y)];
+      if (placed.length > 5 || placed.some(([x, y]) => Math.abs(x - left) < 35 && Math.abs(y - top) < 18)) return false;
+      return placed.push([left, top]);
+    }).map((place) => {
       const { x, y, label: name } = known[place];
-      const side = across(x) > 60;
+      const side = across(x) > 40;
       return s("text", { class: "mt-point-label", x: `${across(x)}%`, y: up(y) - 10, "text-anchor": side ? "end" : "start" }, name.length > 32 ? `${name.slice(0, 31)}…` : name);
     });
     return h("figure", { class: "mt-figure" },
-      h("div", { class: "mt-plot mt-curve" },
+      h("div", { class: "mtl-scatter" },
         s("svg", { class: "mt-svg", width: "100%", height: height + 40, role: "group", "aria-label": said }, grid, ticks, joined, dots, names)),
-      h("p", { class: "mt-axis-label mt-below" }, `${label}${unit ? `, ${unit}` : ""}, logarithmic; upwards: score in %`),
+      h("p", { class: "mtl-small mtl-axis" }, `${label}${unit ? `, ${unit}` : ""}, logarithmic; upwards: score in %`),
       h("figcaption", { class: "mt-figure-note" }, `${said} The line joins the models that no other is both cheaper and better than.`));
   }
 
