@@ -15,6 +15,7 @@ report is ever written over.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from medical_tasks.io.output import tell
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the report, and says where."""
+    # pyarrow's own pools keep what they were given, 40 MB of a large report; only this command's process is concerned.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     places = reported(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
     if arguments.open:
