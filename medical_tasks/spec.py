@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -245,6 +245,10 @@ class Counts:
         if self.how == "share":
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
+
+
+UNANSWERED: Final = "no answer: "
+"""Begins the reason why an item without an answer is unscored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,6 +22,7 @@ from typing import Any
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
 from medical_tasks.io.files import folder_lock, read_text
+from medical_tasks.spec import UNANSWERED
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
@@ -255,7 +256,7 @@ _PLAIN_REASONS = frozenset(
     }
 )  # fmt: skip
 _REASON_WORDS = frozenset("judge http".split()).union(*(reason.split() for reason in _PLAIN_REASONS))
-_PLAIN_PREFIXES = ("no answer: ", "judge: ")
+_PLAIN_PREFIXES = (UNANSWERED, "judge: ")
 _LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _NOTES = frozenset({"parsed", "why"})
 _NOTE_PART = re.compile(r"[^\s,;:]+")

@@ -34,6 +34,7 @@ from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_reques
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
+_CLUSTER = "cluster"
 _WEIGHTS = "weights"
 """Where a score keeps the denominators of pooled metrics."""
 
@@ -61,7 +62,7 @@ def inspect_task(
             id=item.id,
             input=[_chat_message(message) for message in prompts.render(item)],
             target=gold_response(task, item),
-            metadata={"groups": dict(item.groups), "cluster": item.cluster},
+            metadata={"groups": dict(item.groups), _CLUSTER: item.cluster},
         )
         for item in items
     ]
@@ -162,6 +163,13 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{task.name}: sample {name!r} of the log is no item of the task, whose ids look like "
                     f"{', '.join(map(repr, list(items)[:3]))}. Name the configuration of the log's questions: -S config=NAME"
                 )
+            if _CLUSTER in state.metadata and target.text != task.benchmark.gold_response(task, item):
+                raise _refused(
+                    f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
+                    "the log's questions: -S config=NAME"
+                )
+            if not state.output.choices:  # no reply is no wrong reply
+                return Score(value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer")
             if judge is not None:
                 (one,) = await asyncio.to_thread(judge.score, task, [item], [text])
             else:

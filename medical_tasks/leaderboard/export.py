@@ -37,7 +37,7 @@ from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.numbers import bounds, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, read_results
-from medical_tasks.spec import DatasetSpec, MetricSpec
+from medical_tasks.spec import UNANSWERED, DatasetSpec, MetricSpec
 
 _LONGEST_NAME: Final = 80
 _NOT_PORTABLE: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -264,7 +264,7 @@ def _inspect(run: Run) -> dict[str, str]:
     day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
     return {
         f"{day}_{_portable(task.name)}_{_digest(run, task).hex()[:22]}.json": eval_log(
-            _values("inspect_log.json", run, task=task)
+            _values("inspect_log.json", run, task=task, unanswered=UNANSWERED)
         )
         for task in run.tasks
     }
@@ -279,13 +279,15 @@ def _csv(run: Run) -> dict[str, str]:
     items: list[dict[str, object]] = []
     for task in run.tasks:
         entry = task.entry
+        facts, judge = _facts(task), mapping(task.entry["recipe"].get("judge")).get("name", "")
+        recipe = {name: facts[name] for name in ("suite", "task_version", "data", "rows", "prompts")} | {"judge": judge}
         groups = [(by, name, told) for by, parts in entry["breakdown"].items() for name, told in parts.items()]
         for by, group, told in [("", "", entry["metrics"]), *groups]:
             for name, metric in told.items():
                 row = {"model": run.model, "task": task.name, "metric": name, "by": by, "group": group}
                 row |= {**{end: metric[end] for end in _ENDS}, "unit": metric.get("unit", "")}
                 counts = {"asked": entry["coverage"]["asked"], "scored": scored(entry, metric)}
-                numbers.append({**row, "comparable": metric.get("comparable", True), **counts})
+                numbers.append({**row, "comparable": metric.get("comparable", True), **counts, **recipe})
         for item in task.items:
             row = {"task": task.name, "id": item.id, **{f"group_{by}": name for by, name in item.groups.items()}}
             row |= {**item.values, "parsed": item.parsed, "why": item.why, "unscored": item.unscored}

@@ -121,6 +121,8 @@ class Pages:
         )  # fmt: skip
         if done.returncode:
             raise MissingError(f"the pages cannot be made: {done.stderr.strip()[-1000:]}")
+        if done.stderr.strip():  # what is left out of the pages, and why
+            _LOG.warning("the pages: %s", done.stderr.strip()[-1000:])
         self._names = names
 
     def try_update(self) -> None:

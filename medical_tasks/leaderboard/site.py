@@ -98,9 +98,10 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
     )
     known: dict[str, dict[str, _Found]] = {}
     cache = out / CACHE
-    with contextlib.suppress(MedicalTasksError, OSError, ValueError, KeyError):
-        lines = read_text(cache).splitlines()
-        known = {line["id"]: line["tasks"] for line in map(json.loads, lines[1:])} if lines[0] == head else {}
+    # Where it is not there, or not what this version wrote, each package is read again.
+    with contextlib.suppress(MedicalTasksError, OSError, ValueError, LookupError, TypeError):
+        head_said, *lines = read_text(cache).splitlines()
+        known = {line["id"]: line["tasks"] for line in map(json.loads, lines)} if head_said == head else {}
     kept: dict[str, dict[str, _Found]] = {}
     with WholeFile(cache) as file:
         file.write(f"{head}\n")

@@ -11,6 +11,7 @@ from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, value_notes, valued
 from medical_tasks.runs.recipes import NO_SAMPLE
+from medical_tasks.spec import UNANSWERED
 
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
@@ -85,7 +86,7 @@ def _judge(entry: Mapping[str, Any]) -> list[str]:
         return []
     verdicts = judge["verdicts"]
     missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
-    lacking = any(not reason.startswith("no answer: ") for reason in entry["coverage"]["unscored"])
+    lacking = any(not reason.startswith(UNANSWERED) for reason in entry["coverage"]["unscored"])
     if not missing or lacking:
         said = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
             f" (missing: {missing})" if missing else ""

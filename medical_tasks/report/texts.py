@@ -24,7 +24,7 @@ from medical_tasks.report.page_data import LENGTHS, NOTE_LENGTH, ReportItem, Rep
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
-from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
+from medical_tasks.spec import UNANSWERED, DatasetSpec, Item, Message, TaskSpec
 
 DIGEST = "response_sha256"
 _GROUP = "group_"
@@ -205,7 +205,6 @@ def chat_text(messages: Sequence[Message]) -> str:
 
 _RESPONSES = "responses/"
 _BASELINE = "baseline/"
-_UNANSWERED = "no answer: "
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
@@ -234,7 +233,7 @@ def _answers(
 ) -> tuple[dict[str, str], str]:
     """The answers that were scored to the items shown, by id, and a sentence about what is missing ("" for nothing)."""
     recipe, given = run.entries[task.name]["recipe"], places.responses
-    unanswered = {row["id"] for row in run.rows[task.name] if str(row.get("unscored") or "").startswith(_UNANSWERED)}
+    unanswered = {row["id"] for row in run.rows[task.name] if str(row.get("unscored") or "").startswith(UNANSWERED)}
     wanted = {row["id"] for row in run.rows[task.name] if row["id"] in shown} - unanswered
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
         # A store is asked for these alone; a file, or a baseline that draws on other items, goes with all.

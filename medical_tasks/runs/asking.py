@@ -17,12 +17,11 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judging import open_session_in
+from medical_tasks.spec import UNANSWERED
 
 GENERATION: Final = "generation"
 """Folder of what the model is asked and says, in that of the construction."""
 TRIES: Final = 3
-UNANSWERED: Final = "no answer: "
-"""How the reason begins for which a model gave no reply."""
 
 
 class Asked:

@@ -35,10 +35,9 @@ from medical_tasks.runs.recipes import deciding_generation, differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import UNANSWERED, TaskSpec
 
 _RUN: Final = {"tasks", "model", "model_args", "data", "prompts"}
-_NO_ANSWER: Final = "no answer: "
 _MISSING: Final = "not in the store"
 _LISTED: Final = 20
 
@@ -201,7 +200,7 @@ def _told(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
         with contextlib.suppress(MissingError, UsageError):
             for row in read_items(part.path) if part.recipes else []:
                 about, said = (row["task"], row["id"]), row["unscored"] or ""
-                reason = said.removeprefix(_NO_ANSWER) if said.startswith(_NO_ANSWER) else ""
+                reason = said.removeprefix(UNANSWERED) if said.startswith(UNANSWERED) else ""
                 known = told.get(about, _MISSING)
                 told[about] = reason and (reason if known == _MISSING else known)
     return told

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.scoring.averages import components, sums
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
 Scores = Mapping[str, ItemScore]
 _ALIKE: Final = 1e-9  # values this near are one outcome
@@ -20,7 +20,7 @@ def over_repeats(task: TaskSpec, scores: Sequence[Scores], unanswered: Sequence[
     """Each item's mean over the repeats that decide it, weighted by its denominators; what one lacks is said of the item."""
     if len(scores) == 1:
         return scores[0]
-    lacking = {name: f"no answer: {why}" for each in unanswered for name, why in each.items()}
+    lacking = {name: UNANSWERED + why for each in unanswered for name, why in each.items()}
     made = {}
     for item in dict.fromkeys(item for each in scores for item in each):
         there = [each[item] for each in scores if item in each]

@@ -21,7 +21,7 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError, syst
 from medical_tasks.io.files import read_text
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.numbers import group_too_few
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
 RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
@@ -43,7 +43,7 @@ def summarise(
     estimator: Estimator | None = None,
 ) -> dict[str, Any]:
     """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
-    unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
+    unscored = Counter(UNANSWERED + reason for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
     estimator = estimator or Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
@@ -192,7 +192,7 @@ def item_rows(
                 row[weight_column(metric.name)] = score.weights.get(metric.name, 0.0) if score and decided else None
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
-        row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
+        row["unscored"] = UNANSWERED + unanswered[item.id] if score is None else score.unscored
         if sources:
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         if asked:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import dataclasses
 import inspect
 import json
+import math
 import os
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -62,6 +65,33 @@ def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_rea
         for make in (getattr(_registry, task.name), registered_scorer(task)):
             with pytest.raises(PrerequisiteError, match=refused):
                 make(config="demo", data=str(tmp_path / "nothing"))
+
+
+def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Path) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.model import ModelName, ModelOutput
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    from medical_tasks.harness.inspect_adapter import load, registered_scorer
+
+    options: dict[str, Any] = {"config": "demo", "data": str(tmp_path / "medcalc_bench")}
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", options["data"]]) == 0
+    sample = load(MEDCALC, DATASET, **options, prompts="own", upstream=None).dataset[0]
+    score = registered_scorer(MEDCALC)(**options)
+
+    def scored(output: ModelOutput, target: str = str(sample.target)) -> Any:
+        state = TaskState(model=ModelName("mockllm/model"), sample_id=str(sample.id), epoch=1, input="", messages=[])
+        state.output, state.metadata = output, dict(sample.metadata or {})
+        return asyncio.run(score(state, Target(target)))
+
+    assert scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
+    assert scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0  # an empty reply is one
+    none = scored(ModelOutput(model="m"))
+    assert all(map(math.isnan, none.value.values()))
+    assert none.explanation == "unscored: no answer"
+    with pytest.raises(PrerequisiteError, match="of the log is on other data, its answer key differs"):
+        scored(ModelOutput.from_content("m", "1"), "another key")
 
 
 def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:

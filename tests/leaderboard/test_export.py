@@ -138,6 +138,29 @@ def test_each_form_validates_and_has_the_runs_values(form: str, run: Path, home:
     assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
 
 
+def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path) -> None:
+    """An empty one would be scored again as a wrong answer."""
+    inspect_log = pytest.importorskip("inspect_ai.log")
+    ids = [item["id"] for item in read_items(ran(home, tmp_path / "ids", "medcalc", "baseline/reference"))]
+    replies = {ids[0]: "The answer is 1.", ids[1]: ""}
+    answers, scored = tmp_path / "answers.jsonl", tmp_path / "scored"
+    answers.write_text("".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in replies.items()))
+    words = ["score", "medcalc", "--responses", str(answers), "--config", "demo", "--data", str(home)]
+    assert main([*words, "--out", str(scored)]) == 5
+    for more, known in (({"responses": [answers]}, ids[:2]), ({}, [])):
+        made = mt.export(scored, to="inspect-log", out=tmp_path / f"log{len(known)}", data=home, **more)
+        log = inspect_log.read_eval_log(str(made.files[0]))
+        assert [sample.id for sample in log.samples if sample.output.choices] == known
+        assert (log.results.total_samples, log.results.completed_samples) == (len(ids), 2)
+        assert log.eval.metadata["coverage"]["scored"] == 2
+        assert any("the answers, which are not here" in name for name in made.left_open) == (not known)
+    mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
+    with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
+        row = next(csv.DictReader(file))
+    assert (row["asked"], row["scored"], row["task_version"]) == (str(len(ids)), "2", "2-A")
+    assert row["data"].startswith("medcalc_bench, version ")
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_path: Path) -> None:
     """Texts of a model, and names in a results.json that somebody sent."""

@@ -113,6 +113,20 @@ def test_the_line_joins_what_none_beats(figures: Any, points: list[tuple[int, in
     assert kept == best
 
 
+@settings(derandomize=True, max_examples=300)
+@given(st.text(st.sampled_from("=+-@＝＋\t\r\n .1e\u00a0x,\"'"), max_size=6))
+def test_a_cell_is_inert_as_everywhere(figures: Any, text: str) -> None:
+    # The reader of CSV takes a lone line end for the end of a row: quoted, it comes back.
+    assert list(csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))) == [[table_cell(text), "end"]]
+
+
+def test_a_difference_of_counts_may_be_large(figures: Any) -> None:
+    a, b = [0.0] * 20, [float(place % 7) for place in range(20)]
+    (bounded, free) = (figures("paired", a, b, list(range(20)), *most) for most in ((), (1e9,)))
+    assert (bounded["high"], free["difference"]) == (1, pytest.approx(sum(b) / 20))
+    assert free["low"] < free["difference"] < free["high"]
+
+
 HOSTILE = ["=1+1", "+x", "-x", "@x", "\t=x", "  =x", "\r=x", 'a "quoted", name', "two\nlines", "plain", ""]
 
 

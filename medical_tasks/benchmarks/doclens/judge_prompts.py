@@ -392,7 +392,7 @@ def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
 
 
 def _among(numbers: Sequence[int]) -> Checker:
-    schema = {"type": "array", "items": {"type": "integer", "enum": [*numbers]}, "maxItems": len(numbers)}
+    schema = {"type": "array", "items": {"type": "integer", "enum": sorted({*numbers})}, "maxItems": len(numbers)}
     return Checker(lambda value: isinstance(value, list), "must be a list of numbers", schema)
 
 

@@ -38,9 +38,10 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.sheets import folded, read_table
 from medical_tasks.io.table import align
 from medical_tasks.models.usage import usage_said
-from medical_tasks.runs.asking import UNANSWERED, asked
+from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
 from medical_tasks.scoring.estimates import as_json
+from medical_tasks.spec import UNANSWERED
 
 COLUMNS: Final = (
     "index", "id", "reviewer", "note", "calculator", "attribute", "accepts", "value", "unit", "verdict", "correction", "comment",

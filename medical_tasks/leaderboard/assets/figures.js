@@ -49,8 +49,8 @@ const Figures = (() => {
     return [value, value - down, value + up];
   }
 
-  /** B minus A over the items both have a value of, with a 95 % interval that accounts for clusters (Liang and Zeger 1986). */
-  function paired(a, b, clusters) {
+  /** B minus A over the items both have a value of, with a 95 % interval that accounts for clusters (Liang and Zeger 1986); `most`: what a difference can be. */
+  function paired(a, b, clusters, most = 1) {
     const kept = a.map((_, place) => place).filter((place) => Number.isFinite(a[place]) && Number.isFinite(b[place]));
     const found = { n: kept.length, better: 0, worse: 0, same: 0, difference: null, low: null, high: null };
     if (!kept.length) return found;
@@ -64,7 +64,7 @@ const Figures = (() => {
     let squares = 0;
     for (const sum of sums.values()) squares += sum ** 2;
     const half = (Z * Math.sqrt((squares * count) / (count - 1))) / gaps.length;
-    return { ...found, low: Math.max(-1, found.difference - half), high: Math.min(1, found.difference + half) };
+    return { ...found, low: Math.max(-most, found.difference - half), high: Math.min(most, found.difference + half) };
   }
 
   /** Places of the points [cost, score] that none is both cheaper than and at least as good as, the cheapest first. */
@@ -78,11 +78,14 @@ const Figures = (() => {
     });
   }
 
-  /** Writes a table as CSV; a text that a spreadsheet would take for a formula has an apostrophe before it. */
+  const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+  const FORMULA = /^[\t\r\n]|^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+
+  /** Writes a table as CSV; a text that a spreadsheet would take for a formula has an apostrophe before it, as in `table_cell`. */
   function csv(rows) {
     const cell = (value) => {
       const text = value == null ? "" : String(value);
-      const inert = typeof value === "string" && /^\s*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+      const inert = typeof value === "string" && !NUMBER.test(text.trim()) && FORMULA.test(text) ? `'${text}` : text;
       return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
     };
     return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

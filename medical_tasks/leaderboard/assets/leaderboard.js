@@ -169,7 +169,7 @@
     return [
       h("p", { class: "mtl-lead" }, "Every number has its 95 % interval; a rank is a range where intervals overlap. Choose the tasks to rank by: a model is ranked if it has a result on each of them, made on the same data with the same prompts and judge."),
       h("fieldset", { class: "mtl-choice" }, h("legend", null, "Rank by"), h("div", { class: "mt-controls" }, free.length ? free : "No results on open data yet."), held.length ? [h("p", { class: "mtl-small" }, "Credentialed data, whose answers nobody but their owners can read:"), h("div", { class: "mt-controls" }, held)] : null),
-      chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "scored", "tokens"], text: (row) => row.text, sorted: "" }) : notice("note", "No task is chosen", "Tick one or more above."),
+      chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "tokens"], text: (row) => row.text, sorted: "" }) : notice("note", "No task is chosen", "Tick one or more above."),
       chosen.length ? [chart((by) => rows.map((row) => ({ x: row[by], y: row.mean?.[0], label: row.model, title: `${row.model}: ${percent(row.mean?.[0])} %`, href: address({ model: row.model }) })), one ? spaced(chosen[0].metrics[0].name) : "Mean")] : null,
       h("h2", { class: "mtl-title" }, "Tasks"), tasksTable(offered.length ? offered : board.tasks, "tasks"),
       offered.length && offered.length < board.tasks.length ? h("details", null, h("summary", null, `${board.tasks.length - offered.length} more tasks, of which only papers report`), tasksTable(board.tasks.filter((task) => !offered.includes(task)), "reported")) : null,
@@ -335,6 +335,7 @@
         { name: "value", label: "Value", kind: "number", cell: (row) => ({ text: valued(row.value, row.spec.unit), sort: row.value, note: interval(row.low, row.high, row.spec.unit), strong: true }) },
         { name: "mark", label: "0 to 100 %", kind: "plot", cell: (row) => ({ node: row.spec.unit ? "" : mark(row.value, row.low, row.high, [0, 1], row.state === "reported") }) },
         { name: "rank", label: "Rank", kind: "range", cell: (row) => ({ text: rank(row.first, row.last), sort: row.first }) },
+        { name: "scored", label: "Scored", kind: "number", help: "Items scored, of those asked", cell: (row) => ({ text: row.asked == null ? "not reported" : `${row.scored}/${row.asked}`, sort: row.asked ? row.scored / row.asked : null }) },
         { name: "state", label: "State", kind: "text", cell: (row) => ({ node: badge(row.state, board.states), sort: row.state }) },
         { name: "words", label: "Made with", kind: "text", cell: (row) => ({ text: [row.group?.said, row.setting].filter(Boolean).join(", "), sort: row.group?.said }) },
         { name: "by", label: "Submitted or reported by", kind: "text", cell: (row) => ({ text: row.organisation || "not named", sort: row.organisation }) },
@@ -373,6 +374,8 @@
     const known = new Map(row.task.metrics.map((metric) => [metric.name, metric]));
     const metricRows = Object.entries(entry.metrics).filter(([name]) => known.has(name)).map(([name, told]) => ({ name, ...told, spec: known.get(name) }));
     const figure = (label, kind = "number") => ({ label, kind });
+    // A metric that needs no judge lacks no verdict: where verdicts are missing, those that need one say how many they have.
+    const counted = metricRows.some(({ scored }) => scored != null) ? entry.coverage.asked : entry.coverage.scored;
     const whole = table({
       name: `metrics-${row.task.name}-${row.submission}`, caption: `Metrics of ${row.task.name}`,
       columns: [
@@ -380,6 +383,8 @@
         { name: "value", ...figure("Value"), cell: ({ value, ci_low: low, ci_high: high, spec, reason }) => ({ text: valued(value, spec.unit), sort: value, note: value == null ? reason : interval(low, high, spec.unit) }) },
         { name: "mark", label: "0 to 100 %", kind: "plot", cell: ({ value, ci_low: low, ci_high: high, spec }) => ({ node: spec.unit ? "" : mark(value, low, high) }) },
         { name: "n", ...figure("n"), cell: ({ n }) => ({ text: n == null ? "n/a" : n.toLocaleString("en"), sort: n }) },
+        { name: "scored", ...figure("Scored"), cell: ({ scored }) => ({ text: `${scored ?? counted}/${entry.coverage.asked}`, sort: scored ?? counted }) },
+        { name: "bounds", ...figure("Bounds"), help: "What it can be, whatever the missing items would have been", cell: ({ bound_low: least, bound_high: most, spec }) => ({ text: least == null ? "n/a" : most == null ? `${Figures.number(least, spec.unit)} or more` : interval(least, most, spec.unit), sort: least ?? null }) },
         { name: "about", label: "What it is", kind: "text", cell: ({ spec }) => ({ text: spec.said, sort: spec.said }) },
       ],
     });
@@ -432,9 +437,9 @@
   function comparison(task, a, b, rowsA, rowsB, said) {
     const metric = a.spec;
     const others = new Map(rowsB.map((row) => [row.id, row]));
-    const value = (row) => (row && row.unscored == null && typeof row[metric.name] === "number" ? row[metric.name] : NaN);
+    const value = (row) => (typeof row?.[metric.name] === "number" ? row[metric.name] : NaN);
     const items = rowsA.filter(({ id }) => others.has(id)).map((row) => ({ id: row.id, cluster: row.cluster, row, a: value(row), b: value(others.get(row.id)), other: others.get(row.id) }));
-    const difference = (of) => Figures.paired(of.map((item) => item.a), of.map((item) => item.b), of.map((item) => item.cluster));
+    const difference = (of) => Figures.paired(of.map((item) => item.a), of.map((item) => item.b), of.map((item) => item.cluster), metric.unit ? Infinity : 1);
     const verdict = ({ low, high }) => (low == null ? "Too few to tell" : low <= 0 && high >= 0 ? "No difference shown" : (low > 0) === metric.higher ? "B is better" : "A is better");
     const whole = difference(items);
     const span = ({ low, high }) => (low == null ? "no interval" : `${signed(low, metric.unit)} to ${signed(high, metric.unit)}`);

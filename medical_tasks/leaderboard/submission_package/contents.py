@@ -72,8 +72,6 @@ class Package:
 
 
 WRITE_AGAIN: Final = "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
-UNANSWERED: Final = "no answer: "
-"""Begins the reason in `unscored` of an item without an answer."""
 _SHOWN_CHARS: Final = 60
 
 

@@ -35,7 +35,7 @@ from medical_tasks.leaderboard.submission_package.submitters import read_submitt
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import read_items, read_results, read_verdicts
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import UNANSWERED, TaskSpec
 
 
 def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> contents.Package:
@@ -347,7 +347,7 @@ def _item_rows(
             for name, value in made.items()
         }
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
-        answered = not str(row["unscored"] or "").startswith(contents.UNANSWERED)
+        answered = not str(row["unscored"] or "").startswith(UNANSWERED)
         digest = (
             str(row.get("response_sha256") or "") if answers is None else contents.answer_sha256(answers.get(row["id"]))
         )

@@ -20,7 +20,7 @@ from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
 _SETTING: Final = forms.plain_json(of=dict)
 _SETTING_OR_NULL: Final = forms.or_null(_SETTING)
@@ -235,8 +235,8 @@ def recompute(
             )
         items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
         reason = row["unscored"]
-        if reason is not None and reason.startswith(contents.UNANSWERED):
-            unanswered[row["id"]] = reason.removeprefix(contents.UNANSWERED)
+        if reason is not None and reason.startswith(UNANSWERED):
+            unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
         else:
             scores[row["id"]] = _score(task, row)
     for by in task.groups:

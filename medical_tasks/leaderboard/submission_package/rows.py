@@ -12,7 +12,7 @@ from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
 from medical_tasks.runs.results import item_of, weight_column
-from medical_tasks.spec import MetricSpec, TaskSpec
+from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -197,7 +197,7 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = forms.check_fields(where, value, fields)
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
-    answered = not str(checked["unscored"] or "").startswith(contents.UNANSWERED)
+    answered = not str(checked["unscored"] or "").startswith(UNANSWERED)
     undecided = [name for name in metrics if checked[name] is None]
     if answered != bool(checked["answer_sha256"]):
         raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")

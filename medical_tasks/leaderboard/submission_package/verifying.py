@@ -29,7 +29,7 @@ from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 
 _SHOWN: Final = 3
 
@@ -109,7 +109,7 @@ def _scores(
     if private and withheld and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical":
         return _not_scored(entry, "what the judge said is more than labels, and is not told for credentialed data")
     # Items without an answer, for the reasons that the package tells.
-    told = {row["id"]: str(row["unscored"] or "").removeprefix(contents.UNANSWERED) for row in rows}
+    told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     answered = AnsweredTask(
         task=task,
         items=data.items,
