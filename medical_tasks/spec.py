@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
+UNANSWERED: Final = "no answer: "  # begins the reason why an item without an answer is unscored
 _NONE: Mapping[str, Any] = {}  # one for all items that have none
 
 
@@ -245,10 +246,6 @@ class Counts:
         if self.how == "share":
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
-
-
-UNANSWERED: Final = "no answer: "
-"""Begins the reason why an item without an answer is unscored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
