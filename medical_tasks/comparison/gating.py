@@ -22,6 +22,7 @@ from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import summary_of
+from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.scoring.intervals import normal_quantile
@@ -38,6 +39,7 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """What a rule limits, and the words that go with it."""
 _OPTIONAL: Final = frozenset({"by"})
+_BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
 _EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
 
 
@@ -129,11 +131,14 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     task = known.get(texts["task"])
     if task is None:
         raise UsageError(f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}")
-    names = {metric.name for metric in task.metrics if not metric.part}
+    corrected = {metric.name + SUFFIX for metric in task.metrics if metric.verdict not in ("", "several")}
+    names = corrected | {metric.name for metric in task.metrics if not metric.part}
     if "metric" in texts and texts["metric"] not in names:
         raise UsageError(
             f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], names)}"
         )
+    if "by" in texts and texts["metric"] in corrected:
+        raise UsageError(f"{place}: {texts['metric']} has no breakdowns. Leave out by, or name the metric without {SUFFIX}.")
     if "by" in texts and texts["by"] not in breakdown_names(task):
         raise UsageError(
             f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, got {texts['by']!r}."
@@ -187,7 +192,7 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
     value, low, high = metric["value"], metric["ci_low"], metric["ci_high"]
     shown = replace(empty, value=value, low=low, high=high, unit=metric.get("unit", ""))
     if not metric.get("comparable", True):
-        return replace(shown, reason="a judge by words: its numbers stand for nothing")
+        return replace(shown, reason=_BY_WORDS)
     if metric["n"] < FEWEST:
         return replace(shown, reason=f"too few to tell: {metric['n']} items")
     if rule.kind == "width_at_most":
@@ -200,24 +205,27 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
 
 
 def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
-    wanted = Selection(tasks=[rule.task], metrics=[rule.metric], by=rule.by)
+    wanted = Selection(tasks=[rule.task], metrics=[rule.metric.removesuffix(SUFFIX)], by=rule.by)
     made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
     if made["refused"]:
         yield replace(empty, reason="; ".join(made["refused"]))
         return
     for group, metrics in ({"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})).items():
         each = metrics.get(rule.metric)
+        if each is None and rule.metric.endswith(SUFFIX):
+            left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
+            yield replace(empty, reason=next(left_out, "the runs do not both report it"))
+            continue
         if each is None or each["difference"] is None or each["ci_low"] is None or each["n_clusters"] < FEWEST:
             yield replace(empty, group=group, reason="too few to tell")
             continue
+        if not each.get("comparable", True):
+            yield replace(empty, group=group, reason=_BY_WORDS)
+            continue
         sign = 1.0 if each["higher_is_better"] else -1.0
-        found = {
-            "value": each["difference"],
-            "low": each["ci_low"],
-            "high": each["ci_high"],
-            "unit": each.get("unit", ""),
-        }
-        yield replace(empty, group=group, limit=-sign * rule.limit, at_most=sign < 0, **found)
+        limit, unit = -sign * rule.limit, each.get("unit", "")
+        found = dict(zip(("value", "low", "high"), map(each.get, ("difference", "ci_low", "ci_high")), strict=True))
+        yield replace(empty, group=group, limit=limit, unit=unit, at_most=sign < 0, **found)
 
 
 def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:

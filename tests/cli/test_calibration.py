@@ -85,6 +85,19 @@ def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsy
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
+    rule = '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
+    for limit, run, why in (
+        ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),
+        ("at_least = 0", "raw", "the run does not report it"),
+        ("margin = 0.9\nagainst = 'other'", "run", "a judge by words: its numbers stand for nothing"),
+        ("margin = 0.1\nagainst = 'raw'", "run", "is left out: the runs were not both corrected, and by the same check"),
+    ):
+        Path("policy.toml").write_text(rule + limit, "utf-8")
+        assert main(["gate", "policy.toml", run]) == 7
+        assert why in " ".join(capsys.readouterr().out.split())
+    Path("policy.toml").write_text(rule + "at_least = 0\nby = 'importance'", "utf-8")
+    assert main(["gate", "policy.toml", "run"]) == 2
+    assert "comprehensiveness_corrected has no breakdowns" in capsys.readouterr().err
 
 
 def test_a_check_that_does_not_fit_is_refused_by_name(
