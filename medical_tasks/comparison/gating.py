@@ -138,7 +138,9 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
             f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], names)}"
         )
     if "by" in texts and texts["metric"] in corrected:
-        raise UsageError(f"{place}: {texts['metric']} has no breakdowns. Leave out by, or name the metric without {SUFFIX}.")
+        raise UsageError(
+            f"{place}: {texts['metric']} has no breakdowns. Leave out by, or name the metric without {SUFFIX}."
+        )
     if "by" in texts and texts["by"] not in breakdown_names(task):
         raise UsageError(
             f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, got {texts['by']!r}."

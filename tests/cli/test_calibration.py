@@ -90,7 +90,11 @@ def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsy
         ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),
         ("at_least = 0", "raw", "the run does not report it"),
         ("margin = 0.9\nagainst = 'other'", "run", "a judge by words: its numbers stand for nothing"),
-        ("margin = 0.1\nagainst = 'raw'", "run", "is left out: the runs were not both corrected, and by the same check"),
+        (
+            "margin = 0.1\nagainst = 'raw'",
+            "run",
+            "is left out: the runs were not both corrected, and by the same check",
+        ),
     ):
         Path("policy.toml").write_text(rule + limit, "utf-8")
         assert main(["gate", "policy.toml", run]) == 7
