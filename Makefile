@@ -44,7 +44,7 @@ space: $(STAMPS)/dev  ## the leaderboard's pages on 127.0.0.1:7860, with the exa
 	test -d space-store || { rm -rf space-store.part && cp -r space/example-store space-store.part && mv space-store.part space-store; }
 	MEDICAL_TASKS_LEADERBOARD_STORE=space-store $(BIN)/python space/app.py
 
-check-browser: $(STAMPS)/browser  ## report and leaderboard in Chromium (Debian: apt-get install chromium; or CHROMIUM=PATH)
+check-browser: $(STAMPS)/browser  ## report and leaderboard in Chromium (Debian: apt-get install chromium; or CHROMIUM=PATH, or FIREFOX=PATH from 143 on)
 	$(BIN)/python -m pytest tests/browser
 
 docs: $(STAMPS)/run $(TOOLS)/.stamp  ## build/site; the pages open as files, and with search by: python -m http.server -b 127.0.0.1 -d build/site

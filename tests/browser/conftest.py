@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FIREFOX = os.environ.get("FIREFOX")  # from version 143 on: Playwright speaks WebDriver BiDi with it
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,6 +32,9 @@ ARGUMENTS = [
     # Names of other machines do not exist for it.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
+not_in_firefox = pytest.mark.skipif(
+    FIREFOX is not None, reason="Playwright emulates neither paper nor no scripts there"
+)
 DESKTOP, PHONE = (1280, 900), (360, 740)
 
 
@@ -42,12 +46,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, headless, with an empty profile of its own."""
+    """Chromium, or what FIREFOX names: headless, with an empty profile of its own."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install .[browser])")
-    if CHROMIUM is None:
-        pytest.skip("no chromium here (install it, or set CHROMIUM to its path)")
+    if not (FIREFOX or CHROMIUM):
+        pytest.skip("no browser here (install chromium, or set CHROMIUM or FIREFOX to a path)")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        if FIREFOX:
+            started = playwright.firefox.launch(channel="moz-firefox", executable_path=FIREFOX)
+        else:
+            started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield started
         started.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from medical_tasks.report.page import render_page
 from medical_tasks.report.page_data import ReportData
-from tests.browser.conftest import no_sideways
+from tests.browser.conftest import no_sideways, not_in_firefox
 from tests.report.page_samples import calculation, sample_report
 
 SIZES = {"desktop": (1280, 900), "phone": (360, 740), "narrow": (320, 640)}
@@ -211,6 +211,7 @@ def test_colours_are_the_readers_and_stay(open_page: Callable[..., Any], report:
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
+@not_in_firefox
 def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], report: str) -> None:
     page = open_page(report, scheme="dark")
     page.emulate_media(media="print")
@@ -225,6 +226,7 @@ def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], 
     assert len(page.pdf()) > 10_000
 
 
+@not_in_firefox
 def test_without_scripts_all_but_the_items_is_there(open_page: Callable[..., Any], report: str) -> None:
     page = open_page(report, java_script_enabled=False)
     assert page.locator(ROWS).count() == 12
