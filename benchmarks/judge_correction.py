@@ -1,14 +1,15 @@
 """How well scores corrected for a judge's errors hold the truth: bias, coverage, rankings. Prints tables; takes an hour or two.
 
     python benchmarks/judge_correction.py cells [draws per cell] [cluster size]
-    python benchmarks/judge_correction.py sparse|classes|pairs|ranking [draws]
+    python benchmarks/judge_correction.py sparse|classes|shares|pairs|ranking [draws]
     python benchmarks/judge_correction.py kqa NLI_medical_annotator.csv [splits]
 
 `cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000 verdicts; the truth and both kinds of errors
 are alike within clusters (beta distributions, correlations 0.1 and 0.05). Each is estimated by `confusion` and `prediction`, and
 beside them by the plain delta method and by percentiles of a bootstrap of whole clusters (every 20th draw). `sparse`: 150 labels,
 100 verdicts.
-`classes`: three classes whose mixture differs between labels and run. `ranking`: judges that reverse a ranking. `pairs`: the
+`classes`: three classes whose mixture differs between labels and run. `shares`: a mean of answers' shares, where short answers are
+more often right. `ranking`: judges that reverse a ranking. `pairs`: the
 difference of two runs that share their labels.
 `kqa`: half of K-QA's 50 answers are labels, the other half the run, whose rate by the physicians is known.
 """
@@ -194,6 +195,31 @@ def classes(draws: int) -> None:
             )
 
 
+def shares(draws: int) -> None:
+    """A mean of shares over answers of 4 and 16 statements, from labels of 400 statements at random."""
+    generator = np.random.default_rng(5)
+    for apart in (0.0, 0.1, 0.2):
+        found: dict[Any, list[tuple[float, float, float]]] = {"confusion": [], "prediction": []}
+        for _ in range(draws):
+            length = np.where(generator.random(150) < 0.5, 4, 16)
+            mean = np.where(length == 4, 0.5 + apart, 0.5 - apart)
+            answer = np.arange(150).repeat(length)
+            yes = generator.random(len(answer)) < generator.beta(8 * mean, 8 * (1 - mean))[answer]
+            said = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
+            counts = np.stack([np.bincount(answer, said), np.bincount(answer, ~said)], axis=1).astype(np.float64)
+            run = Verdicts(counts, 1.0 / length, np.zeros(150), np.ones(150), answer[np.diff(answer, prepend=-1) > 0])
+            some = generator.choice(len(answer), 400, replace=False)
+            labels = (np.where(yes, *CLASSES)[some], np.where(said, *CLASSES)[some], answer[some])
+            for form, rows in found.items():
+                rows.append(estimate(labels, run, form))
+        for form, rows in found.items():
+            values, low, high = np.array(rows).T
+            print(
+                f"short answers {200 * apart:.0f} points better, {form:10}: bias {100 * (np.nanmean(values) - 0.5):+6.2f} "
+                f"coverage {100 * np.mean((low <= 0.5) & (high >= 0.5)):.1f}"
+            )
+
+
 def ranking(draws: int) -> None:
     """How often a judge ranks two models rightly: raw, and corrected."""
     generator = np.random.default_rng(2)
@@ -304,4 +330,6 @@ if __name__ == "__main__":
     if what == "kqa":
         kqa(Path(rest[0]), numbers[0])
     else:
-        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking, "sparse": sparse}[what](*numbers)
+        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking, "shares": shares, "sparse": sparse}[
+            what
+        ](*numbers)

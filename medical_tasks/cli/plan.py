@@ -51,6 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     metric = metrics.get(arguments.metric or tasks[0].metrics[0].name)
     if metric is None:
         raise UsageError(f"--metric {arguments.metric}: {tasks[0].name} has only {', '.join(metrics)}.")
+    low, high = metric.limits
+    if wanted >= high - low:
+        raise UsageError(
+            f"--{kind.replace('_', '-')} {wanted:g}: {metric.name} lies between {low:g} and {high:g} (three points: 0.03)."
+        )
     if arguments.run:
         runs = [read_compared(folder) for folder in arguments.run]
         if kind == "difference" and len(runs) < 2:
@@ -143,7 +148,7 @@ def _resampled(
 
 def _needed(name: str, items: list[Item], few: float, of_all: float, wanted: float) -> dict[str, Any]:
     n, independent = len(items), len({item.cluster for item in items})
-    beyond = n * (of_all / wanted) ** 2
+    beyond = max(few, n * (of_all / wanted) ** 2)  # near 0 and 1 intervals narrow faster than by the root
     made: dict[str, Any] = {"from": name, "items": n, "independent": independent, "whole_set": of_all}
     for about, size in (("this_set", few), ("beyond", beyond)):
         made[about] = {"items": math.ceil(size - 1e-9), "independent": math.ceil(independent * size / n - 1e-9)}
@@ -159,9 +164,12 @@ def _shown(made: Mapping[str, Any], unit: str) -> str:
     abouts = (("the score on these items", made["this_set"]), ("questions like these", made["beyond"]))
     rows = [(about, f"{each['items']:,}", f"{each['independent']:,}") for about, each in abouts]
     table = "\n".join(align(("about", "items", "independent"), rows))
+    # `compare` tests a difference on questions like these.
+    size = min(made["items"], made["this_set" if kind == "half_width" else "beyond"]["items"])
+    part = f" --subset {size} --seed 0" if size < made["items"] else ""
     return (
         f"{made['task']}, {made['metric']}: {what} {want}. From {made['from']}.\n\n{table}\n\n"
         f"The whole set ({made['items']:,} items, {made['independent']:,} independent) is "
         f"{'' if made['enough'] else 'not '}enough for questions like these: it gives {whole}.\n"
-        f"A sample: medical-tasks run --tasks {made['task']} --subset {made['this_set']['items']} --seed 0 --model MODEL"
+        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {made['task']}{part} --model MODEL"
     )

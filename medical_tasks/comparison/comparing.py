@@ -206,6 +206,12 @@ def _compare_task(
             columns[name] = columns_of(metric, reported, first, second, clusters)
 
     def compare(some: Columns, **settings: Any) -> dict[str, Any]:
+        low, high = some.metric.limits
+        if wanted.margin is not None and wanted.margin >= high - low:
+            raise UsageError(
+                f"--equivalence {wanted.margin:g}: {some.metric.name} lies between {low:g} and {high:g}, so any two models were "
+                "equivalent. Three points are 0.03. For a metric that is no share, name it: --metric NAME."
+            )
         try:
             entry = compare_columns(some, margin=wanted.margin, **settings)
         except ValueError as error:
@@ -222,6 +228,8 @@ def _compare_task(
         if not each.metric.part:
             metrics[name] = compare(each)
             if corrected := _corrected(each.metric, entries, (first, second), clusters, warnings):
+                if wanted.margin is not None:
+                    warnings.append(f"{name + SUFFIX}: equivalence is tested without the correction")
                 metrics[name + SUFFIX] = corrected | {
                     key: metrics[name][key] for key in ("comparable",) if key in metrics[name]
                 }

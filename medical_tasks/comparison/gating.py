@@ -8,7 +8,7 @@ as the best for NO-GO.
 
 from __future__ import annotations
 
-import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,10 +21,10 @@ from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.table import align
-from medical_tasks.judges.checks import summary_of
+from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
-from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.recipes import differing, mapping, one_line
 from medical_tasks.scoring.intervals import normal_quantile
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
@@ -40,6 +40,7 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 """What a rule limits, and the words that go with it."""
 _OPTIONAL: Final = frozenset({"by"})
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
+_WITHOUT_LIMIT: Final = "unscored items could change it without limit"
 _EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
 
 
@@ -122,8 +123,8 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     if missing := sorted(words - _OPTIONAL - entry.keys()):
         raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
     limit = entry[kind]
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or (kind == "margin" and limit < 0):
-        raise UsageError(f"{place}: {kind} must be a number{', 0 or more' if kind == 'margin' else ''}, got {limit!r}.")
+    if isinstance(limit, bool) or not isinstance(limit, int | float):
+        raise UsageError(f"{place}: {kind} must be a number, got {limit!r}.")
     texts = {name: entry[name] for name in words - {kind} if name in entry}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
         raise UsageError(f"{place}: {wrong} must be a text, got {texts[wrong]!r}.")
@@ -131,12 +132,18 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     task = known.get(texts["task"])
     if task is None:
         raise UsageError(f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}")
-    corrected = {metric.name + SUFFIX for metric in task.metrics if metric.verdict not in ("", "several")}
-    names = corrected | {metric.name for metric in task.metrics if not metric.part}
-    if "metric" in texts and texts["metric"] not in names:
+    known_metrics = {metric.name: metric for metric in task.metrics if not metric.part}
+    corrected = {name + SUFFIX: each for name, each in known_metrics.items() if each.verdict not in ("", "several")}
+    named = known_metrics | corrected
+    if "metric" in texts and texts["metric"] not in named:
         raise UsageError(
-            f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], names)}"
+            f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], named)}"
         )
+    low, high = named[texts["metric"]].limits if "metric" in texts else (0.0, 1.0)
+    low, high = (0.0, high - low) if kind in ("margin", "width_at_most") else (low, high)
+    if not (low <= limit <= high and math.isfinite(limit)):
+        share = " (50 % is 0.5)" if high == 1.0 else ""
+        raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
     if "by" in texts and texts["metric"] in corrected:
         raise UsageError(
             f"{place}: {texts['metric']} has no breakdowns. Leave out by, or name the metric without {SUFFIX}."
@@ -172,6 +179,8 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
+    elif "shard" in entry["recipe"]:
+        yield replace(empty, reason="a part of a run: merge the parts")
     elif rule.kind == "coverage_at_least":
         share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
         yield replace(empty, value=share, low=share, high=share)
@@ -200,7 +209,7 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
     if rule.kind == "width_at_most":
         return replace(shown, value=high - low, low=high - low, high=high - low)
     if metric.get("bound_low") is None or metric.get("bound_high") is None:
-        return replace(shown, reason="unscored items could change it without limit")
+        return replace(shown, reason=_WITHOUT_LIMIT)
     return replace(
         shown, low=low - max(0.0, value - metric["bound_low"]), high=high + max(0.0, metric["bound_high"] - value)
     )
@@ -213,34 +222,45 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
         yield replace(empty, reason="; ".join(made["refused"]))
         return
     for group, metrics in ({"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})).items():
-        each = metrics.get(rule.metric)
-        if each is None and rule.metric.endswith(SUFFIX):
+        each = mapping(metrics.get(rule.metric))
+        (less, more), (baseline_less, baseline_more) = (_open_ends(rule, one, group) for one in (run, baseline))
+        if not each and rule.metric.endswith(SUFFIX):
             left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
-            yield replace(empty, reason=next(left_out, "the runs do not both report it"))
+            reason = next(left_out, "the runs do not both report it")
+        elif each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST:
+            reason = "too few to tell"
+        elif not each.get("comparable", True):
+            reason = _BY_WORDS
+        elif math.inf in (less, more, baseline_less, baseline_more):
+            reason = _WITHOUT_LIMIT
+        else:
+            sign = 1.0 if each["higher_is_better"] else -1.0
+            low, high = each["ci_low"] - less - baseline_more, each["ci_high"] + more + baseline_less
+            found = replace(empty, value=each["difference"], low=low, high=high, unit=each.get("unit", ""))
+            yield replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
             continue
-        if each is None or each["difference"] is None or each["ci_low"] is None or each["n_clusters"] < FEWEST:
-            yield replace(empty, group=group, reason="too few to tell")
-            continue
-        if not each.get("comparable", True):
-            yield replace(empty, group=group, reason=_BY_WORDS)
-            continue
-        sign = 1.0 if each["higher_is_better"] else -1.0
-        limit, unit = -sign * rule.limit, each.get("unit", "")
-        found = dict(zip(("value", "low", "high"), map(each.get, ("difference", "ci_low", "ci_high")), strict=True))
-        yield replace(empty, group=group, limit=limit, unit=unit, at_most=sign < 0, **found)
+        yield replace(empty, group=group, reason=reason)
+
+
+def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
+    """How far below and above its value a run's unscored items could bring it."""
+    entry = run.results["tasks"][rule.task]
+    metrics = entry["metrics"] if rule.by == NONE else mapping(mapping(entry["breakdown"].get(rule.by)).get(group))
+    ends: list[Any] = [mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")]
+    return (math.inf, math.inf) if None in ends else (max(0.0, ends[1] - ends[0]), max(0.0, ends[2] - ends[1]))
 
 
 def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
-    with readable(rule.check):
-        text = read_text(rule.check)
-    try:
-        check = summary_of(json.loads(text))
-        kappa, checked = check["kappa"], str(check["judge"])
-    except (ValueError, LookupError, TypeError, StopIteration):
-        raise UsageError(f"{rule.check}: not a result of judge-check. Give its check.json.") from None
-    asked = (entry.get("judge") or {}).get("name")
-    if asked != checked:
-        return replace(empty, reason=one_line(f"the check is of {checked}, the run's judge {asked or 'nobody'}"))
+    _, _, check = read_check(rule.check)
+    kappa, asked, general = summary_of(check)["kappa"], mapping(entry["recipe"].get("judge")), check["set"] in GENERAL
+    keys = ("votes",) if general else ("votes", "mode", "prompts")
+    checked = {"name": check["judge"]["name"], **check["judge"]["identity"], **{key: check[key] for key in keys}}
+    if not general and check["set"] != check_set_of(tasks()[rule.task]):
+        return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
+    if (own := {key: asked.get(key) for key in checked}) != checked:
+        return replace(
+            empty, reason=f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
+        )
     return replace(empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score")
 
 

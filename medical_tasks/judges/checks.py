@@ -165,6 +165,7 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
 def check_command(name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
     """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
     which, further, usual_votes = _COMMANDS.get(name, (name if name in GENERAL else "nli", " --source ANLI", 1))
+    mode, prompts = (mode, prompts) if name in _COMMANDS else ("single", "own")
     asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
     options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
     return f"medical-tasks judge-check {which} --judge {judge}{further}{options}"

@@ -164,17 +164,8 @@ def _strings(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: v if isinstance(v, str) else json.dumps(v, default=str, sort_keys=True) for name, v in kept.items()}
 
 
-_SETTINGS: Final = (
-    "task_version",
-    "prompts",
-    "generation",
-    "judge",
-    "max_samples",
-    "subset",
-    "task_args",
-    "scoring",
-    "data",
-)
+_PART: Final = ("max_samples", "subset", "shard", "repeats")
+_SETTINGS: Final = ("task_version", "prompts", "generation", "judge", *_PART, "task_args", "scoring", "data")
 
 
 def _settings(task: ReportTask) -> dict[str, str]:
@@ -281,6 +272,7 @@ def _csv(run: Run) -> dict[str, str]:
         entry = task.entry
         facts, judge = _facts(task), mapping(task.entry["recipe"].get("judge")).get("name", "")
         recipe = {name: facts[name] for name in ("suite", "task_version", "data", "rows", "prompts")} | {"judge": judge}
+        recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
         groups = [(by, name, told) for by, parts in entry["breakdown"].items() for name, told in parts.items()]
         for by, group, told in [("", "", entry["metrics"]), *groups]:
             for name, metric in told.items():

@@ -49,6 +49,7 @@ from medical_tasks.report.texts import (
     find_texts,
     report_items,
 )
+from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import item_of
 from medical_tasks.spec import MetricSpec, Plot, TaskSpec
@@ -152,7 +153,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tu
     private = dataset is None or withheld or not text_allowed(dataset)
     declared = {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
     metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
-    metrics += [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
+    metrics += [_unknown(each, value, declared) for each, value in entry["metrics"].items() if each not in declared]
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
     if task is not None and dataset is not None:
@@ -203,8 +204,11 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     return " ".join(said)
 
 
-def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:
-    """Of a metric that another version reported, no more is known than its entry says."""
+def _unknown(name: str, value: Mapping[str, Any], declared: Mapping[str, MetricSpec]) -> MetricSpec:
+    """Of a metric that another version reported, no more is known than its entry says; a corrected one is as the raw one."""
+    raw = declared.get(name.removesuffix(SUFFIX))
+    if raw is not None:
+        return replace(raw, name=name, description=f"{raw.name}, corrected for the judge's errors.")
     return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
 
 

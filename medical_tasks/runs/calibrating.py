@@ -114,8 +114,10 @@ class Calibration:
             raise correction.NotCorrectableError("the judge tells entailed from not entailed and no more")
         ids, classes, run = _verdicts(metric, items, scores, estimator, (gold, judged), clustered=clustered)
         gold, judged = ([name if name in classes else classes[-1] for name in each] for each in (gold, judged))
-        said = f"{self.check['pairs']:,} pairs of {self.check['set']}, {self.check['clusters']:,} clusters"
-        form, needed, half = self.form, 0, math.nan
+        said = f"{len(labels):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
+        # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
+        form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
+        needed, half = 0, math.nan
         share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
         try:
             # What labels would do is known, roughly, from fewer of them too.
@@ -128,10 +130,10 @@ class Calibration:
             found = correction.rescoring(gold, judged, classes, clusters=clusters, form=form)
             value, error = correction.corrected(found, run, limits=metric.limits)
         except correction.NotCorrectableError as reason:
-            advice = _advice(needed, judged, run, classes) if reason.labels else ""
+            advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
             raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
         if 2.0 * half > HALF_WIDTH:
-            said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes)}"
+            said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
         if self.check["set"] in GENERAL:
             said += ". They are of another task: how the judge errs on them need not be how it errs here"
         facts = {name: getattr(error, name).tolist() for name in ("weights", "slope", "covariance")}
@@ -200,11 +202,13 @@ def _verdicts(
     return ids, classes, Verdicts(counts, table[:, 2], table[:, 3], table[:, 4], clusters if clustered else None)
 
 
-def _advice(needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str]) -> str:
+def _advice(needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form) -> str:
     """How many labels would do, and the verdicts that the run has most of for each that is labelled."""
     said = dict(zip(classes, run.counts.sum(axis=0), strict=True))
     name = max(classes, key=lambda each: said[each] / max(1, judged.count(each)))
     more = f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
+    if form == "confusion":
+        return f"{more}; label further answers, chosen without a look at the judge's verdicts"
     return f"{more}; label next what the judge calls {name} ({said[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
 
 
@@ -212,6 +216,10 @@ def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **
     """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
     path, raw, check = read_check(path)
     name = str(check["set"])
+    if sampled and name in GENERAL:
+        raise UsageError(
+            f"{path}: a check on {name} has no labels of this run's answers. Leave out --calibration-from run."
+        )
     for task in (task for task in tasks if task.judge):
         own = check_set_of(task)
         entails = any(metric.verdict == "entailment" for metric in task.metrics)

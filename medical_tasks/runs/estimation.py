@@ -71,7 +71,7 @@ class Estimator:
             *strata_of(self._task, items, drawn),
             clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
             proportion=metric.kind == "proportion",
-            limits=metric.limits,
+            limits=_range(metric, items, self._limits) or metric.limits,
         )
         if math.isnan(found.value):
             return entry

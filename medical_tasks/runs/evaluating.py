@@ -297,6 +297,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
+    _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
     content, items = read_file(arguments.responses), data.answerable

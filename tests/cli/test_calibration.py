@@ -68,10 +68,10 @@ def test_corrected_scores_stand_beside_raw_ones(check: dict[str, Any], capsys: p
     assert "more than one verdict" in metrics["contradicted_corrected"]["reason"]
     assert "comprehensiveness_corrected" in capsys.readouterr().out
     assert "comprehensiveness_corrected" in Path("run/report.md").read_text("utf-8")
-    # Of the same answers the labels say more.
+    # Pooled labels say how often a verdict is right, not how much it weighs in a mean of shares.
     assert score(check, "--calibration-from", "run", out="own") == 0
     own = corrected("own")["comprehensiveness_corrected"]
-    assert own["ci_high"] - own["ci_low"] < found["ci_high"] - found["ci_low"]
+    assert (own["calibration"]["form"], own["ci_low"]) == ("confusion", found["ci_low"])
 
 
 def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,9 +122,11 @@ def test_too_few_labels_give_no_value_and_general_ones_a_warning(
     assert score(check | {"labels": labels}) == 0
     said = capsys.readouterr().out
     assert "too few labels of a class" in said
-    assert "would leave ±5% of verdicts; label next what the judge calls" in said
+    assert "would leave ±5% of verdicts; label further answers, chosen without a look at the judge's verdicts" in said
     one = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
     assert score(check | {"labels": one}, out="one") == 0
     assert "all labels are of one cluster" in capsys.readouterr().out
     assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
     assert "They are of another task" in capsys.readouterr().out
+    assert score(check | {"set": "anli", "mode": "batched"}, "--calibration-from", "run", out="no") == 2
+    assert "has no labels of this run's answers" in capsys.readouterr().err
