@@ -207,7 +207,7 @@ def shares(draws: int) -> None:
             yes = generator.random(len(answer)) < generator.beta(8 * mean, 8 * (1 - mean))[answer]
             said = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
             counts = np.stack([np.bincount(answer, said), np.bincount(answer, ~said)], axis=1).astype(np.float64)
-            run = Verdicts(counts, 1.0 / length, np.zeros(150), np.ones(150), answer[np.diff(answer, prepend=-1) > 0])
+            run = Verdicts(counts, 1.0 / length, np.zeros(150), np.ones(150), range(150))
             some = generator.choice(len(answer), 400, replace=False)
             labels = (np.where(yes, *CLASSES)[some], np.where(said, *CLASSES)[some], answer[some])
             for form, rows in found.items():

@@ -11,7 +11,7 @@ import pytest
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.store import Store
-from medical_tasks.models.base import Length, OnResult, Request
+from medical_tasks.models.base import Length, Model, OnResult, Request
 from medical_tasks.runs import results as run_files
 from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
@@ -21,17 +21,8 @@ SHARED = ROOT.parent / "shared"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared with the upstream files is not here")
 
 
-class GeneratesOnly:
+class GeneratesOnly(Model):
     """A scripted model of tasks without choices and without long documents: what it is never asked, or has nothing to do for."""
-
-    endpoint: str | None = None
-    is_main = True
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
-
-    def close(self) -> None:
-        pass
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         raise AssertionError("no task here asks for probabilities")

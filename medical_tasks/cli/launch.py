@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError, check_least
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from jinja2 import Environment, StrictUndefined
 
     words, given = arguments.command, _checked(arguments)
-    out = given["out"]
+    out = given["out"] = given["out"].expanduser()
     # What is left of it, such as `--ou DIR`, is overruled by the one behind it.
     kept = [each for place, each in enumerate(words) if each.split("=")[0] != "--out" and words[place - 1] != "--out"]
     shared = arguments.gpus > 1 and given["model"].startswith("hf/") and "model_parallel" not in given["model_args"]
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     environment.filters |= {
         "sh": shlex.join,
         "quote": shlex.quote,
-        "json": lambda text: json.dumps(text.replace("$", "$$")),
+        "json": lambda text: json.dumps(text.replace("$", "$$"), ensure_ascii=False),
     }
     text = files("medical_tasks.cli").joinpath(f"launch_{arguments.print}.jinja").read_text(encoding="utf-8")
     made = environment.from_string(text).render(values)
@@ -83,6 +84,11 @@ def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--shard and --forecast have no meaning behind --: each part gets its own. Leave them out.")
     if given["out"] is None:
         raise UsageError("run behind -- needs --out DIR, on a file system that all machines share.")
+    out = given["out"]
+    if arguments.print == "k8s" and (".." in out.parts or str(out).startswith("~") or out.parent == Path("/")):
+        raise UsageError(
+            f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such as /work/runs/x."
+        )
     if arguments.image and arguments.print != "k8s":
         raise UsageError("--image is for --print k8s. Leave it out.")
     return given

@@ -184,6 +184,7 @@ def _compare_task(
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
     reported = both.reported()
     if any("repeats" in recipe for recipe in recipes):  # an item that is right in some of them is a mean
+        warnings.append("what varies from run to run of one model (--repeats) is in no interval or p value below")
         reported = {
             name: replace(each, kind="mean") if each.kind == "proportion" else each for name, each in reported.items()
         }

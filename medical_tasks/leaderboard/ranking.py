@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.values import is_number
-from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.recipes import SAME_ROWS, mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 
@@ -85,8 +85,8 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
         {
             "task": task.name,
             "version": str(recipe.get("task_version")).partition("-")[0],
-            # The same rows can come from a renamed file.
-            "data": {key: value for key, value in mapping(recipe.get("data")).items() if key != "source"},
+            # The same rows can come from a renamed file, and be those of another version.
+            "data": {name: value for name, value in mapping(recipe.get("data")).items() if name not in SAME_ROWS},
             **decides,
             # What only some metrics need separates these alone: `measure_of`.
             "scoring": {key: _setting(key, value) for key, value in scoring.items() if key not in needed},

@@ -97,6 +97,10 @@ class Model(Protocol):
         """Returns the main process's list of texts in every process (the list itself when there is one process)."""
         return keys
 
+    def start(self) -> None:
+        """Starts what answers, if it does not run: the time is not the answers'."""
+        return
+
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests; calls `on_result` once for each, in the main process, as soon as it is known."""
         ...

@@ -208,8 +208,8 @@ def _words(text: str) -> list[str]:
 
 
 def whole_number(value: object, least: int = 0) -> int | None:
-    """A count of tokens as a server says it; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
+    """A count of tokens as a server says it; None for anything else, such as -1 written without a sign."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31 else None
 
 
 def pause_before(retry: int, first: float, longest: float, chance: random.Random) -> float:

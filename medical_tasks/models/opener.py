@@ -191,7 +191,7 @@ SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
 FLAG: Reader = _one_of({"true": True, "false": False}, "true or false")
 WORD: Reader = (_word, "some text")
 
-_PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
+_PRICE: Reader = (numbers(float, 0, 1e6), "USD for a million tokens, from 0 to 1,000,000")
 _PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE}
 
 CHAT_OPTIONS: Mapping[str, Reader] = {

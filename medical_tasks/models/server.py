@@ -87,15 +87,18 @@ class ServedModel(EndpointModel):
             return [None] * len(requests)
         return super().lengths(requests) if asks else self._measure(self._settings, requests)
 
+    def start(self) -> None:
+        """Starts the server when it does not run yet."""
+        self._server = self._server or self._start()
+
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
-        """Starts the server when it does not run yet, and gives the settings to ask it with."""
-        if self._server is None:
-            self._server = self._start()
+        """Gives the settings to ask the server with, which runs then."""
+        self.start()
         try:
             yield self._settings
         except MissingError as error:
-            if self._server.running(patience=_TIDY_S):
+            if self._server is not None and self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
             raise MissingError(f"the model server has ended by itself; its log is {self._log}\n{error}") from None

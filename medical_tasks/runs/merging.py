@@ -104,6 +104,10 @@ def merge_parts(
     """Makes one run of parts: its folder, and what to do where an item has no answer; None in all but the main process."""
     if not is_main_process():
         return None
+    if arguments.forecast:
+        raise UsageError(
+            "--forecast: merge scores what the parts have. Leave it out, or forecast with `medical-tasks run`."
+        )
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
         request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
@@ -135,6 +139,9 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
         said = f"no part has finished, so that nothing says what answered {task.name}"
         raise IncompleteError(f"{said}. Give the command of one of them again.")
     made = {name: value for name, value in told[0].items() if name != "shard"}
+    if made.get("generation"):  # what differs decides no answer, and no cost of them all
+        given = [mapping(each["generation"].get("model_args")).items() for each in told]
+        made["generation"] = {**made["generation"], "model_args": dict(sorted(set(given[0]).intersection(*given)))}
     if "truncation" in made:
         left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
         measured = all(each["truncation"]["measured"] for each in told)
@@ -214,7 +221,8 @@ def _answered(
     given: Mapping[str, str],
 ) -> AnsweredTask:
     task, data, recipe = asked
-    made = replayed(task, data, recipe, folder.path, upstream=arguments.upstream)
+    prices = mapping(mapping(recipe.get("generation")).get("model_args"))
+    made = replayed(task, data, recipe, folder.path, upstream=arguments.upstream, prices=prices)
     unanswered = dict(made.unanswered)
     if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
         unanswered = {item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)}

@@ -20,6 +20,8 @@ from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 # Those whose version can change an answer or a score.
 _PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
 
+SAME_ROWS: Final = ("source", "version")
+"""What may differ of data whose rows are the same: their file has another name, or they are in several versions."""
 NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 
 
@@ -85,9 +87,8 @@ def recipe_differences(
         refused.append(_said("version", *(short(version, quote=True) for version in versions), name=name))
     elif versions[0] != versions[1]:
         warned.append(_said("interface", *map(short, versions)))
-    # The same rows can come from a renamed file.
     data = [
-        {key: value for key, value in mapping(recipe.get("data")).items() if key != "source" and value is not None}
+        {key: value for key, value in mapping(recipe.get("data")).items() if key not in SAME_ROWS and value is not None}
         for recipe in recipes
     ]
     if data[0] != data[1]:

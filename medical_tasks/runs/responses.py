@@ -431,7 +431,13 @@ def run_responses(
 
 
 def replayed(
-    task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], folder: Path, *, upstream: Path | None = None
+    task: TaskSpec,
+    data: TaskData,
+    recipe: Mapping[str, Any],
+    folder: Path,
+    *,
+    upstream: Path | None = None,
+    prices: Mapping[str, str] | None = None,
 ) -> AnsweredTask:
     """Answers items as the run of a recipe did: from its folder's store, or by its baseline; no model is opened."""
     name = str(recipe["model"]["name"])
@@ -466,6 +472,7 @@ def replayed(
         upstream=upstream,
         max_new_tokens=recipe["generation"]["max_new_tokens"],
         repeats=recipe.get("repeats", 1),
+        model_args=prices or {},
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )

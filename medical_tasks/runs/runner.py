@@ -243,6 +243,7 @@ def _follow(
 def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
+    model.start()
     last = time.monotonic()
 
     def on_result(result: Answer | Failure) -> None:

@@ -85,6 +85,17 @@ def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsy
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
+    Path("judge.toml").write_text('[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8")
+    kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
+    figures = {name: check["figures"][name] | {"kappa": kappa} for name in ("two_way", "three_way")}
+    for changed, why in (
+        ({}, "the whole interval meets the rule"),
+        ({"votes": 3}, "the check is of another judge, or one asked otherwise: votes 3 and 1"),
+        ({"set": "ehrnoteqa"}, "the check is on ehrnoteqa, pairs of another task"),
+    ):
+        Path("check.json").write_text(json.dumps(check | {"figures": check["figures"] | figures} | changed), "utf-8")
+        assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
+        assert why in " ".join(capsys.readouterr().out.split())
     rule = '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
     for limit, run, why in (
         ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),

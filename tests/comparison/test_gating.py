@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.cli import main
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
+from medical_tasks.runs.results import read_items
 
 ACCURACY = 'task = "medcalc"\nmetric = "accuracy"\n'
 
@@ -54,15 +55,33 @@ def test_rules(rule: str, good: str, bad: str, runs: Path, capsys: pytest.Captur
     assert gate(policy, [runs / "reference", runs / "random"])[0] == max(good, bad, key=[GO, INCONCLUSIVE, NO_GO].index)
 
 
-def test_a_judges_check_is_of_the_runs_judge(runs: Path) -> None:
-    kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
-    figures = {"three_way": {"accuracy": kappa, "kappa": kappa}, "two_way": None, "people": None}
-    check = {"set": "kqa", "date": "", "pairs": 399, "scored": 399, "source": "", "prompts": "own", "suite_version": ""}
-    policy = runs / "judge.toml"
-    policy.write_text('[[rule]]\ntask = "kqa"\ncheck = "check.json"\njudge_kappa_at_least = 0.6', encoding="utf-8")
-    for judge, verdict in (("lexical", GO), ("other", INCONCLUSIVE)):
-        (runs / "check.json").write_text(json.dumps({**check, "figures": figures, "judge": {"name": judge}}), "utf-8")
-        assert gate(policy, [runs / "random"])[0] == verdict
+def test_a_part_of_a_run_is_merged_first(runs: Path) -> None:
+    line = [
+        "run",
+        "--tasks",
+        "medcalc",
+        "--model",
+        "baseline/reference",
+        "--data",
+        str(runs / "data"),
+        "--config",
+        "demo",
+    ]
+    assert main([*line, "--shard", "1/2", "--out", str(runs / "part")]) == 0
+    (runs / "part.toml").write_text('[[rule]]\ntask = "medcalc"\ncoverage_at_least = 1', encoding="utf-8")
+    verdict, (found,) = gate(runs / "part.toml", [runs / "part"])
+    assert (verdict, found.reason) == (INCONCLUSIVE, "a part of a run: merge the parts")
+
+
+def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
+    said = [{"id": row["id"], "response": row["parsed"]} for row in read_items(runs / "reference")[:16]]
+    (runs / "half.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    line = ["score", "medcalc", "--data", str(runs / "data"), "--config", "demo", "--out", str(runs / "half")]
+    assert main([*line, "--responses", str(runs / "half.jsonl")]) == 5
+    (runs / "half.toml").write_text(f'[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "reference"', encoding="utf-8")
+    verdict, (found,) = gate(runs / "half.toml", [runs / "half"])
+    assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
+    assert found.low is not None and -1.0 < found.low <= -15 / 31
 
 
 @pytest.mark.parametrize(
@@ -72,7 +91,13 @@ def test_a_judges_check_is_of_the_runs_judge(runs: Path) -> None:
         ("[[rule]\n", "not TOML"),
         ("[[rule]]\n" + ACCURACY, "rule 1: needs exactly one of at_least, at_most, margin"),
         ("[[rule]]\n" + ACCURACY + "at_least = 'x'", "at_least must be a number, got 'x'"),
-        ("[[rule]]\n" + ACCURACY + "margin = -0.1\nagainst = 'a'", "margin must be a number, 0 or more, got -0.1"),
+        (
+            "[[rule]]\n" + ACCURACY + "margin = -0.1\nagainst = 'a'",
+            "margin must be from 0 to 1 (50 % is 0.5), got -0.1",
+        ),
+        ("[[rule]]\n" + ACCURACY + "at_most = 5", "at_most must be from 0 to 1 (50 % is 0.5), got 5"),
+        ("[[rule]]\n" + ACCURACY + "at_least = nan", "at_least must be from 0 to 1 (50 % is 0.5), got nan"),
+        ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 98", "coverage_at_least must be from 0 to 1"),
         ("[[rule]]\n" + ACCURACY + "margin = 0.1", "rule 1: lacks against"),
         ("[[rule]]\n" + ACCURACY + "at_least = 1\nbyy = 'category'", "takes no byy with at_least. Did you mean 'by'"),
         (

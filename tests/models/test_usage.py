@@ -61,5 +61,5 @@ def test_words_and_prices() -> None:
     assert read_prices({"seed": "1"}, model="m") is None
     with pytest.raises(UsageError, match="m: a cost needs both price_in and price_out"):
         read_prices({"price_in": "1"}, model="m")
-    with pytest.raises(UsageError, match="price_out must be USD for a million tokens, from 0, got 'nan'"):
+    with pytest.raises(UsageError, match="price_out must be USD for a million tokens, from 0 to 1,000,000, got 'nan'"):
         read_prices({"price_in": "1", "price_out": "nan"}, model="m")

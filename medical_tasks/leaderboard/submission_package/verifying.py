@@ -187,15 +187,15 @@ def _given_answers(
 
 def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Found:
     """Compares the data of a recipe with those here."""
-    wrong = [
-        f"{part} {contents.shown(ran[part])} in the package, {contents.shown(here[part])} here"
-        for part in ("version", "rows_sha256")
-        if ran[part] != here[part]
-    ]
-    where = f"{here['name']}/{here['config']}, split {here['split']}"
-    if wrong:
-        return "mismatch", f"{where}: another revision: {'; '.join(wrong)}"
-    return "match", f"{where}, rows_sha256 {here['rows_sha256'][:16]}"
+    where, there, own = (
+        f"{here['name']}/{here['config']}, split {here['split']}",
+        ran["rows_sha256"],
+        here["rows_sha256"],
+    )
+    if there != own:
+        told = f"rows_sha256 {contents.shown(there)} in the package, {contents.shown(own)} here"
+        return "mismatch", f"{where}: another revision: {told}"
+    return "match", f"{where}, rows_sha256 {own[:16]}"
 
 
 def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> contents.Found:
