@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec, tasks
+from medical_tasks.benchmarks.catalog import build_dataset, task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
@@ -23,11 +23,12 @@ from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
 from medical_tasks.leaderboard.storage import LocalStorage
-from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
+from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits, VerifyOptions
 from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package
-from tests.support import ROOT
+from tests.support import ROOT, SHARED, needs_shared
 
 CASES = cases("board")
 
@@ -375,3 +376,20 @@ def test_the_example_store_is_whole_and_has_real_entries(tmp_path: Path) -> None
     shown = sorted((entry.task, entry.state) for entry in entries_of(board, published=False))
     verified = [("medcalc_direct", "verified")] * 2 + [("meqsum", "verified")]
     assert shown == [("aci_bench", "unverified"), ("kqa", "unverified"), *verified]
+
+
+@needs_shared
+def test_the_example_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
+    for name, config, files in (
+        ("medcalc_bench", "v1.0", "medcalc"),
+        ("kqa", "answered", "kqa"),
+        ("meqsum", "full", "meqsum"),
+    ):
+        build_dataset(name, source=SHARED / "data" / files, config=config, out=tmp_path / name)
+    packages = sorted((ROOT / "space" / "example-store" / "submissions").glob("*/package.zip"))
+    assert len(packages) == 5
+    known = [
+        each for each in map(read_package, packages) if "aci_bench" not in each.manifest.tasks
+    ]  # its claims are not here
+    found = [verify_package(each, VerifyOptions(data=tmp_path)) for each in known]
+    assert [each.differs for each in found] == [False] * 4

@@ -31,6 +31,7 @@ from tests.support import GeneratesOnly, counts
 TASKS = "medcalc,kqa"
 NOTES = "ehrnoteqa_open_level1"
 MODEL = "hf/scripted"
+PRICES = "price_in=1,price_out=10"
 
 
 class Scripted(GeneratesOnly):
@@ -70,7 +71,8 @@ def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ran(out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any) -> Path:
     if not out.exists():
-        mt.run(tasks, MODEL, shard=shard, out=out, **{"config": "demo", "max_samples": 14, **more})
+        given = {"config": "demo", "max_samples": 14, "model_args": PRICES, **more}
+        mt.run(tasks, MODEL, shard=shard, out=out, **given)
     return out
 
 
@@ -94,11 +96,12 @@ def test_any_parts_that_hold_all_items_make_the_run_of_all(home: Path, data: st.
     out = home / "merged" / "-".join(part.name for part in parts)
     mt.merge(*parts, out=out)
     assert told(out) == told(ran(home / "whole"))
+    assert mt.Results(out)["medcalc"].entry["usage"]["cost_usd"] > 0
 
 
 def killed(out: Path, shard: str, after: int) -> None:
     words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo", "--max-samples", "14"]
-    words += ["--shard", shard, "--out", str(out)]
+    words += ["--shard", shard, "--model-args", PRICES, "--out", str(out)]
     code = (
         "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
         "from tests.runs.test_merging import Scripted\n"
@@ -124,7 +127,7 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
     assert "x no answer: not in the store" in said
     assert "They are in --shard 2/8, 5/8" in said
     for i in (2, 5):
-        mt.run(TASKS, MODEL, config="demo", shard=f"{i}/8", out=parts[i - 1], max_samples=14)
+        mt.run(TASKS, MODEL, config="demo", shard=f"{i}/8", out=parts[i - 1], max_samples=14, model_args=PRICES)
     assert main(words) == main(
         ["merge", str(whole), "--out", str(whole)]
     )  # 5 where a question was too long for the whole run
@@ -147,7 +150,9 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
         mt.merge(*parts, out=out)
     monkeypatch.setattr(Store, "put", take)
     mt.merge(parts[0], out=out)
-    again = mt.run(TASKS, MODEL, config="demo", out=out, max_samples=14)  # asks for what the other part has
+    again = mt.run(
+        TASKS, MODEL, config="demo", out=out, max_samples=14, model_args=PRICES
+    )  # asks what the other part has
     assert (
         again.content["tasks"]["medcalc"]["coverage"]
         == mt.Results(ran(tmp_path / "w")).content["tasks"]["medcalc"]["coverage"]
@@ -183,6 +188,8 @@ def test_what_is_of_another_run_is_refused(more: dict[str, Any], message: str, t
         mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
     with pytest.raises(UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"):
         mt.merge(first, out=tmp_path / "merged", judge="nli/x")
+    with pytest.raises(UsageError, match="--forecast: merge scores what the parts have"):
+        mt.merge(first, out=tmp_path / "merged", forecast=True)
     with pytest.raises(UsageError, match="not of `medical-tasks run`"):
         mt.merge(mt.score("medcalc", first, out=tmp_path / "scored").folder, out=tmp_path / "merged")
 
