@@ -76,7 +76,7 @@ def ran(out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any)
     return out
 
 
-_TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+ output tokens a second\))?[.;]'
+_TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+ output tokens a second\))?[.;,]'
 
 
 def told(folder: Path) -> dict[str, str]:
