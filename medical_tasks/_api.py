@@ -241,7 +241,9 @@ def score_text(
                     f"mt.score_text: {len(told)} predictions, but {len(known)} references. Give one of each."
                 )
             table = [{"prediction": each, "reference": of} for each, of in zip(told, known, strict=True)]
-        table = list(_records(table))
+        if hasattr(table, "to_dict"):  # a DataFrame, in which an empty cell is nothing
+            table = table.astype(object).where(table.notna(), None).to_dict("records")
+        table = list(table)
         if not all(isinstance(each, Mapping) for each in table):
             raise UsageError("mt.score_text: give a table of predictions and references, or the references as well.")
         place, sheet = Path("texts"), [(f"row {number}", row) for number, row in enumerate(table, start=1)]
@@ -402,8 +404,3 @@ def _value_of(action: argparse.Action, value: Any) -> Any:
 
 def _folder(run: Results | str | os.PathLike[str]) -> Path:
     return run.folder if isinstance(run, Results) else Path(run)
-
-
-def _records(table: Any) -> Any:
-    """The rows of a DataFrame, in which an empty cell is nothing; anything else as it is."""
-    return table.astype(object).where(table.notna(), None).to_dict("records") if hasattr(table, "to_dict") else table

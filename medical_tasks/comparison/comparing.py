@@ -65,20 +65,6 @@ def read_compared(folder: Path) -> Compared:
     return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
 
 
-def compare_results(
-    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
-) -> dict[str, Any]:
-    """Compares every task that both results have, B (`second`) minus A (`first`); `UsageError` where none can be.
-
-    Returns task name to `n_items`, `warnings`, `metrics` (entries of `statistics.compare_columns`), `breakdown` (breakdown to group
-    to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
-    """
-    compared = compare_tasks(first, second, tasks, selection=selection)
-    if all(entry["refused"] for entry in compared.values()):
-        raise UsageError(refusals(first, second, compared, tasks))
-    return compared
-
-
 def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]) -> str:
     """Says why no task of two results can be compared."""
     common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
@@ -98,7 +84,11 @@ def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tas
 def compare_tasks(
     first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
 ) -> dict[str, Any]:
-    """Does what `compare_results` does, and leaves it to the caller that nothing may be comparable."""
+    """Compares every task that both results have, B (`second`) minus A (`first`).
+
+    Returns task name to `n_items`, `warnings`, `metrics` (entries of `statistics.compare_columns`), `breakdown` (breakdown to group
+    to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
+    """
     wanted = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]

@@ -143,7 +143,8 @@ def choice_figures(
     def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, Any]:
         here = np.asarray(inside, dtype=float)
         sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
-        found = as_json(bootstrap_statistic(sums, _gap, clusters=clusters, limits=(-2.0, 2.0)))
+        gap = bootstrap_statistic(sums, lambda a, n, b, m: a / n - b / m, clusters=clusters, limits=(-2.0, 2.0))
+        found = as_json(gap)
         return {"lean": found, **({"reason": otherwise} if found["value"] is None else {})}
 
     shares = {"accuracy": true == said, "judge": said, "people": true}
@@ -168,11 +169,6 @@ def choice_figures(
             "people": _json(people),
         },
     }
-
-
-def _gap(there: Any, of_there: Any, elsewhere: Any, of_elsewhere: Any) -> Any:
-    """How far one mean is above another."""
-    return there / of_there - elsewhere / of_elsewhere
 
 
 def same_family(one: str, other: str) -> bool:

@@ -245,7 +245,8 @@ class HubStorage:
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
-        logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
+        # That a buffer is uploaded over HTTP is meant so.
+        logging.getLogger("huggingface_hub._commit_api").addFilter(lambda told: "binary IO buffer" not in str(told.msg))
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
@@ -336,11 +337,6 @@ class HubStorage:
                     raise MissingError(trouble) from error
             time.sleep(pause)
             wait = min(2 * wait, _LONGEST_WAIT_S)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Whether it is more than that a buffer is uploaded over HTTP, which is meant so."""
-    return "binary IO buffer" not in str(record.msg)
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:

@@ -220,11 +220,11 @@ def document(title: str, body: Markup) -> str:
     """
     style = markup("\n", "\n".join(map(assets_text, PAGE_STYLES)))
     early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
-    return rendered("document.html", title=title, body=body, style=style, early=early, scripts=scripts, hashed=_hashed)
 
+    def hashed(text: str) -> Markup:
+        return markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
 
-def _hashed(text: str) -> Markup:
-    return markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
+    return rendered("document.html", title=title, body=body, style=style, early=early, scripts=scripts, hashed=hashed)
 
 
 # What tables and plots need, wherever they stand: every rule is below a `.mt` element, every variable is `--mt-...`.

@@ -17,7 +17,7 @@ import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
-from medical_tasks.comparison.comparing import compare_results, read_compared
+from medical_tasks.comparison.comparing import read_compared
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
@@ -27,6 +27,7 @@ from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.runs.runner import RunOptions, run_model
 from medical_tasks.scoring.bootstrap import repeats
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.comparison.comparison_cases import compare_results
 from tests.fault_server import Call, FaultServer
 from tests.support import GeneratesOnly, asked, counts
 

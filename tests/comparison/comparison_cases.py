@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.comparison.comparing import Compared
+from medical_tasks.comparison.comparing import Compared, compare_pairs
 from medical_tasks.spec import MetricSpec, TaskSpec
 from tests.support import NO_BENCHMARK, write_run
 
@@ -76,3 +76,7 @@ def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:
 def cases(name: str) -> Any:
     """What `cases/NAME.json` holds."""
     return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def compare_results(a: Compared, b: Compared, known: Mapping[str, TaskSpec], **more: Any) -> dict[str, Any]:
+    return dict(compare_pairs([a, b], known, **more)[0].tasks)

@@ -15,13 +15,12 @@ from medical_tasks.comparison.comparing import (
     Compared,
     Selection,
     compare_pairs,
-    compare_results,
     letter,
     read_compared,
 )
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
-from tests.comparison.comparison_cases import RECIPE, TASK, TASKS, cases, compared, folder, row, rows
+from tests.comparison.comparison_cases import RECIPE, TASK, TASKS, cases, compare_results, compared, folder, row, rows
 
 CASES = cases("comparing")
 RENAMED = {**RECIPE["data"], "source": {"renamed.csv": "1"}}

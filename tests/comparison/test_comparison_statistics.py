@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.comparison.comparing import Selection, compare_results
+from medical_tasks.comparison.comparing import Selection
 from medical_tasks.comparison.memory_gap import Sample, gap_of
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.paired import minimum_detectable_difference
-from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
+from tests.comparison.comparison_cases import TASK, TASKS, compare_results, compared, row, rows
 
 
 def metrics(a: list[dict[str, Any]], b: list[dict[str, Any]], **recipe: Any) -> dict[str, Any]:

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import compare_results, read_compared
+from medical_tasks.comparison.comparing import read_compared
 from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from tests.comparison.comparison_cases import compare_results
 from tests.support import toy_task, write_run
 
 NAN = math.nan

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.comparison.comparing import compare_results
 from medical_tasks.runs.recipes import differing, one_line, recipe_differences, short
 from tests.case_tables import cases, tabled
-from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compared, rows
+from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compare_results, compared, rows
 
 ONE, TWO = "1" * 64, "2" * 64
 BASE: dict[str, Any] = cases(__file__, "BASE")

@@ -489,13 +489,13 @@ def _check_encoder(folder: str) -> None:
         )
 
 
-def _medcon(folder: str, texts: Sequence[Texts]) -> list[float]:
-    return [medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)]
-
-
 _MODELS: Final[Mapping[str, ModelMetric]] = {
     "bertscore": replace(MODEL_METRICS["bertscore"], compute=_bertscore, identity=_bertscore_identity),
-    "umls": replace(MODEL_METRICS["umls"], compute=_medcon, identity=partial(medcon_identity, variant=MEDCON_VARIANT)),
+    "umls": replace(
+        MODEL_METRICS["umls"],
+        compute=lambda folder, texts: [medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)],
+        identity=partial(medcon_identity, variant=MEDCON_VARIANT),
+    ),
     "alignscore": MODEL_METRICS["alignscore"],
 }
 """Scoring argument to the metric it adds."""

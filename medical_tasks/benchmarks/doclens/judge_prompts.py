@@ -154,7 +154,9 @@ class QuestionMaker:
             return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
         ours = read_cited_lines if self._in_lines else partial(read_cited_object, explained=self._explained)
         kind = "summary" if form == "question" else "citation"
-        rows = _quoted_lines((number, _turn(text, form)) for number, text in cited)
+        if form in ("note", "section"):  # a speaker in brackets would be escaped, which is no good reading
+            cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
+        rows = _quoted_lines(cited)
         read = partial(ours, numbers=numbers)
         return self._own(name, kind, read, tokens=tokens, ids=numbers, form=form, cited=rows, sentence=quoted(sentence))
 
@@ -199,11 +201,6 @@ class QuestionMaker:
 
 def _quoted_lines(texts: Iterable[tuple[object, str]]) -> str:
     return "\n".join(f"{name}: {quoted(text)}" for name, text in texts)
-
-
-def _turn(text: str, form: str) -> str:
-    """A turn of a dialogue with its speaker in words: in brackets it would be escaped, which is no good reading."""
-    return _SPEAKER.sub(r"\1: ", text) if form in ("note", "section") else text
 
 
 def _question(

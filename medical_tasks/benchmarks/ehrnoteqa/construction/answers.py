@@ -54,7 +54,7 @@ def export_answers(arguments: Namespace) -> dict[str, Any]:
     answers = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
-        for number, model in enumerate(_order(models, f"{seed}:{name}"), start=1)
+        for number, model in enumerate(random.Random(f"{seed}:{name}").sample(list(models), len(models)), start=1)  # noqa: S311
     ]
     made: dict[str, Any] = {
         "schema_version": 1,
@@ -122,10 +122,6 @@ def _collected(arguments: Namespace) -> tuple[dict[str, Item], dict[str, str], d
                         f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
                     )
     return items, gold, answers
-
-
-def _order(models: Sequence[str], key: str) -> list[str]:
-    return random.Random(key).sample(list(models), len(models))  # noqa: S311  # an order, not a secret
 
 
 def _row(number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str) -> dict[str, object]:
