@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.cli import main
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
 from medical_tasks.runs.results import read_items
+from tests.case_tables import tabled
 
 ACCURACY = 'task = "medcalc"\nmetric = "accuracy"\n'
 
@@ -29,20 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-@pytest.mark.parametrize(
-    ("rule", "good", "bad"),
-    [
-        (ACCURACY + "at_least = 0.8", GO, NO_GO),
-        (ACCURACY + "at_least = 0.95", INCONCLUSIVE, NO_GO),  # 31 of 31 right: 87.7 % or more
-        (ACCURACY + "at_most = 0.2", NO_GO, GO),
-        (ACCURACY + 'at_least = 0.8\nby = "category"', INCONCLUSIVE, INCONCLUSIVE),  # groups of fewer than ten
-        (ACCURACY + "width_at_most = 0.2", GO, GO),
-        (ACCURACY + 'against = "reference"\nmargin = 0.2', GO, NO_GO),
-        ('task = "medcalc"\ncoverage_at_least = 1', GO, GO),
-        ('task = "kqa"\nmetric = "comprehensiveness"\nat_least = 0', INCONCLUSIVE, INCONCLUSIVE),  # words are no judge
-        ('task = "mimic_rrs"\ncoverage_at_least = 0.5', INCONCLUSIVE, INCONCLUSIVE),  # not in the run
-    ],
-)
+@tabled("rule", "good", "bad")
 def test_rules(rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = runs / "policy.toml"
     policy.write_text(f"[[rule]]\n{rule}\n", encoding="utf-8")
@@ -84,30 +72,7 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
     assert -1.0 < (found.low or 0.0) <= -15 / 31
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("rule = 3", "a policy is a list of [[rule]] tables and nothing else"),
-        ("[[rule]\n", "not TOML"),
-        ("[[rule]]\n" + ACCURACY, "rule 1: needs exactly one of at_least, at_most, margin"),
-        ("[[rule]]\n" + ACCURACY + "at_least = 'x'", "at_least must be a number, got 'x'"),
-        (
-            "[[rule]]\n" + ACCURACY + "margin = -0.1\nagainst = 'a'",
-            "margin must be from 0 to 1 (50 % is 0.5), got -0.1",
-        ),
-        ("[[rule]]\n" + ACCURACY + "at_most = 5", "at_most must be from 0 to 1 (50 % is 0.5), got 5"),
-        ("[[rule]]\n" + ACCURACY + "at_least = nan", "at_least must be from 0 to 1 (50 % is 0.5), got nan"),
-        ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 98", "coverage_at_least must be from 0 to 1"),
-        ("[[rule]]\n" + ACCURACY + "margin = 0.1", "rule 1: lacks against"),
-        ("[[rule]]\n" + ACCURACY + "at_least = 1\nbyy = 'category'", "takes no byy with at_least. Did you mean 'by'"),
-        (
-            "[[rule]]\n" + ACCURACY + "at_least = 1\nby = 'sex'",
-            "medcalc has the breakdowns category, calculator, got 'sex'",
-        ),
-        ("[[rule]]\ntask = 'medcalk'\ncoverage_at_least = 1", "there is no task 'medcalk'. Did you mean 'medcalc'"),
-        ("[[rule]]\ntask = 'medcalc'\nmetric = 'f1'\nat_least = 1", "medcalc has no metric 'f1'"),
-    ],
-)
+@tabled("text", "said")
 def test_a_policy_that_is_none_is_named_by_its_rule(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
