@@ -85,15 +85,12 @@ def _chat_message(message: Message) -> ChatMessage:
     return made
 
 
-class _Memory:
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], dict[str, Any]] = {}
-
+class _Memory(dict[tuple[str, str], dict[str, Any]]):
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        return {key: self._kept[kind, key] for key in keys if (kind, key) in self._kept}
+        return {key: self[kind, key] for key in keys if (kind, key) in self}
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
-        self._kept[kind, key] = dict(payload)
+        self[kind, key] = dict(payload)
 
 
 def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: PromptSet) -> Solver:
@@ -163,13 +160,14 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{task.name}: sample {name!r} of the log is no item of the task, whose ids look like "
                     f"{', '.join(map(repr, list(items)[:3]))}. Name the configuration of the log's questions: -S config=NAME"
                 )
-            if _CLUSTER in state.metadata and target.text != task.benchmark.gold_response(task, item):
+            if not state.output.choices:  # no reply is no wrong reply
+                return Score(value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer")
+            ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}  # the latter of logs that were exported
+            if ours and target.text != task.benchmark.gold_response(task, item):
                 raise _refused(
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
                     "the log's questions: -S config=NAME"
                 )
-            if not state.output.choices:  # no reply is no wrong reply
-                return Score(value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer")
             if judge is not None:
                 (one,) = await asyncio.to_thread(judge.score, task, [item], [text])
             else:

@@ -31,7 +31,7 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
-from medical_tasks.report.page_data import ReportTask
+from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.report.texts import TextPlaces
 from medical_tasks.runs.numbers import bounds, interval, metric_label, scored, valued
@@ -55,11 +55,20 @@ class Run:
     named: str = ""  # the model as owner and name, where the user says it
     left_open: list[str] = field(default_factory=list)  # what its form asks for and the run does not know
 
-    def open(self, name: str) -> str:
+    def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
         if name not in self.left_open:
             self.left_open.append(name)
         return ""
+
+    def replies(self, task: ReportTask, item: ReportItem) -> list[str]:
+        """The answer that was scored; one that is not known is left open, for an empty one would be scored again as wrong."""
+        if item.answer_sha256 and task.access == "open":
+            return [item.answer]
+        if not item.unscored.startswith(UNANSWERED):
+            why = "of which a score is the mean" if "repeats" in task.entry["recipe"] else "which are not here"
+            self.leave_open(f"{task.name}: the answers, {why}")
+        return []
 
     @cached_property
     def model(self) -> str:
@@ -103,10 +112,17 @@ def export_as_asked(arguments: Namespace) -> Exported:
         )
         clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
         written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
-        made = [replace(task, entry=clean[task.name]) for task in told.tasks]
+        made = [replace(task, entry=clean[task.name], items=_exported(task)) for task in told.tasks]
         run = Run(tasks=made, written=written, named=arguments.model_name)
         files = FORMATS[arguments.to](run)
         return Exported(write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open)
+
+
+def _exported(task: ReportTask) -> Sequence[ReportItem]:
+    """Its items, without the one answer that a report shows beside the mean of several."""
+    if "repeats" not in task.entry["recipe"]:
+        return task.items
+    return [replace(item, answer="", parsed="", why="", answer_sha256="") for item in task.items]
 
 
 def write_files(files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False) -> list[Path]:
@@ -158,6 +174,18 @@ def _reported(task: ReportTask) -> list[tuple[MetricSpec, Mapping[str, Any]]]:
     return [(spec, metric) for spec, metric in found if metric["value"] is not None]
 
 
+def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
+    """The items that have a value, with their places and values; what has none is no zero."""
+    known = ({_named(task, name): v for name, v in item.values.items() if v is not None} for item in task.items)
+    return [(n, item, values) for n, (item, values) in enumerate(zip(task.items, known, strict=True)) if values]
+
+
+def _named(task: ReportTask, name: str) -> str:
+    """A metric's name where nothing else tells of its judge: as in the harnesses."""
+    comparable = task.entry["metrics"].get(name, {}).get("comparable", True)
+    return name if comparable else f"{name}_not_comparable"
+
+
 def _strings(values: Mapping[str, Any]) -> dict[str, str]:
     """Key to text, for forms that take nothing else; what is not there is left out."""
     kept = {name: value for name, value in values.items() if value not in (None, "")}
@@ -192,7 +220,7 @@ _NAMES: Final[Mapping[str, Any]] = {
     each.__name__.lstrip("_"): each
     for each in (
         *(bounds, entry_notes, interval, mapping, metric_label, valued, warning),
-        *(_dataset, _facts, _reported, _settings, _sha256, _shots, _strings),
+        *(_dataset, _decided, _facts, _named, _reported, _settings, _sha256, _shots, _strings),
     )
 }
 """What templates call."""
@@ -255,7 +283,7 @@ def _inspect(run: Run) -> dict[str, str]:
     day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
     return {
         f"{day}_{_portable(task.name)}_{_digest(run, task).hex()[:22]}.json": eval_log(
-            _values("inspect_log.json", run, task=task, unanswered=UNANSWERED)
+            _values("inspect_log.json", run, task=task)
         )
         for task in run.tasks
     }
@@ -283,7 +311,7 @@ def _csv(run: Run) -> dict[str, str]:
         for item in task.items:
             row = {"task": task.name, "id": item.id, **{f"group_{by}": name for by, name in item.groups.items()}}
             row |= {**item.values, "parsed": item.parsed, "why": item.why, "unscored": item.unscored}
-            texts = {"question": item.question, "answer": item.answer, "gold": item.gold}
+            texts = {"question": item.question, "answer": "".join(run.replies(task, item)), "gold": item.gold}
             items.append({**row, **texts, "response_sha256": item.answer_sha256})
     return {"metrics.csv": _table(numbers), "items.csv": _table(items)}
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, tasks
 from medical_tasks.data.construction import table_cell
-from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries
@@ -67,8 +67,13 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     Each file is replaced as a whole, the tables after the packages that they name. `uploads`: the server takes submissions.
     """
     _check_folder(out)
-    (out / "packages").mkdir(parents=True, exist_ok=True)
     submissions = board.submissions()
+    queue = out / "data" / "queue.json"
+    if not (submissions or board.damaged) and queue.is_file() and read_bytes(queue) != b"[]":
+        raise MissingError(  # a folder that is not there looks like an empty store, and submissions never go
+            f"{out}: these pages show submissions, and the store has none. See whether its folder is where --store says. To begin "
+            "anew, choose another --out."
+        )
     accepted = [one for one in submissions if one.state == "accepted"]
     found = _read_packages(board, accepted, out)
     shown = _shown([one for one in accepted if one.id in found], found)
@@ -76,7 +81,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     papers = published_entries()
     rows = [*map(_submitted_row, shown), *map(_paper_row, papers)]
     _write_tables(out, shown, papers, rows, taken=taken, uploads=uploads)
-    _write_json(out / "data" / "queue.json", [_queued(one, accepted) for one in submissions])
+    _write_json(queue, [_queued(one, accepted) for one in submissions])
     _write_downloads(out, rows)
     _write_page(out)
     for stale in {path.stem for path in (out / "packages").glob("*.zip")} - {*found}:
@@ -205,9 +210,8 @@ def _shown(accepted: Sequence[Submission], found: Mapping[str, Mapping[str, _Fou
                 else None
                 for row, each in zip(of_task, told, strict=True)
             ]
-            for each, place in zip(
-                told, ranking.places_of(keyed, higher_is_better=metric.higher_is_better), strict=True
-            ):
+            places = ranking.places_of(keyed, higher_is_better=metric.higher_is_better)
+            for each, place in zip(told, places, strict=True):
                 if each is not None:
                     each["first"], each["last"] = (place.first, place.last) if place else (None, None)
     return shown
@@ -268,13 +272,7 @@ def _write_tables(
     groups: dict[tuple[str, str], _Found] = {}
     for row in rows:
         if row["state"] != "reported":
-            made = {
-                "id": row["group"],
-                "task": row["task"],
-                "words": row["words"],
-                "official": row["official"],
-                "count": 0,
-            }
+            made = {"id": row["group"], **{name: row[name] for name in ("task", "words", "official")}, "count": 0}
             groups.setdefault((row["task"], row["group"]), made)["count"] += 1
     # Official data before any other, then what most results are of.
     listed = sorted(groups.values(), key=lambda each: (not each["official"], -each["count"], each["id"]))
@@ -383,12 +381,8 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
     parquet.write_table(table, buffer)
     _write(out / "leaderboard.parquet", buffer.getvalue(), zipped=False)
     buffer = io.BytesIO()
-    csv.write_csv(
-        pa.Table.from_pylist(
-            [{name: table_cell(value) for name, value in row.items()} for row in long], schema=table.schema
-        ),
-        buffer,
-    )
+    cells = [{name: table_cell(value) for name, value in row.items()} for row in long]
+    csv.write_csv(pa.Table.from_pylist(cells, schema=table.schema), buffer)
     _write(out / "leaderboard.csv", buffer.getvalue())
     _write_json(out / "leaderboard.json", long)
 
@@ -404,19 +398,14 @@ def _write_page(out: Path) -> None:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    _write(
-        path,
-        json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
-            "utf-8", "backslashreplace"
-        ),
-    )
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    _write(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
     """Replaces a file, unless it says so already, so that a browser that has it need not load it again."""
     if path.is_file() and path.stat().st_size == len(content) and read_bytes(path) == content:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     if zipped:
         packed = gzip.compress(content, mtime=0)
         with WholeFile(path.with_name(f"{path.name}.gz")) as file:

@@ -164,6 +164,9 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tu
             texts = replace(texts, missing="", remark=_WITHHELD)
         plots += task.benchmark.plots(task, rows, texts.items)
         plots += judge_plots(task, entry) if task.judge else []
+        if repeats := entry["recipe"].get("repeats"):
+            said = f"Answers, readings and verdicts are those of the first of {repeats} repeats, values are means over all."
+            texts = replace(texts, remark=f"{texts.remark} {said}".strip())
     items: tuple[ReportItem, ...] = ()
     if places.items:
         items = report_items(

@@ -225,9 +225,8 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
 def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
     """The metric by which runs and papers are counted alike: of ours and the authors', which all runs have, most papers'."""
     papers = papers_beside(tasks, name)
-    options = dict.fromkeys(
-        [name, *(each for result in papers for each, ours in result.beside.items() if ours == name)]
-    )
+    beside = (each for result in papers for each, ours in result.beside.items() if ours == name)
+    options = dict.fromkeys([name, *beside])
 
     def known(task: ReportTask, each: str) -> bool:
         return finite(task.entry["metrics"].get(each, {}).get("value")) is not None
@@ -420,13 +419,9 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
     for group in dict.fromkeys(group for _, known in told for group in known):
         for task, known in told:
             if group in known:
-                cells: list[Cell | str] = [
-                    group,
-                    *([task.run] if several else []),
-                    *metric_cells(known[group][first], scale=scale),
-                ]
-                cells += [_other(known[group][name]) for name in others]
-                rows.append(cells)
+                named = [group, task.run] if several else [group]
+                figures = metric_cells(known[group][first], scale=scale)
+                rows.append([*named, *figures, *(_other(known[group][name]) for name in others)])
     caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
     caption += "; further metrics with theirs in brackets." if others else "."
     return report_table(
@@ -486,10 +481,9 @@ def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, 
         note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
         rows.append([result.model, result.setting, *figures, items, result.judge, source, note])
     words = "Filter published results by words" if len(rows) > 8 else ""
-    made = (
-        report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns) if rows else Markup("")
-    )
-    return made, differences
+    if not rows:
+        return Markup(""), differences
+    return report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns), differences
 
 
 def _metric(name: str, units: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -94,9 +95,7 @@ class ReportData:
     title: str
     tasks: Sequence[ReportTask]  # every task of every run: those of one task stand together, in the order of the runs
     suite: str  # name and version of what wrote it
-    notes: Sequence[
-        str
-    ] = ()  # what a reader must know of all of it, a sentence each (runs that cannot be compared, and why)
+    notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
@@ -137,9 +136,9 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
 
     Runs of one task share texts that are the same in them (questions, gold), as they do in the page. Each task has an equal
     part, and what one does not need the others have. Of a task that has too much even at the smallest length, the first items
-    keep their texts.
+    keep their texts. `sys.maxsize` cuts nothing.
     """
-    for length in LENGTHS:
+    for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
         made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for _, items in tasks]
         wanted = _wanted([name for name, _ in tasks], made)
         if sum(wanted.values()) <= max_bytes:
@@ -230,8 +229,8 @@ def script_json(value: Any) -> Markup:
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
-    `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
+    `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share, or a mean of repeats; `scored`
+    for a count; `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -240,7 +239,7 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     if metric.unit or math.isinf(high):
         return "scored"
     best, worst = (high, low) if metric.higher_is_better else (low, high)
-    if metric.kind == "proportion":
+    if metric.kind == "proportion" and value in (low, high):
         return "right" if value == best else "wrong"
     return "full" if value == best else "zero" if value == worst else "partly"
 

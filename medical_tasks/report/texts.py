@@ -88,9 +88,7 @@ def _showable(text: str) -> str:
 class TextPlaces:
     """Where texts are looked for."""
 
-    data: Path | None = (
-        None  # folder of the built datasets, or of the one that is needed; the user's data home by default
-    )
+    data: Path | None = None  # of the built datasets, or of the one that is needed; the user's data home by default
     source: Path | None = None  # the one file a dataset of the user's own is made of, in place of `data`
     responses: Sequence[Path] = ()  # files that `score` scored, and folders of runs whose answers it scored
     upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
@@ -180,11 +178,8 @@ def _questions(
     except (MissingError, UsageError) as error:
         return lambda item: "", f"Questions are not shown, since they cannot be put again: {said(error)}", ""
     if asked and prompts.sha256 != asked["sha256"]:
-        return (
-            lambda item: "",
-            f"Questions are not shown: they were put with other prompts, by {recipe.get('suite')}. Use that version.",
-            "",
-        )
+        why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
+        return lambda item: "", f"Questions are not shown: {why}", ""
     cut = recipe.get("truncation", {}).get("words_left_out", {})
 
     def asked_of(item: Item) -> str:

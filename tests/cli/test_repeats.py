@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import medical_tasks as mt
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.comparison.comparing import read_compared
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.report.collect import report_data
+from medical_tasks.report.page_data import decision
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import open_run_folder
 from medical_tasks.runs.results import read_items, read_results
@@ -65,6 +68,12 @@ def test_a_judged_run_of_three_repeats(server: FaultServer, capsys: pytest.Captu
     for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
         assert metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
         assert "sd_judge" not in metric["repeats"]
+    # A report says whose text stands beside the mean; an export, which could be scored again, has none.
+    (task,) = report_data([Path("r")]).tasks
+    assert "the first of 3 repeats" in task.texts
+    made = mt.export("r", to="lm-eval-json", out="e")
+    assert "kqa: the answers, of which a score is the mean" in made.left_open
+    assert [json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()] == [[[]]] * 4
 
 
 class Model(GeneratesOnly):
@@ -112,11 +121,8 @@ def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) ->
     with pytest.raises(KeyboardInterrupt):
         run(second := Model(data, dies_after=7), data, 3)
     run(third := Model(data), data, 3)
-    assert [len({*model.keys}) for model in (first, second, third)] == [
-        20,
-        7,
-        33,
-    ]  # the plain run's are the first answers
+    # The plain run's are the first answers.
+    assert [len({*model.keys}) for model in (first, second, third)] == [20, 7, 33]
     assert len({*first.keys, *second.keys, *third.keys}) == 60
     run(again := Model(data), data, 3)
     assert len(again.keys) == 1  # the one without an answer
@@ -138,6 +144,8 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     rows = read_items(folder)
     assert [rows[0][f"accuracy_repeat_{k}"] for k in (1, 2, 3)] == [1.0, 1.0, None]
     assert [row["accuracy"] for row in rows[:2]] == pytest.approx([1.0, 2 / 3])
+    (task,) = report_data([folder]).tasks
+    assert [decision(item, task.metrics[0]) for item in task.items[:2]] == ["right", "partly"]
     _, other = run(Model(data), data, 1, "other")
     both = compare_results(read_compared(folder), read_compared(other), {"medcalc": MEDCALC})["medcalc"]
     assert both["metrics"]["accuracy"]["difference"] == pytest.approx(1 - (10 + 10 * 2 / 3) / 20)

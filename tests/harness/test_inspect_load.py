@@ -80,18 +80,19 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
     sample = load(MEDCALC, DATASET, **options, prompts="own", upstream=None).dataset[0]
     score = registered_scorer(MEDCALC)(**options)
 
-    def scored(output: ModelOutput, target: str = str(sample.target)) -> Any:
+    def scored(output: ModelOutput, target: str = str(sample.target), made: Any = sample.metadata) -> Any:
         state = TaskState(model=ModelName("mockllm/model"), sample_id=str(sample.id), epoch=1, input="", messages=[])
-        state.output, state.metadata = output, dict(sample.metadata or {})
+        state.output, state.metadata = output, dict(made)
         return asyncio.run(score(state, Target(target)))
 
     assert scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
     assert scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0  # an empty reply is one
-    none = scored(ModelOutput(model="m"))
+    none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"
-    with pytest.raises(PrerequisiteError, match="of the log is on other data, its answer key differs"):
-        scored(ModelOutput.from_content("m", "1"), "another key")
+    for made in (sample.metadata, {"response_sha256": ""}):  # of a log of inspect, and of one that was exported
+        with pytest.raises(PrerequisiteError, match="of the log is on other data, its answer key differs"):
+            scored(ModelOutput.from_content("m", "1"), "another key", made)
 
 
 def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:

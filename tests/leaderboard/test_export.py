@@ -95,9 +95,7 @@ def read_inspect(folder: Path) -> Values:
 def read_lm_eval(folder: Path) -> Values:
     (path,) = folder.glob("*/results_*.json")
     results = json.loads(path.read_text())
-    samples = [
-        json.loads(line) for file in path.parent.glob("samples_*.jsonl") for line in file.read_text().splitlines()
-    ]
+    samples = [line for file in path.parent.glob("samples_*.jsonl") for line in file.read_text().splitlines()]
     assert len(samples) == sum(each["effective"] for each in results["n-samples"].values()) == 44
     named = {task: [name for name in entry if name.endswith(",none")] for task, entry in results["results"].items()}
     told = {(task, name[:-5]): results["results"][task][name] for task, names in named.items() for name in names}
@@ -132,7 +130,10 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_each_form_validates_and_has_the_runs_values(form: str, run: Path, home: Path, tmp_path: Path) -> None:
     mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
     tasks = json.loads((run / "results.json").read_text())["tasks"]
-    values = {(task, name): metric["value"] for task in tasks for name, metric in tasks[task]["metrics"].items()}
+    # Where a form has a name alone, it says that a judge by words stands for itself.
+    mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
+    told = [(task, name, each) for task in tasks for name, each in tasks[task]["metrics"].items()]
+    values = {(task, name + mark * (not each.get("comparable", True))): each["value"] for task, name, each in told}
     assert len(values) == 15
     rounded = 0.05 if form == "tripod-llm" else 1e-9
     assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
@@ -153,7 +154,11 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path)
         assert [sample.id for sample in log.samples if sample.output.choices] == known
         assert (log.results.total_samples, log.results.completed_samples) == (len(ids), 2)
         assert log.eval.metadata["coverage"]["scored"] == 2
-        assert any("the answers, which are not here" in name for name in made.left_open) == (not known)
+        assert ("medcalc: the answers, which are not here" in made.left_open) == (not known)
+    made = mt.export(scored, to="lm-eval-json", out=tmp_path / "lm", data=home, responses=[answers])
+    lines = [json.loads(line) for line in made.files[1].read_text().splitlines()]
+    assert [(line["doc_id"], line["resps"]) for line in lines] == [(0, [["The answer is 1."]]), (1, [[""]])]
+    assert json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
     mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
         row = next(csv.DictReader(file))
@@ -183,7 +188,7 @@ def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_pat
     out = tmp_path / "out" / "deep"
     made = mt.export(tmp_path / "hostile", to=form, out=out, data=home, model_name="acme/llm-7b")
     assert all(path.resolve().is_relative_to(out) for path in made.files)
-    assert READERS[form](out)["../../../kqa", "comprehensiveness"] >= 0
+    assert "../../../kqa" in {task for task, _ in READERS[form](out)}
     for text in (path.read_text(encoding="utf-8") for path in made.files):
         assert not any(word in text for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00"))
         if form in ("chai-card", "tripod-llm"):

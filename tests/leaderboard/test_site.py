@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.site import CACHE, write_site
 from medical_tasks.leaderboard.storage import LocalStorage
@@ -140,6 +140,8 @@ def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) 
         write_site(board, tmp_path / "mine")
     with pytest.raises(UsageError, match="is no folder"):
         write_site(board, tmp_path / "mine" / "thesis.txt")
+    with pytest.raises(IncompleteError, match="cannot be written"):
+        write_site(board, tmp_path / "mine" / "thesis.txt" / "site")
     assert write_site(board, tmp_path / "empty") == 0
     assert rows(tmp_path / "empty") == []
 

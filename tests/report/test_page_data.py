@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -41,6 +42,7 @@ def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
     (fitted,) = fit_texts(texts, 31_500)
     assert (fitted.length, fitted.cut, fitted.emptied) == (3000, 10, 0)
     assert all("10,001 characters left out" in each.question for each in fitted.items)
+    assert fit_texts(texts, sys.maxsize)[0].items == tuple(texts[0][1])
     # What fits stays as it is.
     whole = [item("1", "q" * 5000, "a"), item("2", "", "b", "because")]
     (fitted,) = fit_texts([("t", whole)], 100_000)
