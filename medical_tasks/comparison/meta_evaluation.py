@@ -195,7 +195,9 @@ def render_meta(meta: Mapping[str, Any]) -> str:
         if meta["comparisons"]:
             lines += ["", "Mean human score of the outputs in pairs on which two metrics disagree, with:"]
             lines += _scores(meta["comparisons"])
-        lines += ["", "Mean human score of all outputs that were scored, with:", *_all_scores(meta)]
+        rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
+        lines += ["", "Mean human score of all outputs that were scored, with:"]
+        lines += _score_lines([*rows, (_OTHERS, "", meta["annotators"])])
     return "\n".join([*lines, "", *_notes(meta)])
 
 
@@ -266,11 +268,6 @@ def _scores(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
         rows += [(each[one], f"where {each[other]} disagrees", each["scores"][one]) for one, other in _BOTH]
         rows.append((_OTHERS, "on the same outputs", each["scores"]["annotators"]))
     return _score_lines(rows)
-
-
-def _all_scores(meta: Mapping[str, Any]) -> list[str]:
-    rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
-    return _score_lines([*rows, (_OTHERS, "", meta["annotators"])])
 
 
 def _score_lines(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:

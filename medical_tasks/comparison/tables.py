@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
 from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
+from medical_tasks.errors import listed
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, interval, metric_label, number, valued
 from medical_tasks.runs.recipes import mapping, one_line
@@ -254,12 +255,7 @@ def _few(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, entry in metrics.items():
         for said in entry["notes"]:
             found.setdefault(said, []).append(name)
-    return [f"{_listed(names)}: {said}" for said, names in found.items()]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMED])} and {more} more"
+    return [f"{listed(names, _NAMED)}: {said}" for said, names in found.items()]
 
 
 _DIGITS = re.compile(r"(\d+)")

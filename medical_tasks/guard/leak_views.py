@@ -185,7 +185,8 @@ def readings(text: str) -> Iterator[str]:
 
 def _unescaped(text: str) -> str:
     if "\\" in text:
-        text = _joined(_ESCAPE.sub(_character, text))
+        # Pairs of surrogates, as JSON writes them, become characters; a lone one becomes a sign between words.
+        text = _ESCAPE.sub(_character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if "&" in text:
         text = html.unescape(text)
     if "%" in text:
@@ -205,11 +206,6 @@ def _repaired(match: re.Match[str]) -> str:
         with contextlib.suppress(UnicodeError):
             return match[0].encode(encoding).decode("utf-8")
     return match[0]
-
-
-def _joined(text: str) -> str:
-    """Makes characters of the pairs of surrogates that JSON writes; a lone one becomes a sign between words."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 # --- other orders of the words

@@ -277,17 +277,13 @@ class Batch:
         return len(words)
 
 
-def _multipliers(size: int) -> Any:
-    drawn = np.random.default_rng(_SEED).integers(0, 2**63, size=size, dtype=np.uint64)
-    return drawn * np.uint64(2) + np.uint64(1)
-
-
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
     """Numbers the runs of `size` words in a batch, and the text of each, both (runs,); `whole_texts` are exactly one run."""
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
-    constants = _multipliers(size)
+    drawn = np.random.default_rng(_SEED).integers(0, 2**63, size=size, dtype=np.uint64)
+    constants = drawn * np.uint64(2) + np.uint64(1)
     if whole_texts:
         owners = np.flatnonzero(lengths == size)
         starts = ends[owners] - size

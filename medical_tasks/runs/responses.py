@@ -263,11 +263,9 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            files = [
-                each
-                for each in archive.infolist()
-                if not each.is_dir() and not _left_by_system(PurePosixPath(each.filename))
-            ]
+            places = ((each, PurePosixPath(each.filename)) for each in archive.infolist() if not each.is_dir())
+            # Beside what is meant macOS packs files of its own.
+            files = [each for each, at in places if at.parts[:1] != ("__MACOSX",) and not at.name.startswith(".")]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
                 held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
                 raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
@@ -282,11 +280,6 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
     folder = str(PurePosixPath(member.filename).parent)
     return "" if folder == "." else folder, found
-
-
-def _left_by_system(place: PurePosixPath) -> bool:
-    """Whether a file is one of those that macOS packs beside what is meant."""
-    return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
 
 
 def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:

@@ -59,7 +59,8 @@ def bleu_corpus(predictions: Sequence[str], references: Sequence[References], *,
     texts = as_segments(predictions, references)
     segments = [(tokenize_13a(text), [tokenize_13a(reference) for reference in known]) for text, known in texts]
     matches, totals = _matches(segments)
-    precisions = [_share(hits, total, smooth) for hits, total in zip(matches, totals, strict=True)]
+    pairs = zip(matches, totals, strict=True)
+    precisions = [(hits + 1) / (of + 1) if smooth else hits / of if of else 0.0 for hits, of in pairs]
     empty = not any(said for said, _ in segments) or not any(any(true) for _, true in segments)
     reference_length = sum(min(map(len, true)) for _, true in segments)
     return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
@@ -98,12 +99,6 @@ def brevity_penalty(prediction_length: int, reference_length: int) -> float:
     if prediction_length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / prediction_length) if prediction_length else 0.0
-
-
-def _share(hits: int, total: int, smooth: bool) -> float:
-    if smooth:
-        return (hits + 1) / (total + 1)
-    return hits / total if total else 0.0
 
 
 def sacrebleu_sentence(prediction: str, references: References) -> Bleu:

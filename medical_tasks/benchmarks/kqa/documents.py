@@ -16,7 +16,7 @@ import re
 import sys
 from bisect import bisect_left
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -267,7 +267,8 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
 
 def _passages(text: str, size: int) -> Iterator[str]:
     spans = [match.span() for match in _WORD.finditer(text)]
-    borders = _borders(text, spans)
+    starts = [start for start, _ in spans]
+    borders = {bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)}  # words that begin a paragraph
     start = 0
     while start < len(spans):
         end = min(start + size, len(spans))
@@ -279,9 +280,3 @@ def _passages(text: str, size: int) -> Iterator[str]:
             return
         earliest = end - size // OVERLAP
         start = next((place for place in range(earliest, end + 1) if place in borders), earliest)
-
-
-def _borders(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
-    """Numbers of the words that begin a paragraph."""
-    starts = [start for start, _ in spans]
-    return {bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)}
