@@ -87,7 +87,7 @@ def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
     out = given["out"]
     if arguments.print == "k8s" and (".." in out.parts or str(out).startswith("~") or out.parent == Path("/")):
         raise UsageError(
-            f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such as /work/runs/x."
+            f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such as /shared/runs/x."
         )
     if arguments.image and arguments.print != "k8s":
         raise UsageError("--image is for --print k8s. Leave it out.")
