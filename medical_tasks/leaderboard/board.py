@@ -69,11 +69,8 @@ class Board:
 
     def submit(self, content: bytes) -> Submission:
         """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
-        package = read_package(content, limits=self._limits)
+        package = self.read_new(content)
         name = package.manifest.id
-        if self.storage.names(f"submissions/{name}/"):
-            raise AlreadySubmittedError(self.submission(name))
-        admission.check_admission(package)
         with self._submitting:
             waiting = [(one.submitter, self._size(one.id)) for one in self.submissions("pending")]
             admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
@@ -82,6 +79,14 @@ class Board:
             except AlreadyStoredError:
                 raise AlreadySubmittedError(self.submission(name)) from None
             return self._record(name, package, content)
+
+    def read_new(self, content: bytes) -> contents.Package:
+        """Reads a package that can be submitted: it is sound, admitted and not known yet."""
+        package = read_package(content, limits=self._limits)
+        if self.storage.names(f"submissions/{package.manifest.id}/"):
+            raise AlreadySubmittedError(self.submission(package.manifest.id))
+        admission.check_admission(package)
+        return package
 
     def submissions(self, state: State | None = None) -> list[Submission]:
         """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others that were read."""

@@ -160,9 +160,9 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
-        names = (entry.task, one_line(entry.model, 40), entry.state)
+        names = (entry.task, one_line(entry.model, 40), one_line(entry.organisation, 40), entry.state)
         rows.append((*names, counted, *told, scored, str(places[id(entry)] or "n/a"), entry.group))
-    header = ("task", "model", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
+    header = ("task", "model", "organisation", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
     return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"], content
 
 

@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.io.files import read_bytes
-from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
+from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.door import Door
 from medical_tasks.leaderboard.storage import HUB, AlreadyStoredError, open_storage
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
-from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 
@@ -291,9 +290,7 @@ def _answered(work: Callable[..., Mapping[str, Any]], board: Board, content: byt
 
 
 def _check(board: Board, content: bytes) -> Mapping[str, Any]:
-    package = read_package(content)
-    check_admission(package)
-    return {"state": "sound", "said": [], "shown": _shown(package)}
+    return {"state": "sound", "said": [], "shown": _shown(board.read_new(content))}
 
 
 def _submit(board: Board, content: bytes) -> Mapping[str, Any]:

@@ -346,8 +346,8 @@ def _queued(one: Submission, accepted: Sequence[Submission]) -> _Found:
     ]  # fmt: skip
     who = {key: value for key, value in vars(one.submitter).items() if value not in ("", None)}
     notes = admission.name_notes(one, accepted) if one.state == "pending" else []
-    alike = _key(name_key(one.submitter.model))
-    return {"id": one.id, "tasks": one.tasks, "submitter": who, "alike": alike, "events": events, "notes": notes}
+    keys = {"key": _key(admission.key_of(one)), "alike": _key(name_key(one.submitter.model))}
+    return {"id": one.id, "tasks": one.tasks, "submitter": who, **keys, "events": events, "notes": notes}
 
 
 _FACTS: Final = (

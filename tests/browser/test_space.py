@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from medical_tasks.leaderboard.board import Board
@@ -17,7 +18,7 @@ from tests.leaderboard.made_packages import package
 from tests.leaderboard.served_pages import Served, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 HOSTILE = "Odd <img src=x onerror=alert(1)> {{model}} ${model}"
 MODELS = (("Strong", 36), ("Middle", 24), ("Weak", 6), (HOSTILE, 20))
@@ -25,7 +26,10 @@ OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
 VIEWS = ("", "?task=medcalc", "?task=kqa", "?tasks=none", "?model=Strong", "?model=GPT-4", "?view=compare", "?view=submit",
          "?view=queue", "?view=about", "?view=model", "?task=nothing", f"?model={quote(HOSTILE)}",
          "?task=%3Cimg%20src=x%20onerror=alert(1)%3E", "?view=__proto__&first=%00&second=..%2F..&item=%3Cb%3E",
-         "?tasks=__proto__&columns=constructor,rank&sort=-toString&q=%3Cb%3E&only=valueOf&against=__proto__")  # fmt: skip
+         "?tasks=medcalc&columns=constructor,rank&sort=-toString&q=%3Cb%3E&only=valueOf&against=__proto__",
+         "?task=medcalc_direct", "?model=Elsewhere")  # fmt: skip
+GONE = ("?view=compare&task=medcalc&second=%00", "?view=compare&task=kqa", "?task=medcalc&group=__proto__", "?model=Strong&key=0",
+        "?task=medcalc&metric=__proto__", "?tasks=__proto__")  # fmt: skip
 CUT = """[...document.querySelectorAll('.mt-scroll')].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.ariaLabel)"""
 SIZES = [(320, 700), PHONE, (768, 1024), DESKTOP]
@@ -47,11 +51,13 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     for model, right in MODELS:
         one = board.submit(package(model, right=right, of=40))
         board.decide(one.id, "accepted", by="keeper")
-    other = board.submit(package("Elsewhere", right=40, of=40, recipe=OFFICIAL))
-    board.decide(other.id, "accepted", by="keeper")
-    strong = next(one.id for one in board.submissions() if one.submitter.model == "Strong")
-    direct = board.submit(package("Strong", right=20, of=40, task="medcalc_direct"))
-    board.decide(direct.id, "accepted", by="keeper", replaces=strong)
+    for organisation, right in (("Their organisation", 30), ("An organisation", 40)):
+        other = board.submit(package("Elsewhere", organisation=organisation, right=right, of=40, recipe=OFFICIAL))
+        board.decide(other.id, "accepted", by="keeper")
+    known = {one.submitter.model: one.id for one in board.submissions()}
+    for model, of, unanswered in (("Strong", 40, 0), ("Weak", 100, 5)):  # the second has no rank, and says so
+        direct = board.submit(package(model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"))
+        board.decide(direct.id, "accepted", by="keeper", replaces=known[model])
     refused = board.submit(package("Refused", right=1, of=40))
     board.decide(refused.id, "rejected", by="keeper", reason="No recipe of this model is known.")
     with served(store, folder=tmp_path_factory.mktemp("space")) as running:
@@ -77,13 +83,13 @@ def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(space:
     assert names(page, "models") == ["Strong", "Middle", HOSTILE, "Weak"]
     # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone.
     assert ranks(page, "models") == ["1", "2–3", "2–3", "4"]
-    page.get_by_label("MedCalc-Bench: medcalc_direct (1)").check()
+    page.get_by_label("MedCalc-Bench: medcalc_direct (2)").check()
     shown(page, "#models th[data-name=mean]:has-text('Mean of 2')")
     assert names(page, "models")[0] == "Strong"
     assert ranks(page, "models") == ["1", "n/a", "n/a", "n/a"]
     # (0.9 + 0.5) / 2; MOVER of 76.9 to 96.0 and 35.2 to 64.8.
     assert page.inner_text("#models tbody tr:first-child td:nth-child(3)").split() == ["70.0", "60.1", "to", "78.0"]
-    assert page.inner_text("#models tbody tr:nth-child(2) td:nth-child(3)") == "n/a\nlacks medcalc_direct"
+    assert page.inner_text("#models tbody tr:nth-child(3) td:nth-child(3)") == "n/a\nlacks medcalc_direct"
     assert "tasks=medcalc%2Cmedcalc_direct" in page.url
 
 
@@ -107,14 +113,20 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
     shown(page, f"#{table} th[data-name=licence]")
     assert (page.url, names(page, table)) == (address, ["Strong"])
     if not FIREFOX:  # Playwright does not see there that a page hands out what it made
+        page.fill(f"#{table}-search", "")
         with page.expect_download() as download:
             page.get_by_role("button", name="This table as CSV").click()
         download.value.save_as(tmp_path / "table.csv")
         with (tmp_path / "table.csv").open(newline="") as file:
-            (row,) = csv.DictReader(file)
-        assert (row["Model"], row["accuracy, %"], row["Licence"]) == ("Strong", "0.9", "not said")
-    page.select_option("#group", label="v1.0 test, official prompts (1)")
+            rows = list(csv.DictReader(file))
+        assert [row["Model"] for row in rows] == ["Middle", HOSTILE, "Strong", "Weak"]
+        told = [rows[0][name] for name in ("Rank", "accuracy, %", "accuracy, %, 95 % interval", "Scored", "Licence")]
+        assert told == ["2–3", "60.0", "44.6 to 73.7", "40 of 40", "not said"]
+    page.select_option("#group", label="v1.0 test, official prompts (2)")
     shown(page, f"#{table} tbody th:has-text('Elsewhere')")
+    page.get_by_role("link", name="Compare two of these models").click()
+    shown(page, ".mtl-verdict:has-text('A is better: B minus A is −25.0')")
+    assert page.locator("#second option:checked").inner_text().startswith("Elsewhere · Their organisation · v1.0")
 
 
 def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
@@ -133,13 +145,30 @@ def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) ->
     shown(page, "#models")
     page.get_by_role("link", name="Strong").first.click()
     shown(page, "#results")
-    assert page.url.endswith("/?model=Strong")
+    assert "/?model=Strong&key=" in page.url
     page.get_by_text("medcalc: all metrics").click()
     shown(page, "text=Metrics of medcalc")
     page.get_by_text("By category (1)").click()
     shown(page, "text=accuracy by category")
     page.go_back()
     shown(page, "#models")
+    page.goto(f"{space.address}/?model=Elsewhere")
+    page.get_by_role("link", name="Elsewhere (Their organisation)").click()
+    shown(page, "dd:has-text('Their organisation')")
+    assert page.locator("#results tbody tr").count() == 1
+
+
+def test_a_line_joins_the_best_also_where_lower_is_better(space: Space, open_page: OpenPage) -> None:
+    content = httpx.get(f"{space.address}/data/board.json").json()
+    for row in content["rows"]:
+        row[content["columns"].index("cost")] = {"Strong": 0, "Middle": 2, "Weak": 1}.get(row[2])
+    next(task for task in content["tasks"] if task["name"] == "medcalc")["metrics"][0]["higher"] = False
+    page = open_page("about:blank")
+    page.route("**/data/board.json", lambda route: route.fulfill(json=content))
+    page.goto(f"{space.address}/?task=medcalc")
+    shown(page, "figcaption:has-text('1 of 4 are not drawn')")
+    best = page.locator(".mtl-scatter a:has(.mtl-best)")
+    assert {each.get_attribute("aria-label") for each in best.all()} == {"Strong: 90.0 %", "Weak: 15.0 %"}
 
 
 def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page: OpenPage) -> None:
@@ -181,8 +210,14 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     page.get_by_role("button", name="Do not submit").click()
     page.locator(".mtl-notice-good").wait_for(state="detached")
     assert space.board.submissions("pending") == []
+    late: list[Route] = []
+    page.route("**/submit", lambda route: late.append(route), times=1)
+    page.set_input_files("#package", bad)
     page.set_input_files("#package", good)
     shown(page, ".mtl-notice-good")
+    with page.expect_event("requestfinished", lambda request: request.method == "POST"):
+        late[0].continue_()  # the answer to what is not chosen any more
+    page.evaluate("fetch('./').then(reply => reply.text())")  # by then the page has read it
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
     (waiting,) = space.board.submissions("pending")
@@ -195,29 +230,25 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
 def test_every_view_is_accessible_and_keeps_to_its_width(
     space: Space, open_page: OpenPage, axe: Callable[..., list[str]], size: tuple[int, int], scheme: str
 ) -> None:
-    assert len(VIEWS) == 16
     page = open_page(f"{space.address}/", size=size, scheme=scheme)
-    for query in VIEWS:
+    for query in (*VIEWS, *GONE):
         page.goto(f"{space.address}/{query}")
         shown(page, ".mtl-title, .mtl-empty, .mtl-lead, .mtl-notice")
         page.wait_for_timeout(50)  # columns are left out when the table stands
         assert axe(page) == [], query
         assert no_sideways(page), query
-        cut = page.evaluate(CUT)
-        assert cut == [], query
+        assert page.evaluate(CUT) == [], query
+        if query in GONE:  # nothing stands in for what the address names
+            said, instead = map(page.locator, (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models"))
+            assert (said.count(), instead.count()) == (1, 0), query
 
 
 def test_the_keyboard_reaches_all(space: Space, open_page: OpenPage) -> None:
     page = open_page(space.address)
     shown(page, "#models tbody th")
     reached = set()
+    called = "[document.activeElement].map(e => e.ariaLabel || e.id || e.className || e.textContent)[0].trim()"
     for _ in range(40):
         page.keyboard.press("Tab")
-        reached.add(
-            page.evaluate(
-                "(() => { const e = document.activeElement; return e.ariaLabel || e.id || e.className || e.textContent })()"
-            )
-        )
-    assert {"mtl-skip", "with-medcalc", "models-search", "models-only", "mt-sort", "mt-button"} <= {
-        name.strip() for name in reached
-    }
+        reached.add(page.evaluate(called))
+    assert {"mtl-skip", "with-medcalc", "models-search", "models-only", "mt-sort", "mt-button"} <= reached

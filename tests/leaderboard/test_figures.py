@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 from typing import Any
 
 import numpy as np
@@ -106,9 +105,9 @@ def test_a_paired_difference_by_hand(figures: Any) -> None:
 
 
 @settings(derandomize=True)
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), max_size=12))
-def test_the_line_joins_what_none_beats(figures: Any, points: list[tuple[int, int]]) -> None:
-    kept = {points[place] for place in figures("pareto", points)}
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.booleans())
+def test_the_line_joins_what_none_beats(figures: Any, points: list[tuple[int, int]], higher: bool) -> None:
+    kept = {points[place] for place in figures("pareto", [(x, y if higher else -y) for x, y in points], higher)}
     best = {(x, y) for x, y in points if not any((c <= x and s > y) or (c < x and s >= y) for c, s in points)}
     assert kept == best
 
@@ -125,15 +124,3 @@ def test_a_difference_of_counts_may_be_large(figures: Any) -> None:
     (bounded, free) = (figures("paired", a, b, list(range(20)), *most) for most in ((), (1e9,)))
     assert (bounded["high"], free["difference"]) == (1, pytest.approx(sum(b) / 20))
     assert free["low"] < free["difference"] < free["high"]
-
-
-HOSTILE = ["=1+1", "+x", "-x", "@x", "\t=x", "  =x", "\r=x", 'a "quoted", name', "two\nlines", "plain", ""]
-
-
-def test_a_downloaded_table_is_inert_and_reads_back(figures: Any) -> None:
-    rows = [[text, -0.5, None, random.Random(place).random()] for place, text in enumerate(HOSTILE)]
-    read = list(csv.reader(io.StringIO(figures("csv", rows), newline="")))
-    assert [row[0] for row in read] == [table_cell(text) for text in HOSTILE]
-    assert [text for text in HOSTILE if table_cell(text) != text] == HOSTILE[:7]
-    assert [float(row[3]) for row in read] == [row[3] for row in rows]
-    assert {(row[1], row[2]) for row in read} == {("-0.5", "")}

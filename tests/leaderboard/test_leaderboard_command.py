@@ -43,7 +43,7 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("entries", "--task", "medcalc") == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     rows = [line.split() for line in lines if not line.startswith("note: ")]
-    assert " ".join(rows[0][:-1]) == "medcalc A model unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
+    assert " ".join(rows[0][:-1]) == "medcalc A model An organisation unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
     assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
     # Papers count as the authors' script does: that figure stands under the headline, under its own name.
     papers = {tuple(row[row.index("reported") + 1 :][:2]) for row in rows[1:]}

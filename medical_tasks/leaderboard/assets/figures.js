@@ -67,13 +67,14 @@ const Figures = (() => {
     return { ...found, low: Math.max(-most, found.difference - half), high: Math.min(most, found.difference + half) };
   }
 
-  /** Places of the points [cost, score] that none is both cheaper than and at least as good as, the cheapest first. */
-  function pareto(points) {
-    const order = points.map((_, place) => place).sort((a, b) => points[a][0] - points[b][0] || points[b][1] - points[a][1]);
+  /** Places of the points [cost, score] that none is both cheaper than and at least as good as, the cheapest first; `higher`: more is better. */
+  function pareto(points, higher = true) {
+    const good = (place) => (higher ? points[place][1] : -points[place][1]);
+    const order = points.map((_, place) => place).sort((a, b) => points[a][0] - points[b][0] || good(b) - good(a));
     let best = -Infinity;
     return order.filter((place) => {
-      const better = points[place][1] > best;
-      best = Math.max(best, points[place][1]);
+      const better = good(place) > best;
+      best = Math.max(best, good(place));
       return better;
     });
   }

@@ -1,4 +1,4 @@
-/* The leaderboard's views, by address: ?tasks=a,b | ?task=NAME | ?model=NAME | ?view=compare&task=&first=&second= | ?view=queue. */
+/* The leaderboard's views, by address: ?tasks=a,b | ?task=NAME | ?model=NAME&key= | ?view=compare&task=&first=&second= | ?view=queue. */
 "use strict";
 (() => {
   const { h, outward, notice, badge, mark, table, scatter, saved, copies, field, select, check } = Parts;
@@ -55,6 +55,10 @@
       each.text = [each.model, each.organisation, each.setting, each.licence, each.state].join(" ").toLowerCase();
     }
     made.submitted = made.rows.filter(({ state }) => state !== "reported");
+    // A name of two organisations is of two models: each is called with its own.
+    const owners = new Map();
+    for (const { alike, key } of made.submitted) owners.set(alike, (owners.get(alike) ?? new Set()).add(key));
+    for (const each of made.submitted) each.name = owners.get(each.alike).size > 1 ? `${each.model} (${each.organisation || "organisation not named"})` : each.model;
     for (const task of made.tasks) {
       task.groups = made.groups.filter((group) => group.task === task.name);
       task.results = made.submitted.filter((each) => each.task === task);
@@ -86,12 +90,17 @@
     { name: "open", label: "Open weights", kind: "text", help: "As the submitter says", cell: (row) => ({ text: yes(of(row).open), sort: yes(of(row).open) }) },
     { name: "licence", label: "Licence", kind: "text", help: "Of the weights, as the submitter says", cell: (row) => ({ text: of(row).licence || "not said", sort: of(row).licence || null }) },
     { name: "state", label: "Verified", kind: "text", help: "Whether a maintainer scored the answers again", cell: (row) => ({ node: badge(of(row).state, board.states), sort: of(row).state }) },
-    { name: "scored", label: "Scored", kind: "number", help: "Items scored, of those asked", cell: (row) => ({ text: `${of(row).scored}/${of(row).asked}`, sort: of(row).asked ? of(row).scored / of(row).asked : null }) },
+    { name: "scored", label: "Scored", kind: "number", help: "Items scored, of those asked", cell: (row) => ({ text: `${of(row).scored} of ${of(row).asked}`, sort: of(row).asked ? of(row).scored / of(row).asked : null }) },
     { name: "tokens", label: "Tokens an answer", kind: "number", cell: (row) => ({ text: of(row).tokens == null ? "not stated" : Figures.fixed(of(row).tokens, 1), sort: of(row).tokens }) },
     { name: "cost", label: "Cost of 1,000", kind: "number", help: "USD for 1,000 answers, at the prices that the submitter gives", cell: (row) => ({ text: dollars(of(row).cost), sort: of(row).cost }) },
     { name: "date", label: "Date", kind: "text", cell: (row) => ({ text: of(row).date || "not known", sort: of(row).date }) },
   ];
-  const named = (row) => ({ node: link(row.model, { model: row.model }), sort: row.model });
+  const modelAddress = ({ model, key }) => ({ model, key });
+  const named = (row) => ({ node: link(row.name ?? row.model, modelAddress(row)), sort: row.name ?? row.model });
+
+  /** What is said where an address names what is not there: nothing else is shown in its place. */
+  const gone = (names, ...links) => [
+    notice("bad", "This result is not shown any more", `The address names ${names.join(" and ")}, which was withdrawn or replaced, or never shown here.`), h("p", null, links)];
 
   /** A table with its search field, filters, choice of columns, and what can be taken away from it. */
   function listing({ name, caption, columns, rows, hidden, text, sorted }) {
@@ -125,12 +134,14 @@
     return h("div", null, controls, tools, made.element);
   }
 
-  /** Scores against cost, size or tokens, where two models state one of these. points(cost) -> those of the scatter. */
-  function chart(points, what) {
+  /** Scores against cost, size or tokens, where two models state one of these. score(row) -> 0 to 1; `higher`: more is better. */
+  function chart(rows, score, what, higher = true) {
     const place = h("div");
-    const usable = Object.keys(COSTS).filter((each) => points(each).filter(({ x, y }) => x > 0 && Number.isFinite(y)).length > 1);
+    const points = Object.fromEntries(Object.keys(COSTS).map((by) => [by, rows.filter((row) => Number.isFinite(row[by]) && Number.isFinite(score(row)))
+      .map((row) => ({ x: row[by], y: score(row), label: row.name, title: `${row.name}: ${percent(score(row))} %`, href: address(modelAddress(row)) }))]));
+    const usable = Object.keys(COSTS).filter((each) => points[each].length > 1 && points[each].some(({ x }) => x > 0));
     if (!usable.length) return null;
-    const draw = (by) => place.replaceChildren(scatter({ points: points(by), label: COSTS[by][0], unit: COSTS[by][1], said: `${what[0].toUpperCase()}${what.slice(1)} against ${COSTS[by][0].toLowerCase()} (${COSTS[by][1]}).` }));
+    const draw = (by) => place.replaceChildren(scatter({ points: points[by], left: rows.length - points[by].length, higher, label: COSTS[by][0], unit: COSTS[by][1], said: `${what[0].toUpperCase()}${what.slice(1)} against ${COSTS[by][0].toLowerCase()} (${COSTS[by][1]}).` }));
     const by = usable.includes(asked().get("against")) ? asked().get("against") : usable[0];
     const control = select("against", usable.map((each) => [COSTS[each][0], each]), by, (value) => {
       draw(value);
@@ -146,6 +157,7 @@
     const offered = board.tasks.filter((task) => task.results.length);
     const wanted = said.get("tasks")?.split(",") ?? usual(offered).map(({ name }) => name);
     const chosen = offered.filter(({ name }) => wanted.includes(name));
+    const lost = wanted.filter((name) => name !== "none" && !offered.some((task) => task.name === name));
     const rows = ranked(chosen);
     const one = chosen.length === 1;
     const value = (task, place) => ({
@@ -169,8 +181,9 @@
     return [
       h("p", { class: "mtl-lead" }, "Every number has its 95 % interval; a rank is a range where intervals overlap. Choose the tasks to rank by: a model is ranked if it has a result on each of them, made on the same data with the same prompts and judge."),
       h("fieldset", { class: "mtl-choice" }, h("legend", null, "Rank by"), h("div", { class: "mt-controls" }, free.length ? free : "No results on open data yet."), held.length ? [h("p", { class: "mtl-small" }, "Credentialed data, whose answers nobody but their owners can read:"), h("div", { class: "mt-controls" }, held)] : null),
-      chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "tokens"], text: (row) => row.text, sorted: "" }) : notice("note", "No task is chosen", "Tick one or more above."),
-      chosen.length ? [chart((by) => rows.map((row) => ({ x: row[by], y: row.mean?.[0], label: row.model, title: `${row.model}: ${percent(row.mean?.[0])} %`, href: address({ model: row.model }) })), one ? spaced(chosen[0].metrics[0].name) : "Mean")] : null,
+      lost.length ? gone(lost) : null,
+      chosen.length ? listing({ name: "models", caption: "Models, by the mean of the chosen tasks", columns, rows, hidden: ["open", "licence", "tokens"], text: (row) => row.text, sorted: "" }) : offered.length ? notice("note", "No task is chosen", "Tick one or more above.") : notice("note", "No result was accepted yet", "What papers report stands below, with its tasks."),
+      chart(rows, (row) => row.mean?.[0], one ? spaced(chosen[0].metrics[0].name) : "Mean"),
       h("h2", { class: "mtl-title" }, "Tasks"), tasksTable(offered.length ? offered : board.tasks, "tasks"),
       offered.length && offered.length < board.tasks.length ? h("details", null, h("summary", null, `${board.tasks.length - offered.length} more tasks, of which only papers report`), tasksTable(board.tasks.filter((task) => !offered.includes(task)), "reported")) : null,
       h("p", null, "The whole table: ", h("a", { href: "leaderboard.csv", download: true }, "CSV"), ", ", h("a", { href: "leaderboard.json", download: true }, "JSON"), ", ", h("a", { href: "leaderboard.parquet", download: true }, "parquet"), "."),
@@ -222,7 +235,7 @@
 
   function tasksTable(tasks, name) {
     const best = (results) => results.filter((each) => share(each)).reduce((a, b) => (!a || share(b)[0] > share(a)[0] ? b : a), null);
-    const told = (each) => (each ? { text: valued(each.value, each.spec.unit), sort: each.value, note: each.model } : { text: "none", sort: null });
+    const told = (each) => (each ? { text: valued(each.value, each.spec.unit), sort: each.value, note: each.name } : { text: "none", sort: null });
     const made = table({
       name, caption: "Tasks", showCaption: false,
       columns: [
@@ -249,8 +262,10 @@
     const { columns: order, results, papers } = await load(`data/tasks/${task.name}.json`);
     const reported = new Set([...Object.values(results), ...papers.map(({ metrics }) => metrics)].flatMap(Object.keys));
     const metrics = task.metrics.filter(({ name }) => reported.has(name));
-    const by = metrics.find(({ name }) => name === said.get("metric")) ?? metrics[0];
-    const group = task.groups.find(({ id }) => id === said.get("group")) ?? task.groups[0];
+    const by = said.get("metric") ? metrics.find(({ name }) => name === said.get("metric")) : metrics[0];
+    const group = said.get("group") ? task.groups.find(({ id }) => id === said.get("group")) : task.groups[0];
+    const lost = [["metric", by], ["group", group]].filter(([name, found]) => said.get(name) && !found).map(([name]) => `the ${name} ${said.get(name)}`);
+    if (lost.length) return [h("h2", { class: "mtl-title" }, task.title), gone(lost, link(`What is shown of ${task.name}`, { task: task.name }))];
     const figures = (row, name) => Object.fromEntries(order.map((key, place) => [key, results[row.submission]?.[name]?.[place]]));
     const shown = (row) => figures(row, by.name);
     const rows = task.results.filter((each) => each.group === group);
@@ -284,7 +299,7 @@
       h("p", { class: "mtl-lead" }, h("strong", null, spaced(by.name)), `: ${by.said} ${by.higher ? "Higher" : "Lower"} is better. `, group ? `Made with ${group.said}. ` : "", "Results made otherwise are never ranked together. ", outward("The benchmark's paper", task.paper), "."),
       pick,
       rows.length ? listing({ name: `${task.name}-models`, caption: `${task.name}: models`, columns, rows, hidden, text: (row) => row.text, sorted: "" }) : notice("note", "No result of this task was submitted yet", "What papers report stands below."),
-      rows.length > 1 ? [h("p", null, link("Compare two of these models, item by item", { view: "compare", task: task.name })), chart((cost) => rows.map((row) => ({ x: row[cost], y: by.unit ? NaN : shown(row).value, label: row.model, title: `${row.model}: ${valued(shown(row).value, by.unit)}`, href: address({ model: row.model }) })), spaced(by.name))] : null,
+      rows.length > 1 ? [h("p", null, link("Compare two of these models, item by item", { view: "compare", task: task.name, first: rows[0].submission, second: rows[1].submission })), chart(rows, (row) => (by.unit ? NaN : shown(row).value), spaced(by.name), by.higher)] : null,
       papersTable(task, papers, metrics, by),
     ];
   }
@@ -307,7 +322,7 @@
       ],
     });
     made.update(papers);
-    return h("section", { class: "mtl-reported" }, h("h3", null, "Reported in papers, not verified"), h("p", { class: "mtl-lead" }, "Figures as their authors print them, without a rank: nobody scored these answers here, and the settings differ from this suite's as the last column says."), made.element);
+    return h("section", { class: "mtl-reported" }, h("h3", null, "Reported in papers, not verified"), h("p", { class: "mtl-lead" }, "Figures as their authors print them, without a rank: nobody scored these answers here, and the settings differ from this suite's as the column “How it differs” says, which a narrow page leaves out until asked for."), made.element);
   }
 
   /* ---- One model ---- */
@@ -315,16 +330,26 @@
     const model = said.get("model");
     document.title = `${model || "Models"} · Medical tasks leaderboard`;
     const queue = await load("data/queue.json");
-    const everyone = [...board.rows, ...queue.map(({ submitter, alike }) => ({ model: submitter.model, alike }))];
+    const everyone = [...board.rows, ...queue.map(({ submitter, alike, key }) => ({ ...submitter, alike, key }))];
     // Names that nobody can tell apart are of one model; the name shown is that of the first.
     const names = [...new Map(everyone.toReversed().map((row) => [row.alike, row.model])).values()].sort(Intl.Collator("en", { numeric: true }).compare);
     const wanted = (everyone.find((row) => row.model === model) ?? everyone.find((row) => row.model.toLowerCase() === model?.trim().toLowerCase()))?.alike;
     const search = h("input", { id: "model", list: "known-models", value: model, change: () => go(address({ view: "model", model: search.value })) });
     const pick = h("div", { class: "mt-controls" }, field("Model", search, true), h("datalist", { id: "known-models" }, names.slice(0, 2000).map((name) => h("option", { value: name }))));
-    const mine = board.rows.filter(({ alike }) => alike === wanted);
-    const submissions = queue.filter(({ alike }) => alike === wanted);
     if (!model) return [pick, h("p", { class: "mtl-empty" }, "Choose a model.")];
-    if (!mine.length && !submissions.length) return [pick, notice("note", "No such model", `No model is called ${model}.`)];
+    if (!wanted) return [pick, notice("note", "No such model", `No model is called ${model}.`)];
+    // By a name alone it is the model of whoever has a result under it, or what waits or was rejected where nobody has.
+    const owners = (rows) => new Map(rows.filter((row) => row.alike === wanted && row.key).map((row) => [row.key, row]));
+    const [all, held] = [owners(everyone), owners(board.rows)];
+    const offered = held.size ? held : all;
+    const key = said.get("key") || (offered.size === 1 ? [...offered.keys()][0] : null);
+    if (key ? !all.has(key) : all.size) {
+      return [pick, key ? gone([`${model} of another organisation`]) : notice("note", `${offered.size} models are called ${model}`, "The same name from another organisation is another model."),
+        h("ul", null, [...offered.values()].map((row) => h("li", null, link(`${row.model} (${row.organisation || "organisation not named"})`, modelAddress(row)))))];
+    }
+    // What papers report is of a name.
+    const mine = board.rows.filter((row) => row.alike === wanted && (!row.key || row.key === key));
+    const submissions = queue.filter((one) => one.key === key);
     const who = (submissions.find(({ id }) => mine.some(({ submission }) => submission === id)) ?? submissions[0])?.submitter;
     const fact = (label, value) => h("div", null, h("dt", null, label), h("dd", null, value));
     const results = table({
@@ -335,7 +360,7 @@
         { name: "value", label: "Value", kind: "number", cell: (row) => ({ text: valued(row.value, row.spec.unit), sort: row.value, note: interval(row.low, row.high, row.spec.unit), strong: true }) },
         { name: "mark", label: "0 to 100 %", kind: "plot", cell: (row) => ({ node: row.spec.unit ? "" : mark(row.value, row.low, row.high, [0, 1], row.state === "reported") }) },
         { name: "rank", label: "Rank", kind: "range", cell: (row) => ({ text: rank(row.first, row.last), sort: row.first }) },
-        { name: "scored", label: "Scored", kind: "number", help: "Items scored, of those asked", cell: (row) => ({ text: row.asked == null ? "not reported" : `${row.scored}/${row.asked}`, sort: row.asked ? row.scored / row.asked : null }) },
+        { name: "scored", label: "Scored", kind: "number", help: "Items scored, of those asked", cell: (row) => ({ text: row.asked == null ? "not reported" : `${row.scored} of ${row.asked}`, sort: row.asked ? row.scored / row.asked : null }) },
         { name: "state", label: "State", kind: "text", cell: (row) => ({ node: badge(row.state, board.states), sort: row.state }) },
         { name: "words", label: "Made with", kind: "text", cell: (row) => ({ text: [row.group?.said, row.setting].filter(Boolean).join(", "), sort: row.group?.said }) },
         { name: "by", label: "Submitted or reported by", kind: "text", cell: (row) => ({ text: row.organisation || "not named", sort: row.organisation }) },
@@ -383,7 +408,7 @@
         { name: "value", ...figure("Value"), cell: ({ value, ci_low: low, ci_high: high, spec, reason }) => ({ text: valued(value, spec.unit), sort: value, note: value == null ? reason : interval(low, high, spec.unit) }) },
         { name: "mark", label: "0 to 100 %", kind: "plot", cell: ({ value, ci_low: low, ci_high: high, spec }) => ({ node: spec.unit ? "" : mark(value, low, high) }) },
         { name: "n", ...figure("n"), cell: ({ n }) => ({ text: n == null ? "n/a" : n.toLocaleString("en"), sort: n }) },
-        { name: "scored", ...figure("Scored"), cell: ({ scored }) => ({ text: `${scored ?? counted}/${entry.coverage.asked}`, sort: scored ?? counted }) },
+        { name: "scored", ...figure("Scored"), cell: ({ scored }) => ({ text: `${scored ?? counted} of ${entry.coverage.asked}`, sort: scored ?? counted }) },
         { name: "bounds", ...figure("Bounds"), help: "What it can be, whatever the missing items would have been", cell: ({ bound_low: least, bound_high: most, spec }) => ({ text: least == null ? "n/a" : most == null ? `${Figures.number(least, spec.unit)} or more` : interval(least, most, spec.unit), sort: least ?? null }) },
         { name: "about", label: "What it is", kind: "text", cell: ({ spec }) => ({ text: spec.said, sort: spec.said }) },
       ],
@@ -398,7 +423,7 @@
           { name: "group", label: spaced(by), kind: "text", head: true, cell: ([group]) => ({ text: group, sort: group }) },
           { name: "value", ...figure(`${spaced(first.name)}`), cell: ([, told]) => ({ text: valued(told[first.name].value, first.spec.unit), sort: told[first.name].value, note: interval(told[first.name].ci_low, told[first.name].ci_high, first.spec.unit), strong: true }) },
           { name: "mark", label: "0 to 100 %", kind: "plot", cell: ([, told]) => ({ node: first.spec.unit ? "" : mark(told[first.name].value, told[first.name].ci_low, told[first.name].ci_high) }) },
-          { name: "n", ...figure("n"), cell: ([, told]) => ({ text: (told[first.name].n ?? 0).toLocaleString("en"), sort: told[first.name].n, note: (told[first.name].n ?? 0) < Figures.FEWEST ? "too few to tell" : "" }) },
+          { name: "n", ...figure("n"), cell: ([, told]) => ({ text: (told[first.name].n ?? 0).toLocaleString("en"), sort: told[first.name].n, note: (told[first.name].n ?? 0) < Figures.FEWEST ? "fewer than ten items" : "" }) },
         ],
       });
       made.update(Object.entries(groups));
@@ -413,21 +438,24 @@
   async function compareView(said) {
     const several = board.tasks.filter((task) => task.groups.some((group) => group.count > 1));
     if (!several.length) return [h("p", { class: "mtl-empty" }, "No task has two accepted results of one kind yet.")];
-    const task = several.find(({ name }) => name === said.get("task")) ?? several[0];
-    document.title = `Compare on ${task.name} · Medical tasks leaderboard`;
-    const by = (one) => task.results.find(({ submission }) => submission === one);
-    const full = task.groups.find((group) => group.count > 1);
-    const best = task.results.filter((row) => row.group === full && row.value != null).sort((a, b) => (a.spec.higher ? b.value - a.value : a.value - b.value));
+    const title = h("h2", { class: "mtl-title" }, "Two models, item by item");
+    const task = said.get("task") ? several.find(({ name }) => name === said.get("task")) : several[0];
+    document.title = `Compare${task ? ` on ${task.name}` : ""} · Medical tasks leaderboard`;
+    const tasks = field("Task", select("task", several.map(({ name }) => [name, name]), task?.name, (value) => go(address({ view: "compare", task: value }))));
+    if (!task) return [title, h("div", { class: "mt-controls" }, tasks), notice("bad", "There is nothing to compare", `${said.get("task")} has no two results of one kind here.`)];
+    const given = Object.fromEntries(["first", "second"].map((each) => [each, task.results.find(({ submission }) => submission === said.get(each))]));
+    const group = (given.first ?? given.second)?.group ?? task.groups.find(({ count }) => count > 1);
+    const best = task.results.filter((row) => row.group === group && row.value != null).sort((a, b) => (a.spec.higher ? b.value - a.value : a.value - b.value));
     // At first the two best, which are what most people ask about.
-    const a = by(said.get("first")) ?? best.find(({ submission }) => submission !== said.get("second")) ?? best[0];
-    const b = by(said.get("second")) ?? best.find((row) => row !== a) ?? best[0];
-    const options = task.results.map((row) => [[row.model, row.group.said, row.date].join(" · "), row.submission]);
-    const pick = (id, label, chosen) => field(label, select(id, options, chosen.submission, (value) => go(address({ view: "compare", task: task.name, first: a.submission, second: b.submission, [id]: value }))), true);
-    const head = [
-      h("h2", { class: "mtl-title" }, "Two models, item by item"),
-      h("div", { class: "mt-controls" }, field("Task", select("task", several.map(({ name }) => [name, name]), task.name, (value) => go(address({ view: "compare", task: value })))), pick("first", "A", a), pick("second", "B", b)),
-    ];
-    if (a === b) return [...head, notice("note", "Choose two different results", "A result equals itself.")];
+    const a = said.get("first") ? given.first : best.find((row) => row !== given.second);
+    const b = said.get("second") ? given.second : best.find((row) => row !== a);
+    const options = task.results.map((row) => [[row.model, row.organisation, row.group.said, row.date].filter(Boolean).join(" · "), row.submission]);
+    const chosen = { first: said.get("first") || a?.submission, second: said.get("second") || b?.submission };
+    const pick = (id, label) => field(label, select(id, options, chosen[id], (value) => go(address({ view: "compare", task: task.name, ...chosen, [id]: value }))), true);
+    const head = [title, h("div", { class: "mt-controls" }, tasks, pick("first", "A"), pick("second", "B"))];
+    const lost = Object.keys(given).filter((each) => said.get(each) && !given[each]).map((each) => said.get(each));
+    if (lost.length) return [...head, gone(lost, "Choose another above, or see the ", link("queue and history", { view: "queue" }), ".")];
+    if (!a || !b || a === b) return [...head, notice("note", "Choose two different results", "A result equals itself.")];
     if (a.group !== b.group) return [...head, notice("bad", "Their difference would not be the models' alone", `A was made with ${a.group.said}, B with ${b.group.said}.`)];
     if (!a.spec.item_mean) return [...head, notice("note", `${spaced(a.spec.name)} is no mean over items`, "The packages' two values stand on the task's page; `medical-tasks compare` on the runs gives their difference with its interval.")];
     const [rowsA, rowsB] = await Promise.all([a, b].map((row) => Package.items(row.submission, task.name)));
@@ -477,7 +505,7 @@
       const place = h("section", { class: "mtl-item", tabindex: -1, "aria-label": `Item ${item.id}` }, h("h3", null, `Item ${item.id}`), h("p", { class: "mtl-small" }, "Loading the answers."));
       shownItems.replaceChildren(place);
       const [left, right] = await Promise.all([a, b].map((row) => Package.answers(row.submission, task.name)));
-      const answer = (letter, row, text, scored) => h("article", null, h("h4", null, `${letter}: ${row.model}`), h("p", { class: "mtl-small" }, `${spaced(metric.name)} ${Figures.valued(value(scored), metric.unit)}; read as ${scored.parsed || "nothing"}${scored.why ? `; ${scored.why}` : ""}`), h("pre", { tabindex: 0, role: "region", "aria-label": `Answer of ${row.model}` }, text ?? "no answer"));
+      const answer = (letter, row, text, scored) => h("article", null, h("h4", null, `${letter}: ${row.name}`), h("p", { class: "mtl-small" }, `${spaced(metric.name)} ${Figures.valued(value(scored), metric.unit)}; read as ${scored.parsed || "nothing"}${scored.why ? `; ${scored.why}` : ""}`), h("pre", { tabindex: 0, role: "region", "aria-label": `Answer of ${row.name}` }, text ?? "no answer"));
       place.replaceChildren(h("h3", null, `Item ${item.id}`), h("div", { class: "mtl-two" }, answer("A", a, left.get(item.id), item.row), answer("B", b, right.get(item.id), item.other)));
       if (!quietly) {
         go(changed({ item: item.id }), true);
@@ -488,6 +516,7 @@
     filter(first);
     const wanted = items.find(({ id }) => id === said.get("item"));
     if (wanted && task.open) opened(wanted, true);
+    if (said.get("item") && !wanted) shownItems.append(...gone([`item ${said.get("item")}`]));
     return [
       h("p", { class: "mtl-verdict" }, h("strong", null, `${verdict(whole)}: `), `B minus A is ${signed(whole.difference, metric.unit)}${metric.unit ? "" : " points"} (95 % interval ${span(whole)}) over ${whole.n.toLocaleString("en")} items; ${whole.better} are higher in B, ${whole.worse} lower, ${whole.same} the same.`),
       h("p", { class: "mtl-small" }, "Paired by item; the interval accounts for items that share a source. ", h("code", null, "medical-tasks compare"), " adds tests, the smallest difference these items can show, and every other metric."),
@@ -530,7 +559,7 @@
       name: "queue", caption: "Submissions and what became of them", showCaption: false,
       columns: [
         { name: "place", label: "Place", kind: "number", help: "In the queue", cell: (one) => ({ text: places.get(one) ?? "", sort: places.get(one) ?? null }) },
-        { name: "model", label: "Model", kind: "text", head: true, cell: ({ submitter, notes }) => ({ ...named(submitter), note: notes.join("; ") }) },
+        { name: "model", label: "Model", kind: "text", head: true, cell: ({ submitter, key, notes }) => ({ ...named({ ...submitter, key }), note: notes.join("; ") }) },
         { name: "organisation", label: "Organisation", kind: "text", cell: ({ submitter }) => ({ text: submitter.organisation || "not named", sort: submitter.organisation }) },
         { name: "tasks", label: "Tasks", kind: "text", cell: ({ tasks }) => ({ text: tasks.join(", "), sort: tasks.join() }) },
         { name: "state", label: "State", kind: "text", cell: (one) => ({ node: badge(last(one)[0], board.states), sort: last(one)[0] }) },
@@ -555,16 +584,22 @@
     const [confirm, back] = form.querySelectorAll("#answers button");
     const answers = form.querySelector("#answers");
     const HEADS = { sound: ["good", "The package is sound"], refused: ["bad", "This package is not taken"], known: ["note", "This package was submitted before"], submitted: ["good", "Submitted"] };
+    let chosen; // the package that is checked, and then submitted
+    let sendings = 0;
     async function send(confirmed) {
+      const mine = (sendings += 1);
+      file.disabled = confirmed;
       said.replaceChildren(notice("note", confirmed ? "Submitting" : "Checking", "This takes a moment."));
       answers.hidden = true;
       let reply;
       try {
-        const sent = await fetch(`submit${confirmed ? "?confirm=yes" : ""}`, { method: "POST", body: file.files[0], headers: { "content-type": "application/zip" } });
+        const sent = await fetch(`submit${confirmed ? "?confirm=yes" : ""}`, { method: "POST", body: chosen, headers: { "content-type": "application/zip" } });
         reply = sent.headers.get("content-type")?.startsWith("application/json") ? await sent.json() : { state: "refused", said: [await sent.text()] };
       } catch {
         reply = { state: "refused", said: ["The server cannot be reached. Try again later."] };
       }
+      if (mine !== sendings) return; // another one was chosen meanwhile
+      file.disabled = false;
       const [kind, head] = HEADS[reply.state];
       const more = reply.state === "sound" ? ["Nothing was submitted yet: read below what will be shown to everybody, then confirm."] : reply.state === "refused" ? ["Nothing of it was kept."] : [];
       said.replaceChildren(notice(kind, head, ...reply.said, ...more), ...(reply.shown ? preview(reply.shown) : []));
@@ -572,13 +607,19 @@
       if (reply.state !== "sound") file.value = "";
       if (reply.state === "submitted") files.clear();
     }
-    file.addEventListener("change", () => file.files.length && send(false));
+    file.addEventListener("change", () => {
+      [chosen] = file.files;
+      if (chosen) send(false);
+      else none();
+    });
     confirm.addEventListener("click", () => send(true));
-    back.addEventListener("click", () => {
+    function none() {
+      sendings += 1;
       file.value = "";
       said.replaceChildren();
       answers.hidden = true;
-    });
+    }
+    back.addEventListener("click", none);
   }
 
   function preview({ facts: told, warnings, rows }) {

@@ -105,20 +105,21 @@ const Parts = (() => {
       return column.head ? h("th", { scope: "row", class: "mt-text" }, inside) : h("td", { class: kind, title: made.title }, inside);
     }
 
+    function ordered() {
+      const by = columns.find((column) => column.name === order.replace(/^-/, ""));
+      if (!by) return rows;
+      const sign = order.startsWith("-") ? -1 : 1;
+      return rows.map((row, place) => ({ row, place, key: by.cell(row).sort ?? null })).sort((a, b) => {
+        // What has no value stands last, whichever way the others go.
+        if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
+        return sign * (typeof a.key === "number" ? a.key - b.key : collator.compare(a.key, b.key)) || a.place - b.place;
+      }).map(({ row }) => row);
+    }
+
     function draw() {
       const shown = visible.filter((column) => !dropped.has(column));
-      const by = columns.find((column) => column.name === order.replace(/^-/, ""));
-      const keyed = rows.map((row, place) => ({ row, place, key: by ? by.cell(row).sort ?? null : null }));
-      if (by) {
-        const sign = order.startsWith("-") ? -1 : 1;
-        keyed.sort((a, b) => {
-          // What has no value stands last, whichever way the others go.
-          if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
-          return sign * (typeof a.key === "number" ? a.key - b.key : collator.compare(a.key, b.key)) || a.place - b.place;
-        });
-      }
       heads.replaceChildren(...shown.map(head));
-      body.replaceChildren(...keyed.slice(0, most).map(({ row }) => h("tr", null, shown.map((column) => cell(column, row)))));
+      body.replaceChildren(...ordered().slice(0, most).map((row) => h("tr", null, shown.map((column) => cell(column, row)))));
       if (!rows.length) body.append(h("tr", { class: "mt-empty" }, h("td", { colspan: shown.length }, "Nothing to show.")));
       const counted = (count) => count.toLocaleString("en");
       status.textContent = `${rows.length === of ? counted(of) : `${counted(rows.length)} of ${counted(of)}`} ${of === 1 ? "row" : "rows"}${rows.length > most ? `, the first ${most} shown` : ""}.`;
@@ -137,25 +138,33 @@ const Parts = (() => {
         if (same) draw();
         else fit();
       },
-      /** What is shown, as rows of texts and numbers. */
-      content: () => [visible.filter((column) => column.kind !== "plot").map((column) => column.label),
-        ...rows.map((row) => visible.filter((column) => column.kind !== "plot").map((column) => {
-          const made = column.cell(row);
-          return typeof made.sort === "number" ? made.sort : made.text ?? made.node?.textContent ?? "";
-        }))],
+      /** Rows of what is shown, in its order and words; what stands below a cell has a column of its own. */
+      content() {
+        const listed = ordered();
+        const shown = visible.filter((column) => column.kind !== "plot").flatMap((column) => {
+          const cells = listed.map(column.cell);
+          const texts = [column.label, ...cells.map(({ text, node }) => text ?? node?.textContent ?? node)];
+          const notes = [`${column.label}, ${column.kind === "number" ? "95 % interval" : "note"}`, ...cells.map(({ note }) => note ?? "")];
+          return notes.slice(1).some(Boolean) ? [texts, notes] : [texts];
+        });
+        return ["", ...listed].map((_, place) => shown.map((column) => column[place]));
+      },
     };
   }
 
-  /** Scores against what they cost; a line joins those that none is both cheaper and better than. points: {x, y, label, title, href}. */
-  function scatter({ points, label, unit, said }) {
-    const known = points.filter(({ x, y }) => x > 0 && Number.isFinite(x) && Number.isFinite(y));
-    if (known.length < 2) return h("p", { class: "mtl-small" }, `Fewer than two of these state ${label.toLowerCase()}.`);
-    const logs = known.map(({ x }) => Math.log10(x));
-    const [first, last] = [Math.floor(Math.min(...logs)), Math.max(Math.ceil(Math.max(...logs)), Math.floor(Math.min(...logs)) + 1)];
+  /**
+   * Scores against what they cost, not all of it 0; a line joins those that none is both cheaper and better than. points: {x, y, label,
+   * title, href}; `left`: how many more lack a figure; `higher`: more is better.
+   */
+  function scatter({ points: known, left, label, unit, said, higher }) {
+    const logs = known.filter(({ x }) => x).map(({ x }) => Math.log10(x));
+    const least = Math.floor(Math.min(...logs));
+    const free = logs.length < known.length; // 0 has no logarithm: it stands at the left edge, a step from the others
+    const [first, last] = [free ? least - 1 : least, Math.max(Math.ceil(Math.max(...logs)), least + 1)];
     const height = 300;
-    const across = (x) => 100 * (Math.log10(x) - first) / (last - first);
+    const across = (x) => (x ? 100 * (Math.log10(x) - first) / (last - first) : 0);
     const up = (y) => 10 + height * (1 - y);
-    const best = Figures.pareto(known.map(({ x, y }) => [x, y]));
+    const best = Figures.pareto(known.map(({ x, y }) => [x, y]), higher);
     const joined = best.slice(1).map((place, at) => {
       const [from, to] = [known[best[at]], known[place]];
       return s("line", { class: "mtl-pareto", x1: `${across(from.x)}%`, x2: `${across(to.x)}%`, y1: up(from.y), y2: up(to.y) });
@@ -164,11 +173,11 @@ const Parts = (() => {
       s("line", { class: "mt-grid", x1: "0%", x2: "100%", y1: up(y), y2: up(y) }),
       s("text", { class: "mt-tick", x: -8, y: up(y) + 4, "text-anchor": "end" }, `${100 * y}`)]);
     const ticks = Array.from({ length: last - first + 1 }, (_, step) =>
-      s("text", { class: "mt-tick", x: `${(100 * step) / (last - first)}%`, y: height + 30, "text-anchor": "middle" }, (10 ** (first + step)).toLocaleString("en", { maximumFractionDigits: 6 })));
+      s("text", { class: "mt-tick", x: `${(100 * step) / (last - first)}%`, y: height + 30, "text-anchor": "middle" }, (free && !step ? 0 : 10 ** (first + step)).toLocaleString("en", { maximumFractionDigits: 6 })));
     const dots = known.map(({ x, y, title, href }, place) =>
       s("a", { href, "data-go": true, "aria-label": title }, s("title", null, title),
         s("circle", { class: best.includes(place) ? "mt-dot mtl-best" : "mt-dot", cx: `${across(x)}%`, cy: up(y), r: 5 })));
-    // Above the line nothing stands: names go there, the best first, where they do not run into one another.
+    // Beyond the line nothing stands: names go there, the best first, where they do not run into one another.
     const placed = [];
     const names = best.toReversed().filter((place) => {
       const [left, top] = [across(known[place].x), up(known[place].y)];
@@ -177,13 +186,13 @@ const Parts = (() => {
     }).map((place) => {
       const { x, y, label: name } = known[place];
       const side = across(x) > 40;
-      return s("text", { class: "mt-point-label", x: `${across(x)}%`, y: up(y) - 10, "text-anchor": side ? "end" : "start" }, name.length > 32 ? `${name.slice(0, 31)}…` : name);
+      return s("text", { class: "mt-point-label", x: `${across(x)}%`, y: up(y) + (higher ? -10 : 20), "text-anchor": side ? "end" : "start" }, name.length > 32 ? `${name.slice(0, 31)}…` : name);
     });
     return h("figure", { class: "mt-figure" },
       h("div", { class: "mtl-scatter" },
         s("svg", { class: "mt-svg", width: "100%", height: height + 40, role: "group", "aria-label": said }, grid, ticks, joined, dots, names)),
-      h("p", { class: "mtl-small mtl-axis" }, `${label}${unit ? `, ${unit}` : ""}, logarithmic; upwards: score in %`),
-      h("figcaption", { class: "mt-figure-note" }, `${said} The line joins the models that no other is both cheaper and better than.`));
+      h("p", { class: "mtl-small mtl-axis" }, `${label}, ${unit}, logarithmic${free ? ", 0 at the left edge" : ""}; upwards: score in %${higher ? "" : ", lower is better"}`),
+      h("figcaption", { class: "mt-figure-note" }, `${said} The line joins the models that no other is both cheaper and better than.${left ? ` ${left} of ${left + known.length} are not drawn: they lack the ${label.toLowerCase()} or the score.` : ""}`));
   }
 
   function saved(name, content, type) {
