@@ -11,7 +11,7 @@ from typing import Final
 from medical_tasks.calculators.units import CalculatorInputError, Conversion, Substance, conversion, fold_unit
 
 _CACHE_LIMIT: Final = 512
-_NUMBER = r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.)?(?:e[+-]?\d+)?)"
+_NUMBER = r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.\d+|\.)?(?:e[+-]?\d+)?)"
 _START = re.compile(_NUMBER, re.IGNORECASE)
 _PART = re.compile(rf"{_NUMBER}\s*([a-z]+|''|['\"])?\s*(?:,|and\b)?\s*", re.IGNORECASE)
 

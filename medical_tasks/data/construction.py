@@ -97,9 +97,7 @@ text_sha256 = file_sha256
 
 def _require(path: Path, step: str) -> None:
     if not path.exists():
-        raise MissingError(
-            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
-        )
+        raise MissingError(f"{path}: not there. Do the step before: medical-tasks construct {step}, with this folder.")
 
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
@@ -246,9 +244,7 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(","))
     for name in names:
         if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, such as a,b,c."
-            )
+            raise UsageError(f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in a,b,c.")
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(f"{option} {text!r}: a name stands twice.")
     return names

@@ -124,10 +124,10 @@ def checked_record(
 
 
 def _check_names(path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str) -> None:
-    missing = [name for name, field in fields.items() if field.required and name not in values]
-    unexpected = [name for name in values if name not in fields]
+    missing = [repr(name) for name, field in fields.items() if field.required and name not in values]
+    unexpected = [named(name) for name in values if name not in fields]
     found = {"missing": missing, "unexpected": unexpected}
-    problems = [f"{label}: {', '.join(map(repr, names))}" for label, names in found.items() if names]
+    problems = [f"{label}: {', '.join(names)}" for label, names in found.items() if names]
     if problems:
         raise UsageError(
             f"{path}: line {number} has the wrong fields for the {release}. {'; '.join(problems)}. "

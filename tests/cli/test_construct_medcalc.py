@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.construction import split_notes
-from medical_tasks.benchmarks.medcalc_bench.extraction import CRITERIA, figures, lexical, shared_attributes
+from medical_tasks.benchmarks.medcalc_bench.extraction import CRITERIA, figures, lexical, shared_attributes, usable
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row
 from medical_tasks.calculators import CALCULATORS, find
 from medical_tasks.cli.entry import main
@@ -31,9 +31,7 @@ def answer(call: Call) -> str:
     calculator, entities = TRUTH[json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]]
     if "is meant for" in asked:
         return json.dumps({"reason": "so it is", "eligible": f"calculator {calculator} is" in asked})
-    written = {
-        name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in entities.items()
-    }
+    written = {name: " ".join(map(str, each)) if isinstance(each, list) else each for name, each in entities.items()}
     return json.dumps({name: written.get(name) for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)})
 
 
@@ -70,9 +68,8 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     stored = kept[0] - 1
     capfd.readouterr()
     assert extract(server.base_url, "--open") == 0
-    assert (
-        f" verdicts, {stored - N} in the store" in capfd.readouterr().err
-    )  # what was answered and kept is not asked twice
+    # What was answered and kept is not asked twice.
+    assert f" verdicts, {stored - N} in the store" in capfd.readouterr().err
     made = json.loads(Path("own/extract.json").read_text())
     assert sum(made["kept"].values()) == 6  # of the 12 notes six are of other calculators
     total = sum(made["questions"].values())
@@ -95,22 +92,32 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
 
     sheets = ["own/sheets/ann.csv", "own/sheets/ben.csv"]
     edit_sheet(Path(sheets[0]), lambda row: row | {"verdict": "o"})
-    corrected("five")
-    assert step("import", *sheets) == 2
-    assert "column 'correction': is a unit that is not accepted" in capfd.readouterr().err
-    corrected("not mentioned")
+    for text, said in {"five": "is a unit that is not accepted", "?": "is without a value"}.items():
+        corrected(text)
+        assert step("import", *sheets) == 2
+        assert f"column 'correction': {said}" in capfd.readouterr().err
+    corrected("Not  mentioned")
     assert step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
     told = capfd.readouterr()
     # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by chance: kappa is 0.
     share = 100 * (rows - 1) / rows
-    assert (
-        f"the same value on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
-        in told.out
-    )
+    assert f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000" in told.out
     assert "1 attributes wait for adjudication" in told.err
-    edit_sheet(Path("own/adjudication.csv"), lambda row: row | {"verdict": "o"})
-    assert step("import", *sheets, "own/adjudication.csv") == 0
+    sheets.append("own/adjudication.csv")
+    edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"})
+    assert step("import", "--partial", *sheets[1:]) == 0  # who decides first is not among them: all was reviewed
+    assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
+    for verdict, text, code in (("o", "no", 2), ("x", "yes", 2), ("x", "No", 5)):  # two contradict themselves
+        own = {"index": "1", "verdict": verdict, "correction": text}
+        edit_sheet(Path(sheets[0]), lambda row, own=own: row | own if row["index"] == "1" else row)  # type: ignore[misc]
+        assert step("import", *sheets) == code
+    assert step("release") == 3  # not of the review before
+    listed = read_rows(Path(sheets[2]))[1:]
+    assert all(Path("own", row[3]).exists() for row in listed)
+    assert sorted((row[9], row[11][-9:]) for row in listed) == [("", " ben: yes"), ("o", "on page 2")]
+    edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o"})
+    assert step("import", *sheets) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
     assert step("release", "--train", "0.34") == 0
     test, train = (read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train"))
@@ -118,7 +125,8 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     golds = {row["patient_note"]: row["ground_truth_answer"] for row in ROWS}
     assert all(str(row["Ground Truth Answer"]) == golds[row["Patient Note"]] for row in test + train)
     assert len(json.loads(Path("own/release/one_shot.json").read_text())) == 2
-    assert main(["build", "medcalc_bench", "--config", "own", "--source", "own/release/test.jsonl"]) == 0
+    for split in ("train", "test"):
+        assert main(["build", "medcalc_bench", "--config", "own", "--source", f"own/release/{split}.jsonl"]) == 0
     assert main(["run", "--tasks", "medcalc", "--model", "baseline/reference", "--config", "own", "--out", "run"]) == 0
     result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
@@ -134,16 +142,13 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(server: Fau
     assert step("release") == 0
     rows = ["--config", "own", "--source", "own/release/test.jsonl"]
     assert main(["build", "medcalc_bench", *rows]) == 2
-    assert "rows of credentialed notes; rows of medcalc_bench go to any model. Build them as medcalc_own" in (
-        capsys.readouterr().err
-    )
+    assert "rows of medcalc_bench go to any model. Build them as medcalc_own" in capsys.readouterr().err
     assert main(["build", "medcalc_own", *rows]) == 0
     far = ["--model", "openai-api/far/m", "--model-args", "base_url=http://203.0.113.9/v1", "--out", "sent"]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
     assert main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"]) == 0
-    assert (
-        json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]["metrics"]["accuracy"]["value"] == 1.0
-    )
+    result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]
+    assert result["metrics"]["accuracy"]["value"] == 1.0
     capsys.readouterr()
     lines = Path("own/release/test.jsonl").read_text().replace('"Output Type": "', '"Output Type": "secret ')
     Path("bad.jsonl").write_text(lines)
@@ -197,11 +202,11 @@ def test_the_floor_and_the_criteria() -> None:
         "Diastolic Blood Pressure": [90.0, "mm Hg"],
     }
     found = lexical(note, find("creatinine_clearance"))
-    assert {found["sex"], str(found["creatinine"]), str(found["weight"])} == {
-        "female",
-        "[1.4, 'mg/dL']",
-        "[70.0, 'kg']",
-    }
+    assert [found["sex"], found["creatinine"], found["weight"]] == ["female", [1.4, "mg/dL"], [70.0, "kg"]]
+    texts = {"1,2 mg/dL": None, "0,125 mg/dL": None, "1.25 mg/dL": [1.25, "mg/dL"], "1,200 µmol/L": [1200.0, "µmol/L"]}
+    creatinine: Any = find("creatinine_clearance").input_named("creatinine")
+    assert {text: usable(creatinine, text)[0] for text in texts} == texts
+    assert lexical("INR 1,7. A 2,5-year-old girl.", find("meld_na")) == {}
     assert len(CRITERIA) == 55
     assert CRITERIA.keys() == {each.slug for each in CALCULATORS}
     assert all(set(each) == {"for", "source"} and each["for"].endswith(".") for each in CRITERIA.values())

@@ -152,9 +152,8 @@ def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tupl
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
     """Every answer that parts which could not be tested, and units which cannot be meant, leave open; ascending."""
-    open_to = {
-        name: others for name, raw in entities.items() if (others := _alternatives(entry, name, raw)) is not None
-    }
+    read = {name: _alternatives(entry, name, raw) for name, raw in entities.items()}
+    open_to = {name: others for name, others in read.items() if others is not None}
     if not all(open_to.values()):
         return []
     found: set[float] = set()
@@ -242,9 +241,8 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 
 def _equation(entry: AnyCalculator, result: Result) -> str:
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
-    lines = [
-        line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:", "Warning:"))
-    ]
+    steps = result.explanation.splitlines()[:-1]
+    lines = [line for line in steps if not line.startswith((*read, "Not used:", "Warning:"))]
     return "; ".join(line.removesuffix(".") for line in lines[-2:])
 
 

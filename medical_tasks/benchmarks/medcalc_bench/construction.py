@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
 )
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
-from medical_tasks.calculators.inputs import Flag, Input
+from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.data import construction
 from medical_tasks.data.construction import SheetRow, check_answered, checked_seed, ranked, tell_private
 from medical_tasks.data.dataset_source import file_sha256
@@ -158,17 +158,14 @@ def _cells(pair: Mapping[str, Any]) -> dict[str, tuple[Input | None, object]]:
     return {ELIGIBLE: (None, True), **items}
 
 
-def _accepts(item: Input | None) -> str:
-    return "yes or no" if item is None else item.expects
-
-
 def _rows(pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str) -> Iterator[dict[str, object]]:
     for number, ((key, attribute), comment) in enumerate(cells, start=1):
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
         value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
         place = f"notes/{construction.file_name(pair['note_id'])}"
-        told = (number, key, reviewer, place, pair["calculator"].name, attribute, _accepts(item))
+        accepts = item.expects if item else "yes or no"
+        told = (number, key, reviewer, place, pair["calculator"].name, attribute, accepts)
         shown = value if type(value) is float else _said(value)
         yield dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True))
 
@@ -208,14 +205,19 @@ def _sheet(arguments: Namespace) -> int:
 
 def _import(arguments: Namespace) -> int:
     folder = arguments.folder
+    (folder / _ENTITIES).unlink(missing_ok=True)  # no earlier review is released for one that does not end
     pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
-    marks, absent = _read_marks(arguments, pairs, shares["sheets"])
+    rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
+    place = folder / "adjudication.csv"
+    if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
+        rows += construction.read_sheet(place, COLUMNS)
+    marks, absent = _read_marks(arguments, rows, pairs, shares["sheets"])
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
-    _adjudicated(folder, pairs, {cell: said for cell, said in _disagreed(marks).items() if cell not in decided})
+    _adjudicated(place, rows, pairs, marks, decided)
     lines, dropped, changed = [], Counter[str](), 0
+    left = ChainMap(decided, *marks.values())  # what nobody decided is the same in all of them
     for key, pair in pairs.items():
-        left = ChainMap(decided, marks.get(shares["first"][key], {}))
         found = {each: left[key, each][1] for each in _cells(pair) if (key, each) in left}
         meant = found.pop(ELIGIBLE, None)
         entities = {name: value for name, value in found.items() if value is not None}
@@ -233,55 +235,70 @@ def _import(arguments: Namespace) -> int:
     return _tell_whose(folder)
 
 
-def _read_marks(arguments: Namespace, pairs: Pairs, sheets: Mapping[str, Sequence[str]]) -> tuple[Marks, Any]:
-    """What all sheets say, the adjudicator's last, and whose sheets are not there; problems are told together."""
+def _reviewed(row: SheetRow) -> tuple[str, Cell]:
+    name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
+    return name, (key, attribute)
+
+
+def _read_marks(arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any) -> tuple[Marks, Any]:
+    """What all sheets say, and whose are not there; an adjudicator may decide any cell. Problems are told together."""
     expected = {name: {(key, each) for key in keys for each in _cells(pairs[key])} for name, keys in sheets.items()}
+    expected[ADJUDICATOR] = set().union(*expected.values())
     marks: Marks = {}
     problems: list[str] = []
-    rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
-    for row in sorted(rows, key=lambda row: row.cells["reviewer"].strip() == ADJUDICATOR):
-        name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
-        cell = (key, attribute)
-        if name == ADJUDICATOR and name not in expected:
-            expected[name] = set(_disagreed(marks))
+    for row in rows:
+        name, cell = _reviewed(row)
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
             known = "stands twice" if cell in marks.get(name, ()) else "is no row of these sheets"
             problems.append(f"{row.place('attribute')}: {known}")
-            continue
-        problem, marks.setdefault(name, {})[cell] = _opinion(row, arguments.blank_keeps, *_cells(pairs[key])[attribute])
-        problems += [problem] if problem else []
+        elif name != ADJUDICATOR or row.cells["verdict"].strip():
+            problem, opinion = _opinion(row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]])
+            marks.setdefault(name, {})[cell] = opinion
+            problems += [problem] if problem else []
     absent, unsaid = construction.missing_sheets(sheets, marks, partial=arguments.partial)
-    lost = {name: len(expected[name] - own.keys()) for name, own in marks.items()}
+    lost = {name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR}
     said = [f"the sheet of {name}: {count} rows are lost" for name, count in lost.items() if count]
     construction.refuse([*problems, *unsaid, *said])
     return marks, absent
 
 
-def _adjudicated(folder: Path, pairs: Pairs, waiting: Mapping[Cell, Mapping[str, str]]) -> None:
-    """Writes a sheet of what reviewers leave with different values and nobody has decided, and ends there if there is any."""
-    if not waiting:
+def _adjudicated(path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]) -> None:
+    """Ends where values differ that nobody decided; the adjudicator's sheet has all of them, with what was written into it."""
+    said = _disagreed(marks)
+    if not (waiting := said.keys() - decided.keys()):
         return
-    cells = ((cell, "; ".join(f"{name}: {text}" for name, text in said.items())) for cell, said in waiting.items())
-    construction.write_sheets(folder, COLUMNS, {"adjudication": _rows(pairs, cells, ADJUDICATOR)})
+    held = {cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR}
+    comments = {cell: held[cell]["comment"] if cell in held else "" for cell in {**said, **decided}}
+    for cell, each in said.items():
+        new, old = "; ".join(f"{name}: {text}" for name, text in each.items()), comments[cell]
+        comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
+    made = zip(comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True)
+    told = {cell: {name: cells[name] for name in ("verdict", "correction")} for cell, cells in held.items()}
+    filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
+    construction.write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
-        f"{len(waiting):,} attributes wait for adjudication in {folder / 'adjudication.csv'}: what was extracted, and in "
-        "comment what each says. Have it marked as the other sheets, and import all of them together."
+        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in comment what each says. "
+        "Have it marked as the other sheets, and import all of them together."
     )
 
 
 def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object) -> tuple[str, tuple[str, object]]:
     """What is wrong with a row, "" where nothing is; its mark, and the value that its reviewer leaves."""
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
-    text: Any = row.cells["correction"].strip()
+    text: Any = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
         said = f"must be o (right) or x (wrong), got a text of {len(mark)} characters"
         return f"{row.place('verdict')}: {said}", ("", None)
-    if mark == "o" or item is None or text.casefold() == _NOTHING:
-        return "", (mark, value if mark == "o" else False if item is None else None)
+    if mark == "o" or item is None:
+        same, told = ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
+        said = f"{row.place('correction')}: must be empty or {same} beside {mark}, got a text of {len(text)} characters"
+        return ("" if text.casefold() in ("", told.casefold()) else said), (mark, value if mark == "o" else False)
+    if fold(text) and is_missing(text):
+        return "", (mark, None)
     if isinstance(item, Flag):
         text = {"yes": True, "no": False}.get(text.casefold(), "?")
     found, why = extraction.usable(item, text)
-    problem = f"{row.place('correction')}: is {why or 'empty'}; give {_accepts(item)}, or {_NOTHING}"
+    problem = f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or {_NOTHING}"
     return (problem if found is None else ""), (mark, found)
 
 
@@ -343,9 +360,8 @@ def _release(arguments: Namespace) -> int:
         shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
     construction.write_json(place / "one_shot.json", shown)
     tell(f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators", exemplars=len(shown))
-    tell(
-        f"medical-tasks build {'medcalc_bench' if is_open else 'medcalc_own'} --config {OWN} --source {place / 'test.jsonl'}"
-    )
+    dataset = "medcalc_bench" if is_open else "medcalc_own"
+    tell(f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}")
     return _tell_whose(folder)
 
 
@@ -365,9 +381,8 @@ def _check(arguments: Namespace) -> int:
     source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
     own = not _is_released(source)
-    read = (
-        read_own_rows(source, credentialed=policy.protecting()) if own else read_rows("v1.0", "test", {"test": source})
-    )
+    released = {"test": source}
+    read = read_own_rows(source, credentialed=policy.protecting()) if own else read_rows("v1.0", "test", released)
     known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
     rows = [row for row in known if row["calculator_id"] in chosen]
     rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[: arguments.max_samples]
@@ -390,9 +405,8 @@ def _check(arguments: Namespace) -> int:
         given = [extraction.read_values(each.inputs, replies.get(name, {}))[0] for name, (_, each) in notes.items()]
         unread = len(model.failed)
     found = extraction.figures(rows, given)
-    tell(
-        "\n".join(align(("type", *found["all"]), [(kind, *map(_share, some.values())) for kind, some in found.items()]))
-    )
+    shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
+    tell("\n".join(align(("type", *found["all"]), shares)))
     content = {kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()}
     said = f"{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is found: {unread:,}"
     tell(f"\n{said}", rows=len(rows), unread=unread, figures=content)

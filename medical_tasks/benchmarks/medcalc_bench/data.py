@@ -203,26 +203,20 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
-    fold = cache(folded)
+    fold, known = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
     for number, (place, value) in enumerate(read_table(path, form=_OWN_FORM), start=1):
         try:
             if not isinstance(value, dict):
                 raise UsageError(f"{path}: {place}: an object is needed, got {shown(value)}. It is like {_OWN_FORM}")
-            given = {fold(name): each for name, each in value.items() if name.strip()}
-            if unknown := given.keys() - {*OFFICIAL_COLUMNS.values(), "source_category"}:
-                raise UsageError(
-                    f"{path}: no column of the dataset: {', '.join(map(named, sorted(unknown)))}. Take it out."
-                )
-            if len(given) < sum(bool(name.strip()) for name in value):
-                raise UsageError(
-                    f"{path}: two columns are one of the dataset, as `Row Number` and `row_number`. Drop one."
-                )
+            given = {name: each for name, each in value.items() if name.strip()}
+            if unknown := sorted(name for name in given if fold(name) not in known):
+                raise UsageError(f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it out.")
+            if len(folds := {fold(name): each for name, each in given.items()}) < len(given):
+                raise UsageError(f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). Drop one.")
             where = f"{path}: {place}"
-            cells = {
-                official: _own_cell(where, official, given.get(ours)) for official, ours in OFFICIAL_COLUMNS.items()
-            }
+            cells = {name: _own_cell(where, name, folds.get(ours)) for name, ours in OFFICIAL_COLUMNS.items()}
             cells["Row Number"] = cells["Row Number"] or str(number)
-            if cells["Note Type"] == CREDENTIALED and not credentialed:
+            if fold(cells["Note Type"]) == fold(CREDENTIALED) and not credentialed:
                 raise UsageError(
                     f"{path}: rows of credentialed notes; rows of medcalc_bench go to any model. Build them as medcalc_own."
                 )
@@ -333,9 +327,8 @@ def _own_calculator(row: _Row) -> AnyCalculator:
             except CalculatorInputError as error:
                 raise row.wrong(column, f"must be one of the 55 calculators ({error})") from None
     if len(found) != 1:
-        raise row.wrong(
-            "Calculator Name", "must be the one of Calculator ID" if found else "this or Calculator ID is needed"
-        )
+        rule = "must be the one of Calculator ID" if found else "this or Calculator ID is needed"
+        raise row.wrong("Calculator Name", rule)
     return found.pop()
 
 

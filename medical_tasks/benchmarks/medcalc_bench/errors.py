@@ -164,10 +164,8 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     away = sum((each.given or 0) - each.criterion.points for each in differing.values())
     explained = case.final is not None and close(gold + away, case.final)
     if differing and (explained or complete):
-        # Of knowledge, open and extraction the first that there is.
-        return min(
-            map(_difference, differing.values()), key=lambda each: ("A", "undetermined", "B").index(each.error_type)
-        )
+        order = ("A", "undetermined", "B")  # of knowledge, open and extraction the first that there is
+        return min(map(_difference, differing.values()), key=lambda each: order.index(each.error_type))
     if differing:
         return Sorted("undetermined", "the points that could be read do not account for the answer")
     wrong_rule = _other_rule(case, criteria, found, clear, gold)
@@ -452,9 +450,8 @@ def _extraction(case: Case) -> Sorted | None:
 
 def _is_told(value: Value, case: Case) -> bool:
     inches = [float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)]
-    return among(
-        value.accepted, [*case.working.numbers, *(each * unit for each in inches for unit in (1, 2.54, 0.0254))]
-    )
+    heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
+    return among(value.accepted, [*case.working.numbers, *heights])
 
 
 _ADULT = re.compile(

@@ -286,16 +286,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
     parser.add_argument(
-        "--judge", metavar="MODEL", help="model that sorts the errors too: hf/PATH, openai-api/HOST/NAME, ..."
+        "--judge", metavar="MODEL", help="model that sorts them too: hf/PATH, openai-api/HOST/NAME, ..."
     )
     parser.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
-    )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the built dataset (default: data home)")
     parser.add_argument("--responses", type=Path, metavar="FILE", help="the file that `score` scored")
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
-    )
+    parser.add_argument("--upstream", type=Path, metavar="DIR", help="authors' checkout, of --prompts official")
     policy.add_guard_arguments(parser)
 
 
@@ -310,9 +306,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
         )
     if arguments.responses is not None and len(specs) > 1:
-        raise UsageError(
-            f"{folder}: --responses goes with one task, the run has {', '.join(spec.name for spec in specs)}."
-        )
+        names = ", ".join(spec.name for spec in specs)
+        raise UsageError(f"{folder}: --responses goes with one task, the run has {names}.")
     subjects = [policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs]
     with policy.protect(subjects, policy.attestation_from(arguments)):
         return _sorted_errors(arguments, specs, results)

@@ -37,7 +37,8 @@ _TEMPLATE: Final = hashlib.sha256(json.dumps([_TEXTS, CRITERIA], sort_keys=True)
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
 _EVERYBODYS: Final = ("age_years", "sex")  # they stand in nearly every note, and so select none
 _BLOCK: Final = 1_000
-_MEASURED: Final = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)\s*(.*)", re.DOTALL)
+# Commas stand between thousands; what may be a decimal one is no number.
+_MEASURED: Final = re.compile(r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?+)(?![.,]?\d)\s*(.*)", re.DOTALL)
 
 
 def kind_of(item: Input) -> Kind:
@@ -186,7 +187,7 @@ def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[Any
 
 # The floor: an extractor without a model.
 
-_AFTER: Final = r"[^.;\d]{0,30}?(\d[\d,]*(?:\.\d+)?\s*(?:[^\s,;()]{1,20}(?: [^\s,;()]{1,8})?)?)"
+_AFTER: Final = r"[^.;\d]{0,30}?(\d+(?:,\d+)*(?:\.\d+)?\s*(?:[^\s,;()]{1,20}(?: [^\s,;()]{1,8})?)?)"
 _DENIED: Final = re.compile(
     r"\b(?:no|not|denie[sd]|without|negative for|never|absence of)\b[^.;]{0,40}$", re.IGNORECASE
 )
@@ -274,9 +275,8 @@ def _same(a: Any, b: Any) -> bool:
 
 def figures(rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]) -> dict[str, dict[str, Estimate]]:
     """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
-    counts = [
-        compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in zip(rows, given, strict=True)
-    ]
+    pairs = zip(rows, given, strict=True)
+    counts = [compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs]
     clusters = [name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows]
     kinds = ("numeric", "categorical", "date")
 

@@ -191,14 +191,12 @@ def parse_entities(text: str) -> dict[str, Any]:
 
 def canonical_entities(text: str) -> str:
     """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is."""
-    canonical = json.dumps(
-        parse_entities(text), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
+    text = json.dumps(parse_entities(text), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
-        canonical.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as error:  # an escape of half a character pair
         raise ValueError("holds a lone surrogate, which no UTF-8 file can") from error
-    return canonical
+    return text
 
 
 def _python_literal(text: str) -> Any:

@@ -105,9 +105,7 @@ class CodeProtocol:
         """Runs each dialogue's last program; the answer it printed is final, anything else is asked for again."""
         programs = [program_of(dialogue.answers[-1]) for dialogue in dialogues]
         outcomes = self._programs.outcomes(programs, records)
-        return [
-            self._turn(dialogue, outcomes.get(program)) for dialogue, program in zip(dialogues, programs, strict=True)
-        ]
+        return list(map(self._turn, dialogues, map(outcomes.get, programs)))
 
     def _turn(self, dialogue: Dialogue, outcome: Mapping[str, Any] | None) -> Turn:
         if outcome is None:

@@ -109,9 +109,7 @@ def decided(
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
-            raise UsageError(
-                f"the gold answer {gold!r} is no date of the form M/D/YYYY. Check the row's Ground Truth Answer."
-            )
+            raise UsageError(f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth Answer.")
         return _same(statement, days[0], "date", lambda day: "no date of the calendar" if day is None else str(day))
     if kind == "gestational_age":
         weeks = [each.value for each in ages(str(gold))]

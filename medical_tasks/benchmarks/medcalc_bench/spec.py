@@ -56,7 +56,7 @@ MEDCALC_BENCH = DatasetSpec(
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100 (families of notes that differ in one thing: --config twins)",
     ),
-    version="1.2.0",
+    version="1.3.0",
 )
 
 DATASET = MEDCALC_BENCH

@@ -24,8 +24,11 @@ __all__ = ["score_twins"]
 
 _TEXTS: Final = read_json("twins.json")
 _FILLERS: Final = frozenset(_TEXTS["fillers"].split())
+_ROUTES: Final = {word: route for route, words in _TEXTS["routes"].items() for word in (route, *words)}
 _NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
 _REMARK: Final = re.compile(_TEXTS["remark"])
+_VALUE: Final = re.compile(_TEXTS["value"].format_map(_TEXTS), re.IGNORECASE)
+_COMPARED: Final = ("necessary_update", "unwarranted_change")
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
 
 Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others
@@ -47,7 +50,7 @@ class _Reply(NamedTuple):
 
 
 def score_twins(items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores replies; a member whose base is not among the items has no value of what compares the two, and a note says so."""
+    """Scores replies; where that to a member's base is not among them, what compares the two is undecided, and a note says so."""
     replies = {item.id: _read(item, text) for item, text in zip(items, responses, strict=True)}
     bases = {item.cluster: replies[item.id] for item in items if item.groups["kind"] == "base"}
     return [_score(item, replies[item.id], bases.get(item.cluster)) for item in items]
@@ -67,17 +70,17 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
         parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
-    values = dict.fromkeys(("necessary_update", "unwarranted_change", "answer_without_evidence"), math.nan)
-    values["accuracy"] = float(correct)
+    values = {"accuracy": float(correct), **dict.fromkeys(_COMPARED, math.nan), "answer_without_evidence": math.nan}
     if member == "missing":
         values["answer_without_evidence"] = float(reply.notice is None and bool(reply.statement.stated))
+    update, unscored = member in ("threshold", "missing", "contradiction"), None
     if base is None:
-        notes.append("no_base")
-    elif member in ("threshold", "missing", "contradiction"):
-        values["necessary_update"] = float(correct and not reply.same(base))
+        del values[_COMPARED[not update]]  # open, not without a denominator
+        notes, unscored = [*notes, "no_base"], "no reply to the base"
     elif member != "base":
-        values["unwarranted_change"] = float(not reply.same(base))
-    return ItemScore(id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes))
+        same = reply.same(base)
+        values[_COMPARED[not update]] = float(correct and not same if update else not same)
+    return ItemScore(id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes), unscored=unscored)
 
 
 def _read(item: Item, response: str) -> _Reply:
@@ -92,16 +95,17 @@ def _notice(text: str) -> tuple[str, Names] | None:
 
 
 def _names(text: str) -> Names:
-    """The names of a list, up to where a remark begins; what stands in brackets says the same again."""
-    parts = re.split(r",|/|\band\b|\bor\b|&", _REMARK.split(re.sub(r"\([^()]*\)", " ", text))[0])
+    """The names of a list without their values, up to where a remark begins; what stands in brackets says the same again."""
+    plain = _VALUE.sub(" ", re.sub(r"\([^()]*\)", " ", text))
+    parts = re.split(r",|/|\band\b|\bor\b|&", _REMARK.split(plain)[0])
     return frozenset(words for part in parts if (words := _words(part)))
 
 
 def _words(name: str) -> frozenset[str]:
     """The words of a name that tell it from others; all of them where it has no such word."""
     plain = re.sub("['’]s ", " ", unicodedata.normalize("NFKC", name).casefold())
-    words = [word[:-1] if len(word) > 4 and word.endswith("s") else word for word in re.findall(r"\w+", plain)]
-    return frozenset(word for word in words if word not in _FILLERS) or frozenset(words)
+    words = {word: _ROUTES.get(word) or re.sub("(?<=....)s$", "", word) for word in re.findall(r"\w+", plain)}
+    return frozenset(stem for word, stem in words.items() if not _FILLERS & {word, stem}) or frozenset(words.values())
 
 
 @cache
@@ -111,4 +115,10 @@ def _known(number: int, name: str) -> Names:
     for item in find(number).inputs:
         if item.name in (name, plain):
             names |= {item.key.replace("_", " "), *item.aliases}
-    return frozenset(_words(each) for each in names if each)
+    found = {_words(each) for each in names if each}
+    routes = frozenset(_ROUTES.values())
+    bases = {words - routes for words in found}
+    own = (
+        routes & {word for words in found for word in words} or routes
+    )  # a drug has one, elsewhere either says no more
+    return frozenset(bases | {base | {route} for base in bases for route in own})

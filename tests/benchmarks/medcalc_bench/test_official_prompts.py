@@ -173,9 +173,7 @@ def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path
         prompts.render(ITEMS[0])
 
 
-def test_an_example_that_is_the_item_is_found_by_what_it_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_example_that_is_the_item_is_found_by_its_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     item, other = ITEMS[0], ITEMS[1]
     key = str(item.fields["calculator_id"])
     spaced = "  ".join(item.fields["patient_note"].split(" "))

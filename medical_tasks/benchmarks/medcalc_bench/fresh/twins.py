@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
 from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background, named_drugs
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
 __all__ = ["KINDS", "twin_rows"]
@@ -148,9 +148,8 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
 
 def _moved(before: Any, after: Any) -> bool:
     """Whether no reply is right for both answers; of measurements, all within 5 % are."""
-    return bool(
-        abs(before - after) > 0.1 * max(abs(before), abs(after)) if isinstance(before, float) else before != after
-    )
+    apart = abs(before - after) > 0.1 * max(abs(before), abs(after)) if isinstance(before, float) else before != after
+    return bool(apart)
 
 
 def _difference(one: Chart, other: Chart) -> _Subject | None:
@@ -251,7 +250,10 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
             value: Any = new.entity
             score = isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2
             near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if score else []
-            made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
+            try:
+                made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
+            except CalculatorInputError:  # beside a threshold beyond which another value is needed
+                continue
             pairs: list[tuple[Any, Any]] = [(result.answer, each.answer) for each in made]
             if all(a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR)) for a, b in pairs):
                 readings[place], chart.entities[name] = new, value

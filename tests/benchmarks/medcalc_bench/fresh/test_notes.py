@@ -120,9 +120,7 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
             seen[item.name, value] += 1
             context = (row["note_id"], row["calculator_name"], item.name, value, row["patient_note"])
             if item.name in VERDICTS:
-                found = [
-                    bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in VERDICTS[item.name]
-                ]
+                found = [bool(re.search(each, row["patient_note"], re.IGNORECASE)) for each in VERDICTS[item.name]]
                 assert found == [value is True, value is False], context
                 continue
             told = told_of(row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name])
@@ -200,9 +198,8 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
             assert re.search(rf"\b{known['age'][0]}(-year-old| y [MF]\b)", note), context
         if "Number of Alcoholic Drinks Per Week" in known:
             counted["drinks"] += 1
-            assert re.search(
-                rf"\b{known['Number of Alcoholic Drinks Per Week'][0]} (alcoholic )?drinks per week", note
-            ), context
+            drinks = known["Number of Alcoholic Drinks Per Week"][0]
+            assert re.search(rf"\b{drinks} (alcoholic )?drinks per week", note), context
         for name, value in known.items():
             if name.endswith(" Dose"):
                 counted["dose"] += 1

@@ -168,9 +168,7 @@ def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
     assert notes[0] & notes[1] == set()
 
 
-def test_the_command_builds_and_the_recipe_tells_seed_and_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_builds_and_the_recipe_has_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["build", "medcalc_bench", "--config", "fresh", "--seed", "3", "--n", "55", "--out", str(tmp_path / "data")]
     assert main(words) == 0
     assert "configuration fresh: 55 rows" in capsys.readouterr().out
