@@ -179,7 +179,7 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
-    elif "shard" in entry["recipe"]:
+    elif any("shard" in one.results["tasks"].get(rule.task, entry)["recipe"] for one in filter(None, (run, baseline))):
         yield replace(empty, reason="a part of a run: merge the parts")
     elif rule.kind == "coverage_at_least":
         share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
@@ -258,9 +258,8 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
     if (own := {key: asked.get(key) for key in checked}) != checked:
-        return replace(
-            empty, reason=f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
-        )
+        other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
+        return replace(empty, reason=other)
     return replace(empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score")
 
 

@@ -105,9 +105,7 @@ def merge_parts(
     if not is_main_process():
         return None
     if arguments.forecast:
-        raise UsageError(
-            "--forecast: merge scores what the parts have. Leave it out, or forecast with `medical-tasks run`."
-        )
+        raise UsageError("--forecast: merge scores what the parts have. Leave it out, or give it to `run`.")
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
         request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])

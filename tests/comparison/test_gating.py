@@ -56,9 +56,11 @@ def test_a_part_of_a_run_is_merged_first(runs: Path) -> None:
         "demo",
     ]
     assert main([*line, "--shard", "1/2", "--out", str(runs / "part")]) == 0
-    (runs / "part.toml").write_text('[[rule]]\ntask = "medcalc"\ncoverage_at_least = 1', encoding="utf-8")
-    verdict, (found,) = gate(runs / "part.toml", [runs / "part"])
-    assert (verdict, found.reason) == (INCONCLUSIVE, "a part of a run: merge the parts")
+    margin = "metric = 'accuracy'\nmargin = 0.9\nagainst = 'part'"
+    for rule, run in (("coverage_at_least = 1", "part"), (margin, "reference")):
+        (runs / "part.toml").write_text(f'[[rule]]\ntask = "medcalc"\n{rule}', encoding="utf-8")
+        verdict, (found,) = gate(runs / "part.toml", [runs / run])
+        assert (verdict, found.reason) == (INCONCLUSIVE, "a part of a run: merge the parts")
 
 
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:

@@ -152,6 +152,11 @@ class MedCalcBench(Benchmark):
         # Who is not told how has no reply to these.
         return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
 
+    def lasting_reasons(self) -> Mapping[str, str]:
+        from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
+
+        return {NO_BASE: "Members of a family are compared with its base: --subset N draws whole families."}
+
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 

@@ -29,6 +29,7 @@ _NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
 _REMARK: Final = re.compile(_TEXTS["remark"])
 _VALUE: Final = re.compile(_TEXTS["value"].format_map(_TEXTS), re.IGNORECASE)
 _COMPARED: Final = ("necessary_update", "unwarranted_change")
+NO_BASE: Final = "no reply to the base"
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
 
 Names: TypeAlias = frozenset[frozenset[str]]  # each as the words that tell it from others
@@ -76,7 +77,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
     update, unscored = member in ("threshold", "missing", "contradiction"), None
     if base is None:
         del values[_COMPARED[not update]]  # open, not without a denominator
-        notes, unscored = [*notes, "no_base"], "no reply to the base"
+        notes, unscored = [*notes, "no_base"], NO_BASE
     elif member != "base":
         same = reply.same(base)
         values[_COMPARED[not update]] = float(correct and not same if update else not same)
