@@ -35,8 +35,26 @@ BATCH = 8
 Cases = tuple[list[str], list[str]]
 Score = Callable[[Sequence[str], Sequence[str]], list[float]]
 
-_DRUGS = ("furosemide", "heparin", "warfarin", "metoprolol", "ceftriaxone", "insulin", "aspirin", "potassium")
-_EVENTS = ("started", "held", "continued", "increased", "stopped", "reduced by half", "given twice", "weaned slowly")
+_DRUGS = (
+    "furosemide",
+    "heparin",
+    "warfarin",
+    "metoprolol",
+    "ceftriaxone",
+    "insulin",
+    "aspirin",
+    "potassium",
+)
+_EVENTS = (
+    "started",
+    "held",
+    "continued",
+    "increased",
+    "stopped",
+    "reduced by half",
+    "given twice",
+    "weaned slowly",
+)
 
 
 def invent(count: int) -> dict[str, Cases]:
@@ -55,7 +73,10 @@ def invent(count: int) -> dict[str, Cases]:
 
     claims = [text(draw.uniform(45, 65)) for _ in range(count)]
     answers = [text(66) for _ in range(count)]
-    questions = [text(min(250, max(25, draw.gauss(95, 57)))) + " " + text(draw.gauss(75, 30)) for _ in range(count)]
+    questions = [
+        text(min(250, max(25, draw.gauss(95, 57)))) + " " + text(draw.gauss(75, 30))
+        for _ in range(count)
+    ]
     return {
         "answer": (answers, claims),
         "question": (questions, claims),
@@ -94,16 +115,27 @@ def padded(file: Path, backbone: Path) -> Score:
             chunks = chunk_context(context, split_sentences(context))
             parts = split_sentences(claim)
             pairs = [(chunk, part) for part in parts for chunk in chunks]
-            values = [value for start in range(0, len(pairs), BATCH) for value in read(pairs[start : start + BATCH])]
+            values = [
+                value
+                for start in range(0, len(pairs), BATCH)
+                for value in read(pairs[start : start + BATCH])
+            ]
             results.append(
-                best_and_mean([values[place : place + len(chunks)] for place in range(0, len(values), len(chunks))])
+                best_and_mean(
+                    [
+                        values[place : place + len(chunks)]
+                        for place in range(0, len(values), len(chunks))
+                    ]
+                )
             )
         return results
 
     return score
 
 
-def timed(ways: dict[str, Score], cases: Cases, rounds: int) -> dict[str, tuple[list[float], float]]:
+def timed(
+    ways: dict[str, Score], cases: Cases, rounds: int
+) -> dict[str, tuple[list[float], float]]:
     """In turns, so that what else the machine does meets both ways; values and the best time of each."""
     best: dict[str, tuple[list[float], float]] = {}
     for _ in range(rounds):
@@ -136,7 +168,12 @@ def main() -> int:
         width, layers = (32, 2) if size == "tiny" else (int(part) for part in size.split("x"))
         with tempfile.TemporaryDirectory() as name, quiet_libraries(logging.ERROR):
             file, backbone = make_alignscore(
-                Path(name), width=width, layers=layers, longest=LONGEST, texts=texts, vocabulary=2000
+                Path(name),
+                width=width,
+                layers=layers,
+                longest=LONGEST,
+                texts=texts,
+                vocabulary=2000,
             )
             scorer = open_alignscore(file, backbone=backbone)
             ways = {"padded": padded(file, backbone), "batched": scorer.score}

@@ -37,16 +37,24 @@ def write_sources(folder: Path, *, notes: int, posts: int, words: int) -> None:
     with (folder / "posts.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(("id", "text"))
-        writer.writerows((f"p{number}", f"{text} hospital") for number, text in enumerate(_texts(posts, 90, 1)))
+        writer.writerows(
+            (f"p{number}", f"{text} hospital") for number, text in enumerate(_texts(posts, 90, 1))
+        )
     pool = _texts(200, words, 2)
     shuffled = random.Random(3)
-    with gzip.open(folder / "notes.csv.gz", "wt", encoding="utf-8", newline="", compresslevel=1) as stream:
+    with gzip.open(
+        folder / "notes.csv.gz", "wt", encoding="utf-8", newline="", compresslevel=1
+    ) as stream:
         writer = csv.writer(stream)
         writer.writerow(("note_id", "hadm_id", "text"))
         for number in range(notes):
             one, other = shuffled.sample(pool, 2)
             writer.writerow(
-                (f"n{number}", f"{number}", f"{one[: len(one) // 2]} {other[len(other) // 2 :]} number{number}")
+                (
+                    f"n{number}",
+                    f"{number}",
+                    f"{one[: len(one) // 2]} {other[len(other) // 2 :]} number{number}",
+                )
             )
 
 
@@ -66,7 +74,9 @@ def measure(folder: Path) -> None:
 
 def main() -> None:
     """Measures every size."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--notes", type=int, nargs="+", default=[5_000, 20_000])
     parser.add_argument("--posts", type=int, default=500)
     parser.add_argument("--words", type=int, default=1_500)

@@ -138,7 +138,11 @@ def drive(subtask: str, upstream: Path, evaluate_folder: Path, nmt: Path, work: 
     metrics = work / "metrics"
     shutil.copytree(evaluate_folder / "metrics", metrics, dirs_exist_ok=True)
     bleu = metrics / "bleu" / "bleu.py"
-    bleu.write_text(bleu.read_text().replace("import compute_bleu  # From: https", "import compute_bleu\n# https"))
+    bleu.write_text(
+        bleu.read_text().replace(
+            "import compute_bleu  # From: https", "import compute_bleu\n# https"
+        )
+    )
     shutil.copy(nmt, bleu.with_name("nmt_bleu.py"))
     real, opened = evaluate.load, {}
 
@@ -207,7 +211,9 @@ def _scorer(metric: str) -> type:
         def __init__(self, **_: Any) -> None:
             pass
 
-        def compute_overall_score(self, references: Sequence[str], predictions: Sequence[str]) -> float:
+        def compute_overall_score(
+            self, references: Sequence[str], predictions: Sequence[str]
+        ) -> float:
             pairs = list(zip(references, predictions, strict=True))
             return sum(stand_in(metric, *pair) for pair in pairs) / len(pairs)
 
@@ -230,18 +236,26 @@ def write_keys(folder: Path) -> dict[str, Path]:
 
     cases = twin_cases(seed=14, cases=9)
     odd = [
-        replace(each, text=each.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1) + " \u00b5g & <2")
+        replace(
+            each, text=each.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1) + " \u00b5g & <2"
+        )
         for each in cases[0].case.sentences
     ]
     cases[0] = replace(cases[0], case=replace(cases[0].case, sentences=tuple(odd)))
     bare = relabelled(cases[5], {"essential": "supplementary"})
     nothing = relabelled(cases[6], {"essential": "not-relevant", "supplementary": "not-relevant"})
     made: dict[str, Path] = {}
-    for name, some in {"mixed": [*cases[:5], bare, nothing], "bare": [bare, nothing], "one": cases[8:]}.items():
+    for name, some in {
+        "mixed": [*cases[:5], bare, nothing],
+        "bare": [bare, nothing],
+        "one": cases[8:],
+    }.items():
         made[name] = write_split(folder / name / "test", some)
         path = made[name] / "archehr-qa_key.json"
         records = json.loads(path.read_text())
-        for sentence in (each for record in records for each in record["clinician_answer_sentences"]):
+        for sentence in (
+            each for record in records for each in record["clinician_answer_sentences"]
+        ):
             # The script goes through what is cited one by one, which of a text are its characters: a list is meant.
             sentence["citations"] = [cited for cited in sentence["citations"].split(",") if cited]
         path.write_text(json.dumps(records))
@@ -260,9 +274,14 @@ def write_submissions(
             said = [(each["case_id"], each.get("prediction", "")) for each in records]
             if not all(_is_typed(subtask, value) for _, value in said):
                 continue
-            texts = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in said]
+            texts = [
+                (name, value if isinstance(value, str) else json.dumps(value))
+                for name, value in said
+            ]
             path = path.with_suffix(".jsonl")
-            path.write_text("".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in texts))
+            path.write_text(
+                "".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in texts)
+            )
         files.append((path, keys[key]))
     return files
 
@@ -277,7 +296,9 @@ def _is_typed(subtask: str, value: Any) -> bool:
     )
 
 
-def submissions(subtask: str, count: int, keys: Mapping[str, Path]) -> Iterator[tuple[str, Records]]:
+def submissions(
+    subtask: str, count: int, keys: Mapping[str, Path]
+) -> Iterator[tuple[str, Records]]:
     """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
     from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 
@@ -291,7 +312,9 @@ def submissions(subtask: str, count: int, keys: Mapping[str, Path]) -> Iterator[
         records = []
         for row in rows[key]:
             value = _prediction(draw, subtask, row, hostile=draw.random() < odd)
-            records.append({"case_id": row["id"], "answer" if subtask == "2025" else "prediction": value})
+            records.append(
+                {"case_id": row["id"], "answer" if subtask == "2025" else "prediction": value}
+            )
         if hostile:
             records = _wrong_cases(draw, records)
         draw.shuffle(records)
@@ -324,19 +347,33 @@ def _prediction(draw: random.Random, subtask: str, row: Mapping[str, Any], *, ho
     links = []
     for name, cited in zip(row["answer_sentence_ids"], row["answer_citations"], strict=True):
         if draw.random() < 0.9:
-            right = ["essential" if each in cited.split(",") else "" for each in row["sentence_ids"]]
+            right = [
+                "essential" if each in cited.split(",") else "" for each in row["sentence_ids"]
+            ]
             of = draw.choice(ODD_IDS) if hostile and draw.random() < 0.1 else name
-            links.append({"answer_id": of, "evidence_id": _ids(draw, row["sentence_ids"], right, hostile=hostile)})
+            links.append(
+                {
+                    "answer_id": of,
+                    "evidence_id": _ids(draw, row["sentence_ids"], right, hostile=hostile),
+                }
+            )
     if draw.random() < 0.1:
         links = [*links, *links[:1]]
     return [] if draw.random() < 0.1 else links
 
 
-def _ids(draw: random.Random, known: Sequence[str], labels: Sequence[str], *, hostile: bool) -> list[Any]:
+def _ids(
+    draw: random.Random, known: Sequence[str], labels: Sequence[str], *, hostile: bool
+) -> list[Any]:
     level = draw.choice((0.0, 0.1, 0.3))
-    likely = {"essential": draw.choice((0.3, 0.7, 1.0)), "supplementary": draw.choice((0.0, 0.3, 1.0))}
+    likely = {
+        "essential": draw.choice((0.3, 0.7, 1.0)),
+        "supplementary": draw.choice((0.0, 0.3, 1.0)),
+    }
     ids: list[Any] = [
-        each for each, label in zip(known, labels, strict=True) if draw.random() < likely.get(label, level)
+        each
+        for each, label in zip(known, labels, strict=True)
+        if draw.random() < likely.get(label, level)
     ]
     if ids and draw.random() < 0.2:
         ids += ids[:2]
@@ -354,7 +391,9 @@ def _text(draw: random.Random, subtask: str, row: Mapping[str, Any], *, hostile:
     lines = []
     while words > 0:
         length = min(words, draw.randrange(1, 25))
-        line = _line(draw, [*row["sentences"], row["clinician_answer"], row["clinician_question"]], length)
+        line = _line(
+            draw, [*row["sentences"], row["clinician_answer"], row["clinician_question"]], length
+        )
         if subtask == "2025" or draw.random() < 0.1:
             cited = ",".join(draw.sample(row["sentence_ids"], draw.randrange(1, 5)))
             forms = HOSTILE_CITING if hostile and draw.random() < 0.6 else CITING
@@ -388,7 +427,9 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     from medical_tasks.models.text_metrics import ModelMetric
 
     def drawn(metric: str) -> Any:
-        return lambda _, texts: [stand_in(metric, reference, prediction) for prediction, reference in texts]
+        return lambda _, texts: [
+            stand_in(metric, reference, prediction) for prediction, reference in texts
+        ]
 
     data = {key: work / f"data-{key.parent.name}" for key in {key for _, key in files}}
     models = ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
@@ -396,24 +437,52 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     with (
         patch.dict(
             measures._MODELS,
-            {name: ModelMetric(metric, "", drawn(metric), lambda _: {}) for name, metric in MODELS.items()},
+            {
+                name: ModelMetric(metric, "", drawn(metric), lambda _: {})
+                for name, metric in MODELS.items()
+            },
         ),
         contextlib.redirect_stdout(io.StringIO()) as said,
         contextlib.redirect_stderr(said),
     ):
         for key, folder in data.items():
-            if main(["build", "archehr_qa", "--source", str(key.parent), "--partial", "--out", str(folder)]):
+            if main(
+                [
+                    "build",
+                    "archehr_qa",
+                    "--source",
+                    str(key.parent),
+                    "--partial",
+                    "--out",
+                    str(folder),
+                ]
+            ):
                 raise RuntimeError(said.getvalue())
         for path, key in files:
             out = work / "run"
             shutil.rmtree(out, ignore_errors=True)
             task = SUBTASKS[subtask]
-            command = ["score", task, "--responses", str(path), "--data", str(data[key]), "--config", "official"]
+            command = [
+                "score",
+                task,
+                "--responses",
+                str(path),
+                "--data",
+                str(data[key]),
+                "--config",
+                "official",
+            ]
             code = main([*command, "--split", "test", "--task-args", models, "--out", str(out)])
             if code not in (0, 2, 5):
                 raise RuntimeError(said.getvalue())
-            told = {} if code == 2 else json.loads((out / "results.json").read_text())["tasks"][task]["metrics"]
-            found.append({name: entry for name, entry in told.items() if name.endswith("_official")})
+            told = (
+                {}
+                if code == 2
+                else json.loads((out / "results.json").read_text())["tasks"][task]["metrics"]
+            )
+            found.append(
+                {name: entry for name, entry in told.items() if name.endswith("_official")}
+            )
             said.truncate(0)
     return found
 
@@ -435,9 +504,18 @@ def our_name(subtask: str, theirs: str) -> str:
     return "_".join((*parts, "official"))
 
 
-def compared(subtask: str, theirs: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def compared(
+    subtask: str, theirs: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Counts figures, ends and disagreements, and finds the largest difference."""
-    made: dict[str, Any] = {"figures": 0, "largest": 0.0, "ends": 0, "n/a": 0, "refused": 0, "wrong": []}
+    made: dict[str, Any] = {
+        "figures": 0,
+        "largest": 0.0,
+        "ends": 0,
+        "n/a": 0,
+        "refused": 0,
+        "wrong": [],
+    }
     for number, (their, our) in enumerate(zip(theirs, found, strict=True)):
         values = {name: entry["value"] for name, entry in our.items()}
         if "ended" in their:
@@ -450,14 +528,20 @@ def compared(subtask: str, theirs: Sequence[Mapping[str, Any]], found: Sequence[
         elif not our:
             made["twice"] = made.get("twice", 0) + 1
         else:
-            figures = {our_name(subtask, name): value / 100 for name, value in their["figures"].items()}
+            figures = {
+                our_name(subtask, name): value / 100 for name, value in their["figures"].items()
+            }
             apart = [
-                abs(figures[name] - value) for name, value in values.items() if value is not None and name in figures
+                abs(figures[name] - value)
+                for name, value in values.items()
+                if value is not None and name in figures
             ]
             made["figures"] += len(apart)
             made["largest"] = max([made["largest"], *apart])
             if set(figures) != set(values) or len(apart) != len(figures) or max(apart) > CLOSE:
-                made["wrong"].append((number, [name for name in figures if values.get(name) is None] or max(apart)))
+                made["wrong"].append(
+                    (number, [name for name in figures if values.get(name) is None] or max(apart))
+                )
     return made
 
 
@@ -472,17 +556,36 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
     for subtask in options.only or SUBTASKS:
         folder = work / subtask
         folder.mkdir()
-        files = write_submissions(subtask, options.submissions, keys, folder, replies=options.replies)
+        files = write_submissions(
+            subtask, options.submissions, keys, folder, replies=options.replies
+        )
         told = [{"file": str(path.with_suffix(".json")), "key": str(key)} for path, key in files]
         (folder / "submissions.json").write_text(json.dumps(told))
         upstream = options.upstream_2025 if subtask == "2025" else options.upstream_2026
         places = [upstream, options.evaluate, options.nmt, folder]
-        command = [options.python, __file__, "--drive", subtask, *(str(place.resolve()) for place in places)]
-        subprocess.run(command, check=True, env={**os.environ, "HF_HOME": str(work / "hf"), "HF_HUB_OFFLINE": "1"})
+        command = [
+            options.python,
+            __file__,
+            "--drive",
+            subtask,
+            *(str(place.resolve()) for place in places),
+        ]
+        subprocess.run(
+            command,
+            check=True,
+            env={**os.environ, "HF_HOME": str(work / "hf"), "HF_HUB_OFFLINE": "1"},
+        )
         theirs = json.loads((folder / "theirs.json").read_text())
         made = compared(subtask, theirs, ours(subtask, files, folder))
         right &= not made["wrong"]
-        cells = [f"{subtask}", len(files), f"{made['figures']:,}", f"{made['largest']:.1e}", made["ends"], made["n/a"]]
+        cells = [
+            f"{subtask}",
+            len(files),
+            f"{made['figures']:,}",
+            f"{made['largest']:.1e}",
+            made["ends"],
+            made["n/a"],
+        ]
         cells += [made["refused"], made.get("twice", 0), len(made["wrong"])]
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
         for number, why in made["wrong"][:5]:
@@ -505,16 +608,24 @@ def main() -> None:
     if sys.argv[1:2] == ["--drive"]:
         drive(sys.argv[2], *map(Path, sys.argv[3:]))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name in ("upstream-2025", "upstream-2026", "evaluate", "nmt"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--python", help="with the scripts' packages")
-    parser.add_argument("--submissions", type=int, default=240, help="to each subtask (default 240)")
+    parser.add_argument(
+        "--submissions", type=int, default=240, help="to each subtask (default 240)"
+    )
     parser.add_argument("--only", nargs="+", choices=SUBTASKS, help="these subtasks")
     parser.add_argument(
-        "--replies", action="store_true", help="score those to 2026 here as replies, not as a submission"
+        "--replies",
+        action="store_true",
+        help="score those to 2026 here as replies, not as a submission",
     )
-    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="only compare N values of PYTHONHASHSEED")
+    parser.add_argument(
+        "--seeds", type=int, default=0, metavar="N", help="only compare N values of PYTHONHASHSEED"
+    )
     parser.add_argument("--digest", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -522,9 +633,20 @@ def main() -> None:
         if options.digest:
             print(digest(options.submissions, Path(name)))
         elif options.seeds:
-            command = [sys.executable, __file__, "--digest", "--submissions", str(options.submissions)]
-            seeds = [{**os.environ, "PYTHONHASHSEED": str(seed)} for seed in range(1, options.seeds + 1)]
-            found = {subprocess.run(command, check=True, capture_output=True, env=env).stdout for env in seeds}
+            command = [
+                sys.executable,
+                __file__,
+                "--digest",
+                "--submissions",
+                str(options.submissions),
+            ]
+            seeds = [
+                {**os.environ, "PYTHONHASHSEED": str(seed)} for seed in range(1, options.seeds + 1)
+            ]
+            found = {
+                subprocess.run(command, check=True, capture_output=True, env=env).stdout
+                for env in seeds
+            }
             print(
                 f"{options.seeds} values of PYTHONHASHSEED, {options.submissions} submissions to each subtask: {len(found)} output"
             )

@@ -27,15 +27,24 @@ from benchmarks.archehr_twin import twin_cases
 from medical_tasks.benchmarks.archehr_qa.data import case_row
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_cited_answer
-from medical_tasks.benchmarks.archehr_qa.scoring import answer_comparison, notes_comparison, score_items
+from medical_tasks.benchmarks.archehr_qa.scoring import (
+    answer_comparison,
+    notes_comparison,
+    score_items,
+)
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.spec import Item, ItemScore
 
 
 def make_items(count: int) -> list[Item]:
     """Cases with key and clinician's answer."""
-    rows = [case_row(each.case, each.key, each.document) for each in twin_cases(seed=7, cases=count)]
-    return [Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"]) for row in rows]
+    rows = [
+        case_row(each.case, each.key, each.document) for each in twin_cases(seed=7, cases=count)
+    ]
+    return [
+        Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
+        for row in rows
+    ]
 
 
 def make_answers(items: Sequence[Item]) -> list[str]:
@@ -44,16 +53,25 @@ def make_answers(items: Sequence[Item]) -> list[str]:
     answers = []
     for item in items:
         words = [
-            [word if word.startswith("|") or rng.random() < 0.7 else "something" for word in line.split(" ")]
+            [
+                word if word.startswith("|") or rng.random() < 0.7 else "something"
+                for word in line.split(" ")
+            ]
             for line in gold_cited_answer(item).split("\n")
         ]
-        answers.append("\n".join(" ".join(line) if rng.random() < 0.8 else f"{' '.join(line)}|99|" for line in words))
+        answers.append(
+            "\n".join(
+                " ".join(line) if rng.random() < 0.8 else f"{' '.join(line)}|99|" for line in words
+            )
+        )
     return answers
 
 
 def digest(scores: Sequence[ItemScore]) -> str:
     """One hash of all numbers, to the last bit."""
-    rows = [[score.id, sorted(score.values.items()), sorted(score.weights.items())] for score in scores]
+    rows = [
+        [score.id, sorted(score.values.items()), sorted(score.weights.items())] for score in scores
+    ]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
@@ -80,7 +98,11 @@ def libraries(items: Sequence[Item], answers: Sequence[str], scores: Sequence[It
                 )
                 ours = (score.values[f"bleu{suffix}"], score.values[f"rougeLsum{suffix}"])
                 apart = max(apart, *(abs(a - b) for a, b in zip(found, ours, strict=True)))
-    show("BLEU and ROUGE-Lsum alone, sacrebleu and rouge_score", time.perf_counter() - start, len(items))
+    show(
+        "BLEU and ROUGE-Lsum alone, sacrebleu and rouge_score",
+        time.perf_counter() - start,
+        len(items),
+    )
     print(f"    largest difference {apart:.1e}")
 
 
@@ -91,9 +113,13 @@ def show(name: str, seconds: float, cases: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=20, help="processes with other hashes of strings")
+    parser.add_argument(
+        "--seeds", type=int, default=20, help="processes with other hashes of strings"
+    )
     parser.add_argument("--umls", help="folder of a UMLS index; adds MEDCON")
-    parser.add_argument("--digest", action="store_true", help="print the hash of all numbers and nothing else")
+    parser.add_argument(
+        "--digest", action="store_true", help="print the hash of all numbers and nothing else"
+    )
     options = parser.parse_args()
     items = make_items(options.cases)
     answers = make_answers(items)
@@ -114,12 +140,18 @@ def main() -> None:
     command += ["--umls", options.umls] if options.umls else []
     found = {
         subprocess.run(
-            command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": str(seed)}
+            command,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
         ).stdout.strip()
         for seed in range(1, options.seeds + 1)
     }
     same = found <= {digest(scores)}
-    print(f"{options.seeds} values of PYTHONHASHSEED: {'the same numbers' if same else 'DIFFERENT NUMBERS'}")
+    print(
+        f"{options.seeds} values of PYTHONHASHSEED: {'the same numbers' if same else 'DIFFERENT NUMBERS'}"
+    )
 
 
 if __name__ == "__main__":

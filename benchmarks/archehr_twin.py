@@ -44,7 +44,9 @@ def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
     """Generates cases; the seed with a case's number, counted from `first`, decides all of it."""
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
-    return [_case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)]
+    return [
+        _case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)
+    ]
 
 
 def write_twin(
@@ -77,7 +79,8 @@ def _case(draw: random.Random, number: int) -> FullCase:
     topic = texts["topics"][number % len(texts["topics"])]
     values = {"age": str(draw.randrange(19, 90)), "his": draw.choice(("his", "her"))}
     values |= {
-        name: str(draw.randrange(*of)) for name, of in (("a", (11, 20)), ("b", (3, 10)), ("c", (12, 20)), ("d", (10,)))
+        name: str(draw.randrange(*of))
+        for name, of in (("a", (11, 20)), ("b", (3, 10)), ("c", (12, 20)), ("d", (10,)))
     }
     ask = topic["ask"].format_map(values)
     story = [draw.choice(texts["openings"]), topic["story"]]
@@ -90,7 +93,9 @@ def _case(draw: random.Random, number: int) -> FullCase:
             name = str(len(sentences) + 1)
             sentences.append(Sentence(id=name, paragraph_id=str(paragraph_id), text=text))
             relevance[name] = label
-    answer = _answer(topic, values, {each.text: each.id for each in sentences if each.text in essential})
+    answer = _answer(
+        topic, values, {each.text: each.id for each in sentences if each.text in essential}
+    )
     return FullCase(
         case=Case(
             id=str(number),
@@ -117,16 +122,27 @@ def _paragraphs(
     chosen = [(text, _ESSENTIAL) for text in essential]
     chosen += [(text.format_map(values), _SUPPLEMENTARY) for text in topic["more"]]
     fillers = draw.randrange(*_SENTENCES) - len(chosen) - len(headings)
-    chosen += [(text.format_map(values), _NOT_RELEVANT) for text in draw.sample(others, min(fillers, len(others)))]
+    chosen += [
+        (text.format_map(values), _NOT_RELEVANT)
+        for text in draw.sample(others, min(fillers, len(others)))
+    ]
     draw.shuffle(chosen)
     paragraphs: list[list[tuple[str, str]]] = []
     for place, heading in enumerate(headings):
-        block = chosen[len(chosen) * place // len(headings) : len(chosen) * (place + 1) // len(headings)]
-        paragraphs += [[(heading, _NOT_RELEVANT)], block[: len(block) // 2], block[len(block) // 2 :]]
+        block = chosen[
+            len(chosen) * place // len(headings) : len(chosen) * (place + 1) // len(headings)
+        ]
+        paragraphs += [
+            [(heading, _NOT_RELEVANT)],
+            block[: len(block) // 2],
+            block[len(block) // 2 :],
+        ]
     return [paragraph for paragraph in paragraphs if paragraph], set(essential)
 
 
-def _answer(topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[str, str]) -> tuple[AnswerSentence, ...]:
+def _answer(
+    topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[str, str]
+) -> tuple[AnswerSentence, ...]:
     """Each fact as an answer says it, and what rests on nothing; facts without room left are cited by the last that has some."""
     made: list[tuple[str, list[str]]] = []
     words = 0
@@ -150,25 +166,42 @@ def _answer(topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[st
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = twin_parser("archehr_twin")
-    for split, count, said in (("dev", 20, "20; 0 for no dev"), ("test", 100, "100; 0 for no test")):
+    for split, count, said in (
+        ("dev", 20, "20; 0 for no dev"),
+        ("test", 100, "100; 0 for no test"),
+    ):
         parser.add_argument(
-            f"--{split}", type=int, default=count, metavar="N", help=f"cases of {split} (default {said})"
+            f"--{split}",
+            type=int,
+            default=count,
+            metavar="N",
+            help=f"cases of {split} (default {said})",
         )
     said = "cases of test_2026 (default 0, as in releases before 2026)"
     parser.add_argument("--test-2026", type=int, default=0, metavar="N", help=said)
     parser.add_argument(
-        "--no-answers", action="store_true", help="keys without clinicians' answers, as in the first releases"
+        "--no-answers",
+        action="store_true",
+        help="keys without clinicians' answers, as in the first releases",
     )
-    parser.add_argument("--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks")
+    parser.add_argument(
+        "--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks"
+    )
     given = parser.parse_args(words)
     counts = {split: getattr(given, split) for split in SPLITS}
     keys = SPLITS[:1] if given.no_test_key else SPLITS
-    folder = write_twin(given.out, seed=given.seed, **counts, keys=keys, answers=not given.no_answers)
-    print(f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}")
+    folder = write_twin(
+        given.out, seed=given.seed, **counts, keys=keys, answers=not given.no_answers
+    )
+    print(
+        f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}"
+    )
     return 0
 
 
-def write_split(folder: Path, cases: Sequence[FullCase], *, key: bool = True, answers: bool = True) -> Path:
+def write_split(
+    folder: Path, cases: Sequence[FullCase], *, key: bool = True, answers: bool = True
+) -> Path:
     """Writes the three files of a split; releases during a shared task leave the key out for `test`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in release_texts(cases, answers=answers).items():

@@ -34,7 +34,9 @@ def main(items: int, resamples: int) -> None:
     print(f"{items} items, {resamples} draws; a Python loop for one mean: {loop:.1f} s")
     rows: dict[str, Callable[[], object]] = {
         "mean": lambda: bootstrap_interval(values, resamples=resamples),
-        "mean, five items a cluster": lambda: bootstrap_interval(values, clusters=clusters, resamples=resamples),
+        "mean, five items a cluster": lambda: bootstrap_interval(
+            values, clusters=clusters, resamples=resamples
+        ),
         "mean of right and wrong": lambda: bootstrap_interval(right, resamples=resamples),
         "micro-F1": lambda: bootstrap_statistic(
             counts, lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn), resamples=resamples
@@ -73,4 +75,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(sys.argv[2]) if len(sys.argv) > 2 else 2_000)
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 10_000,
+        int(sys.argv[2]) if len(sys.argv) > 2 else 2_000,
+    )

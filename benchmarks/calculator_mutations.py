@@ -99,7 +99,9 @@ class _Numbers(ast.NodeVisitor):
             self.visit(node.slice)
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
         if name not in LIMITS:
             self.generic_visit(node)
 
@@ -140,7 +142,11 @@ def _entries(part: Any) -> Iterator[tuple[Any, Any]]:
     for key, value in [*(part.items() if isinstance(part, dict) else enumerate(part))]:
         if isinstance(value, dict | list) and key not in NO_RULE_KEYS:
             yield from _entries(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and key not in NO_RULE_KEYS:
+        elif (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and key not in NO_RULE_KEYS
+        ):
             yield part, key
 
 
@@ -173,7 +179,10 @@ def mutants(module: str, wanted: str = "") -> Iterator[tuple[Mutant, Any]]:
         seen[place] += 1
         for now in changes(was):
             node.value = now  # type: ignore[assignment]
-            yield Mutant(module, place, number, str(was), str(now), node.lineno), compile(tree, str(path), "exec")
+            yield (
+                Mutant(module, place, number, str(was), str(now), node.lineno),
+                compile(tree, str(path), "exec"),
+            )
         node.value = was
 
 
@@ -184,14 +193,20 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.changed: dict[str, Any] = {}
         self._code: dict[str, tuple[ModuleSpec, CodeType]] = {}
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
         if fullname != PACKAGE and not fullname.startswith(f"{PACKAGE}."):
             return None
         if fullname not in self._code:
             name = fullname.removeprefix(PACKAGE).lstrip(".").replace(".", "/")
-            file = FOLDER / name / "__init__.py" if (FOLDER / name).is_dir() else FOLDER / f"{name}.py"
+            file = (
+                FOLDER / name / "__init__.py" if (FOLDER / name).is_dir() else FOLDER / f"{name}.py"
+            )
             source = file.read_bytes()
-            spec = ModuleSpec(fullname, self, origin=str(file), is_package=file.name == "__init__.py")
+            spec = ModuleSpec(
+                fullname, self, origin=str(file), is_package=file.name == "__init__.py"
+            )
             spec.has_location = True  # modules find their data beside their file
             self._code[fullname] = spec, compile(source, str(file), "exec")
         return self._code[fullname][0]
@@ -231,16 +246,23 @@ def equivalent() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs all mutants; 1 when one survives that should not, or the list of equivalent ones is not true any more."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("modules", nargs="*", help="modules to change, or MODULE.FUNCTION; all when none is given")
+    parser.add_argument(
+        "modules", nargs="*", help="modules to change, or MODULE.FUNCTION; all when none is given"
+    )
     parser.add_argument("--write", action="store_true", help=f"put the counts into {DOCUMENT.name}")
     options = parser.parse_args(arguments)
-    every = [CATALOG, *sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_RULES)]
+    every = [
+        CATALOG,
+        *sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_RULES),
+    ]
     chosen = options.modules or every
     listed = equivalent()
     importer = _Importer()
     sys.meta_path.insert(0, importer)
     if not unnoticed(importer, {}):
-        print("the golden cases fail without any change: pytest tests/calculators/test_golden.py says which")
+        print(
+            "the golden cases fail without any change: pytest tests/calculators/test_golden.py says which"
+        )
         return 1
     begun = time.process_time()
     made: Counter[str] = Counter()

@@ -37,7 +37,9 @@ def main() -> None:
             entry.calculate(entities)
         done += len(answerable)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(f"{done / wall:,.0f} calculations with explanation a second ({done / processor:,.0f} a processor second)")
+    print(
+        f"{done / wall:,.0f} calculations with explanation a second ({done / processor:,.0f} a processor second)"
+    )
 
     spent: dict[str, list[float]] = defaultdict(list)
     for entry, entities in answerable:
@@ -45,8 +47,13 @@ def main() -> None:
         for _ in range(50):
             entry.calculate(entities)
         spent[entry.slug].append((time.process_time_ns() - begin) / 50_000)
-    slowest = sorted(((sum(times) / len(times), slug) for slug, times in spent.items()), reverse=True)
-    print("slowest, microseconds each: " + ", ".join(f"{slug} {mean:.0f}" for mean, slug in slowest[:5]))
+    slowest = sorted(
+        ((sum(times) / len(times), slug) for slug, times in spent.items()), reverse=True
+    )
+    print(
+        "slowest, microseconds each: "
+        + ", ".join(f"{slug} {mean:.0f}" for mean, slug in slowest[:5])
+    )
 
 
 def answers(entry: AnyCalculator, entities: dict[str, object]) -> bool:

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.correlation import clustered_correlation, kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.correlation import (
+    clustered_correlation,
+    kendall_tau,
+    rank_correlation,
+    spearman_rho,
+)
 from medical_tasks.scoring.estimates import Floats
 
 SYSTEMS = 6
@@ -22,7 +27,9 @@ REPEATS = 300
 RESAMPLES = 400
 
 
-def outputs(generator: np.random.Generator, items: int, shared: float) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
+def outputs(
+    generator: np.random.Generator, items: int, shared: float
+) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
     """A metric (with ties, as shares of claims are) and a human score of each output, and its item."""
     item = np.repeat(np.arange(items, dtype=np.intp), SYSTEMS)
     both = shared * generator.normal(size=items)[item]
@@ -34,7 +41,9 @@ def outputs(generator: np.random.Generator, items: int, shared: float) -> tuple[
 
 def main() -> None:
     """Prints the tables."""
-    print("items  shared  held by 95 % intervals: rho  tau-b  (outputs drawn one by one: rho  tau-b)")
+    print(
+        "items  shared  held by 95 % intervals: rho  tau-b  (outputs drawn one by one: rho  tau-b)"
+    )
     for shared in (0.0, 1.0):
         x, y, _ = outputs(np.random.default_rng(1), 1500, shared)
         truth = spearman_rho(x, y), kendall_tau(x, y)
@@ -47,7 +56,10 @@ def main() -> None:
                 whole = clustered_correlation(x, y, clusters=item.tolist(), **drawn)
                 single = rank_correlation(x, y, **drawn)
                 estimates = (whole.spearman, whole.kendall, single.spearman, single.kendall)
-                held += [e.ci_low <= t <= e.ci_high for e, t in zip(estimates, (*truth, *truth), strict=True)]
+                held += [
+                    e.ci_low <= t <= e.ci_high
+                    for e, t in zip(estimates, (*truth, *truth), strict=True)
+                ]
             a, b, c, d = 100 * held / REPEATS
             print(f"{items:5}  {shared:6}  {a:27.1f}  {b:5.1f}  {c:29.1f}  {d:5.1f}")
     print("\noutputs  items  seconds (2,000 draws)")

@@ -43,7 +43,9 @@ def main(items: int, calculators: int) -> None:
         print(f"  {name:40s} {seconds(work):6.2f} s")
     pairs = compare_pairs(two, known, selection=everything)
     add_flips(pairs[0], two, known, most=20, parsed=TASKS)
-    print(f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s")
+    print(
+        f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s"
+    )
     statistics.GROUP_RESAMPLES = RESAMPLES  # type: ignore[misc]
     whole = seconds(lambda: compare_pairs(two, known, selection=everything))
     print(f"  {f'all breakdowns, {RESAMPLES:,} draws a group':40s} {whole:6.2f} s")
@@ -56,7 +58,12 @@ def shown(runs: list[Compared], pairs: Any) -> int:
 
 def made(label: str, seed: int, items: int, calculators: int) -> Compared:
     draw = random.Random(seed)
-    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "model": {"name": label}}
+    recipe = {
+        "task_version": "1-A",
+        "data": {"rows_sha256": "a"},
+        "metrics": {},
+        "model": {"name": label},
+    }
     rows = [
         {
             "task": task,
@@ -70,7 +77,9 @@ def made(label: str, seed: int, items: int, calculators: int) -> Compared:
         for task in TASKS
         for place in range(items)
     ]
-    return Compared(label=label, results={"tasks": {task: {"recipe": recipe} for task in TASKS}}, rows=rows)
+    return Compared(
+        label=label, results={"tasks": {task: {"recipe": recipe} for task in TASKS}}, rows=rows
+    )
 
 
 METRICS = ("accuracy", "accuracy_official", "accuracy_recomputed", "accuracy_agreed")
@@ -87,4 +96,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1047, int(sys.argv[2]) if len(sys.argv) > 2 else 55)
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 1047,
+        int(sys.argv[2]) if len(sys.argv) > 2 else 55,
+    )

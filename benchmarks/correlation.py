@@ -23,7 +23,9 @@ RESAMPLES = 1000
 
 def main(simulations: int) -> None:
     generator = np.random.default_rng(20240501)
-    print(f"{'rows':>4} {'r':>5} {'ties':>5} | {'rho held':>8} {'width':>6} | {'tau held':>8} {'width':>6}")
+    print(
+        f"{'rows':>4} {'r':>5} {'ties':>5} | {'rho held':>8} {'width':>6} | {'tau held':>8} {'width':>6}"
+    )
     for ties in (False, True):
         for n in (5, 8, 10, 19, 30, 50):
             for r in (0.0, 0.6, 0.9):
@@ -39,7 +41,9 @@ def main(simulations: int) -> None:
         print(f"{n} rows, both coefficients, 2,000 draws: {time.perf_counter() - began:.3f} s")
 
 
-def scores(generator: np.random.Generator, n: int, r: float, *, ties: bool) -> tuple[Floats, Floats]:
+def scores(
+    generator: np.random.Generator, n: int, r: float, *, ties: bool
+) -> tuple[Floats, Floats]:
     x, noise = generator.standard_normal((2, n))
     y = r * x + math.sqrt(1.0 - r * r) * noise
     return (np.rint(x), np.rint(y)) if ties else (x, y)
@@ -56,7 +60,9 @@ def coverage(
     for _ in range(simulations):
         found = rank_correlation(*scores(generator, n, r, ties=ties), resamples=RESAMPLES)
         for i, estimate in enumerate((found.spearman, found.kendall)):
-            if math.isnan(estimate.value):  # a score without variation claims nothing: its interval counts as whole
+            if math.isnan(
+                estimate.value
+            ):  # a score without variation claims nothing: its interval counts as whole
                 held[i], width[i] = held[i] + 1.0, width[i] + 2.0
                 continue
             held[i] += estimate.ci_low <= truth[i] <= estimate.ci_high

@@ -23,7 +23,9 @@ Sizes = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
 SIZES: dict[str, Sizes] = {
     "all 5": lambda generator, k: np.full(k, 5),
     "1 to 11": lambda generator, k: generator.integers(1, 12, k),
-    "heavy tail": lambda generator, k: np.maximum(1, np.rint(generator.lognormal(1.0, 1.0, k))).astype(np.int64),
+    "heavy tail": lambda generator, k: np.maximum(
+        1, np.rint(generator.lognormal(1.0, 1.0, k))
+    ).astype(np.int64),
 }
 
 
@@ -44,7 +46,12 @@ def main(simulations: int) -> None:
 
 
 def coverage(
-    generator: np.random.Generator, k: int, sizes: Sizes, correlation: float, truth: float, simulations: int
+    generator: np.random.Generator,
+    k: int,
+    sizes: Sizes,
+    correlation: float,
+    truth: float,
+    simulations: int,
 ) -> npt.NDArray[np.float64]:
     held = np.zeros(3)
     for _ in range(simulations):

@@ -28,7 +28,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.mimic_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import (
+    ACI_SOURCE,
+    MEQSUM_SOURCE,
+    load_items,
+    read_aci_rows,
+    read_meqsum_rows,
+)
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 from medical_tasks.benchmarks.doclens.official_scoring import remove_citations_official
@@ -157,12 +163,20 @@ class Scripts:
         (folder / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
         record = folder / "record.jsonl"
         record.touch()
-        told = [word for name, value in options.items() for word in (f"--{name}", value.replace("FOLDER", str(folder)))]
+        told = [
+            word
+            for name, value in options.items()
+            for word in (f"--{name}", value.replace("FOLDER", str(folder)))
+        ]
         done = subprocess.run(
             [sys.executable, str(self.checkout / script), *filter(None, told)],
             cwd=self.checkout,
             env=os.environ
-            | {"PYTHONPATH": str(self.folder / "stubs"), "RECORD": str(record), "PYTHONDONTWRITEBYTECODE": "1"},
+            | {
+                "PYTHONPATH": str(self.folder / "stubs"),
+                "RECORD": str(record),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -172,7 +186,8 @@ class Scripts:
             raise RuntimeError(f"{script}: {done.stderr.strip().splitlines()[-1]}")
         sent = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
         return [
-            [(ROLES.get(each.get("name"), each["role"]), each["content"]) for each in messages] for messages in sent
+            [(ROLES.get(each.get("name"), each["role"]), each["content"]) for each in messages]
+            for messages in sent
         ]
 
 
@@ -186,9 +201,15 @@ def compare(folder: Path) -> Iterator[Compared]:
         scripts = Scripts(folder / "DocLens", Path(name))
         twin = write_twin(Path(name) / "twin", seed=1, notes=2_000, ct_mr=0.5)
         rows = {
-            "aci_bench": list(read_aci_rows("doclens", "test1", find_files(ACI_SOURCE, "doclens", folder))),
-            "meqsum": list(read_meqsum_rows("full", "test", find_files(MEQSUM_SOURCE, "full", folder))),
-            "mimic_rrs": list(read_note_rows(twin / NOTES_FILE, sample=REPORTS, train_each=1)["test"]),
+            "aci_bench": list(
+                read_aci_rows("doclens", "test1", find_files(ACI_SOURCE, "doclens", folder))
+            ),
+            "meqsum": list(
+                read_meqsum_rows("full", "test", find_files(MEQSUM_SOURCE, "full", folder))
+            ),
+            "mimic_rrs": list(
+                read_note_rows(twin / NOTES_FILE, sample=REPORTS, train_each=1)["test"]
+            ),
         }
         yield from _generation(scripts, rows)
         yield from _judging(scripts, rows["mimic_rrs"])
@@ -204,7 +225,10 @@ def _generation(scripts: Scripts, rows: dict[str, Rows]) -> Iterator[Compared]:
         {"example_id": row["id"], "input": _numbered(row["sentences"]).lower(), "reference": ""}
         for row in rows["mimic_rrs"]
     ]
-    visits, questions = (_data(scripts, name) for name in ("ACI-Bench-TestSet-1_clean.json", "meqsum-test_clean.json"))
+    visits, questions = (
+        _data(scripts, name)
+        for name in ("ACI-Bench-TestSet-1_clean.json", "meqsum-test_clean.json")
+    )
     for task, stem, given in (
         ("aci_bench", "acibench", visits),
         ("aci_bench_section", "acibench_SECTION", visits),
@@ -230,10 +254,14 @@ def _generation(scripts: Scripts, rows: dict[str, Rows]) -> Iterator[Compared]:
                     dataset_and_tag="x",
                 )
                 ours = [
-                    _said(prompts.render(item)) for item in items if not section or item.groups["section"] == section
+                    _said(prompts.render(item))
+                    for item in items
+                    if not section or item.groups["section"] == section
                 ]
                 other = OTHER_SENTENCES if task == "meqsum" else 0
-                yield Compared(name=f"run.py {file}, {count} examples", theirs=theirs, ours=ours, other=other)
+                yield Compared(
+                    name=f"run.py {file}, {count} examples", theirs=theirs, ours=ours, other=other
+                )
 
 
 def _judging(scripts: Scripts, reports: Rows) -> Iterator[Compared]:
@@ -249,7 +277,10 @@ def _judging(scripts: Scripts, reports: Rows) -> Iterator[Compared]:
             "reference": row["reference"],
             "output": row["reference"],
         }
-        | {f"subclaims_{side}": row["subclaims_reference_subjective"] for side in ("reference", "output")}
+        | {
+            f"subclaims_{side}": row["subclaims_reference_subjective"]
+            for side in ("reference", "output")
+        }
         for row in visits
     ]
     findings = [
@@ -283,17 +314,30 @@ def _judging(scripts: Scripts, reports: Rows) -> Iterator[Compared]:
                 if text and claims and style == "json_cot":
                     asked.append(maker.claims("q", text=text, claims=claims, form=form))
                 elif text:
-                    asked += [maker.claim("q", text=text, claim=claim, form=form) for claim in claims]
+                    asked += [
+                        maker.claim("q", text=text, claim=claim, form=form) for claim in claims
+                    ]
             file = f"claim_evaluation/prompts/{stem}_claim_entail{ending}.json"
-            theirs = _judged(scripts, script, rows, file, stem, mode="claim_recall", sections=sections)
+            theirs = _judged(
+                scripts, script, rows, file, stem, mode="claim_recall", sections=sections
+            )
             yield _compared(script, file, theirs, asked)
-            yield _citations(scripts, maker, rows, stem=stem, form=form, ending=ending, sections=sections)
+            yield _citations(
+                scripts, maker, rows, stem=stem, form=form, ending=ending, sections=sections
+            )
         maker = QuestionMaker(prompts, "json_cot")
         given = [(row[_key("output", section)], section) for row in rows for section in sections]
-        asked = [maker.make("q", text=text, form=form, section=section) for text, section in given if text]
+        asked = [
+            maker.make("q", text=text, form=form, section=section)
+            for text, section in given
+            if text
+        ]
         file = f"claim_evaluation/prompts/{make}_subclaim_generation.json"
         script = "claim_evaluation/generate_subclaims.py"
-        bare = [{key: value for key, value in row.items() if not key.startswith("subclaims_")} for row in rows]
+        bare = [
+            {key: value for key, value in row.items() if not key.startswith("subclaims_")}
+            for row in rows
+        ]
         yield _compared(
             script,
             file,
@@ -305,7 +349,8 @@ def _judging(scripts: Scripts, reports: Rows) -> Iterator[Compared]:
 
 def _questions(scripts: Scripts) -> Iterator[Compared]:
     rows = [
-        row | {"output": f"{row['reference'][:-1]} at all? [0]"} for row in _data(scripts, "meqsum-test_clean.json")
+        row | {"output": f"{row['reference'][:-1]} at all? [0]"}
+        for row in _data(scripts, "meqsum-test_clean.json")
     ]
     prompts = load_judge_prompts(BY_NAME["meqsum"], "official", scripts.checkout)
     for style, script, ending in (
@@ -319,17 +364,31 @@ def _questions(scripts: Scripts) -> Iterator[Compared]:
             ("same", "output", "reference", "same", "_same"),
         ):
             asked = [
-                maker.questions("q", kind, first=remove_citations_official(row[first]), second=row[second])  # type: ignore[arg-type]
+                maker.questions(
+                    "q",
+                    kind,  # type: ignore[arg-type]
+                    first=remove_citations_official(row[first]),
+                    second=row[second],
+                )
                 for row in rows
             ]
             file = f"claim_evaluation/prompts/meqsum_claim_entail{same}{ending}.json"
             theirs = _judged(scripts, script, rows, file, "meqsum", mode=mode, sections=("",))
             yield _compared(f"{script} ({mode})", file, theirs, asked)
-        yield _citations(scripts, maker, rows, stem="meqsum", form="question", ending=ending, sections=("",))
+        yield _citations(
+            scripts, maker, rows, stem="meqsum", form="question", ending=ending, sections=("",)
+        )
 
 
 def _citations(
-    scripts: Scripts, maker: QuestionMaker, rows: Rows, *, stem: str, form: str, ending: str, sections: Sequence[str]
+    scripts: Scripts,
+    maker: QuestionMaker,
+    rows: Rows,
+    *,
+    stem: str,
+    form: str,
+    ending: str,
+    sections: Sequence[str],
 ) -> Compared:
     """Outputs of two sentences, each with citations, or for a question of one."""
     given, asked = [], []
@@ -339,7 +398,8 @@ def _citations(
         cited = [(0, last), (last,)] if form != "question" else [(0, last)]
         cited = [tuple(dict.fromkeys(each)) for each in cited]
         output = "\n".join(
-            f"{FINDINGS[place]} {''.join(f'[{each}]' for each in numbers)}." for place, numbers in enumerate(cited)
+            f"{FINDINGS[place]} {''.join(f'[{each}]' for each in numbers)}."
+            for place, numbers in enumerate(cited)
         )
         given.append(
             {"example_id": row["example_id"], "input": row["input"]}
@@ -349,7 +409,9 @@ def _citations(
             # With split_method citation a full stop behind a marker begins the next sentence, and the last one is dropped.
             dot = "." if form in ("note", "question") else ""
             lead = ". " if form in ("impression", "text") and place else ""
-            asked.append((f"{lead}{FINDINGS[place]}{dot}", [(each, sources[each]) for each in numbers]))
+            asked.append(
+                (f"{lead}{FINDINGS[place]}{dot}", [(each, sources[each]) for each in numbers])
+            )
     persection = "_persection" if form == "note" and not ending else ""
     file = f"citation_evaluation/prompts/{stem}{persection}_citation_entail{ending}.json"
     script = f"citation_evaluation/eval_citation{'_model' if ending else ''}.py"
@@ -364,7 +426,14 @@ def _citations(
 
 
 def _judged(
-    scripts: Scripts, script: str, rows: Rows, file: str, stem: str, *, sections: Sequence[str], **options: str
+    scripts: Scripts,
+    script: str,
+    rows: Rows,
+    file: str,
+    stem: str,
+    *,
+    sections: Sequence[str],
+    **options: str,
 ) -> list[Messages]:
     if stem:
         options |= {"dataset_name": "user_dataset" if stem == "general" else stem}
@@ -372,11 +441,19 @@ def _judged(
         options |= {"get_persection_score" if "citation" in script else "use_persection_claims": ""}
     if script.endswith("_model.py"):
         options |= {"eval_model": "Mistral"}
-    return scripts.messages(script, rows, result_file="FOLDER/rows.json", prompt_file=file, **options)
+    return scripts.messages(
+        script, rows, result_file="FOLDER/rows.json", prompt_file=file, **options
+    )
 
 
-def _compared(script: str, file: str, theirs: list[Messages], asked: Sequence[Question]) -> Compared:
-    return Compared(name=f"{script} {file}", theirs=theirs, ours=[_said(question.messages) for question in asked])
+def _compared(
+    script: str, file: str, theirs: list[Messages], asked: Sequence[Question]
+) -> Compared:
+    return Compared(
+        name=f"{script} {file}",
+        theirs=theirs,
+        ours=[_said(question.messages) for question in asked],
+    )
 
 
 def _said(messages: Sequence[Any]) -> Messages:

@@ -56,7 +56,8 @@ def read(folder: Path) -> None:
     from medical_tasks.benchmarks.ehrnoteqa.questions import read_questions
 
     read_notes(
-        folder / NOTES_FILE, {each.patient_id: each.num_notes for each in read_questions(folder / QUESTIONS_FILE)}
+        folder / NOTES_FILE,
+        {each.patient_id: each.num_notes for each in read_questions(folder / QUESTIONS_FILE)},
     )
 
 
@@ -88,7 +89,12 @@ WAYS = {build: 3, pandas: 3, read: 1, unpack: 1, gunzip: 1}
 def one(way: str, folder: Path) -> None:
     next(each for each in WAYS if each.__name__ == way)(folder)
     # Each has its most at some time: together they never had more than the sum.
-    print(sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    print(
+        sum(
+            resource.getrusage(who).ru_maxrss
+            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+    )
 
 
 def processor_seconds() -> float:
@@ -103,7 +109,13 @@ def measured(folder: Path) -> dict[str, list[dict[str, float]]]:
             if turn < times:
                 command = [sys.executable, __file__, "--one", way.__name__, str(folder)]
                 began, before = time.perf_counter(), processor_seconds()
-                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                done = subprocess.run(
+                    command,
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
                 took, used = time.perf_counter() - began, processor_seconds() - before
                 peak = int(done.stdout.splitlines()[-1]) / 1024
                 found[way.__name__].append({"seconds": took, "processor": used, "peak": peak})
@@ -122,7 +134,10 @@ def main() -> None:
             write_twin(folder, seed=1, questions=QUESTIONS, notes=notes)
             took = time.perf_counter() - began
             size = (folder / NOTES_FILE).stat().st_size / MEBIBYTE
-            print(f"{notes:,} notes: {NOTES_FILE} has {size:,.0f} MiB, written in {took:.0f} s", flush=True)
+            print(
+                f"{notes:,} notes: {NOTES_FILE} has {size:,.0f} MiB, written in {took:.0f} s",
+                flush=True,
+            )
             seconds, least, processor = {}, {}, {}
             for way, runs in measured(folder).items():
                 seconds[way] = statistics.median(each["seconds"] for each in runs)

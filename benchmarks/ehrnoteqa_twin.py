@@ -57,7 +57,9 @@ def _question_fields(question: Question) -> dict[str, str | int]:
         "patient_id": int(question.patient_id),
         "clinician": question.clinician,
         "question": question.question,
-        **{f"choice_{letter}": text for letter, text in zip(LETTERS, question.choices, strict=True)},
+        **{
+            f"choice_{letter}": text for letter, text in zip(LETTERS, question.choices, strict=True)
+        },
         "answer": question.answer,
     }
 
@@ -65,11 +67,26 @@ def _question_fields(question: Question) -> dict[str, str | int]:
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = twin_parser("ehrnoteqa_twin")
-    parser.add_argument("--questions", type=int, default=14, metavar="N", help="questions, one a patient (default 14)")
-    parser.add_argument("--notes", type=int, metavar="N", help="notes in all (default: those of the questions alone)")
-    parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="of the notes' lengths (default 1)")
+    parser.add_argument(
+        "--questions",
+        type=int,
+        default=14,
+        metavar="N",
+        help="questions, one a patient (default 14)",
+    )
+    parser.add_argument(
+        "--notes",
+        type=int,
+        metavar="N",
+        help="notes in all (default: those of the questions alone)",
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, metavar="X", help="of the notes' lengths (default 1)"
+    )
     given = parser.parse_args(words)
-    folder = write_twin(given.out, seed=given.seed, questions=given.questions, notes=given.notes, scale=given.scale)
+    folder = write_twin(
+        given.out, seed=given.seed, questions=given.questions, notes=given.notes, scale=given.scale
+    )
     print(f"wrote {QUESTIONS_FILE}, {NOTES_FILE} and {SUMS_FILE} in {folder}")
     return 0
 

@@ -25,10 +25,14 @@ from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer, Plan, randomly
 
 
-def measure(count: int, concurrency: int, latency: float, plan: Plan | None = None) -> tuple[float, int, int]:
+def measure(
+    count: int, concurrency: int, latency: float, plan: Plan | None = None
+) -> tuple[float, int, int]:
     """Returns seconds, answers and requests sent."""
     asked = [
-        Request(key=str(i), messages=(Message(role="user", content=f"question {i}"),), max_new_tokens=8)
+        Request(
+            key=str(i), messages=(Message(role="user", content=f"question {i}"),), max_new_tokens=8
+        )
         for i in range(count)
     ]
     found: Counter[type] = Counter()
@@ -37,20 +41,28 @@ def measure(count: int, concurrency: int, latency: float, plan: Plan | None = No
         found[type(result)] += 1
 
     with FaultServer(plan or (), latency=latency) as server:
-        chat = ChatSettings(base_url=server.base_url, model="m", concurrency=concurrency, first_wait=0.1)
+        chat = ChatSettings(
+            base_url=server.base_url, model="m", concurrency=concurrency, first_wait=0.1
+        )
         warm = EndpointModel("openai-api/host/m", replace(chat, concurrency=1), sampling={})
-        warm.generate(asked[:1], lambda result: None)  # the client library's import is not what is measured
+        warm.generate(
+            asked[:1], lambda result: None
+        )  # the client library's import is not what is measured
         model = EndpointModel("openai-api/host/m", chat, sampling={})
         began = time.perf_counter()
         model.generate(asked, keep)
         took = time.perf_counter() - began
         if server.most_at_once > concurrency:
-            raise RuntimeError(f"{server.most_at_once} requests were in flight, {concurrency} were allowed")
+            raise RuntimeError(
+                f"{server.most_at_once} requests were in flight, {concurrency} were allowed"
+            )
         return took, found[Answer], len(server.calls) - 1
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--requests", type=int, default=500)
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--latency", type=float, default=0.1)
@@ -60,7 +72,9 @@ def main() -> None:
     took, answers, _ = measure(options.sequential, 1, options.latency)
     alone = took / options.sequential * options.requests
     how = (
-        "measured" if options.sequential == options.requests else f"from {options.sequential} measured in {took:.2f} s"
+        "measured"
+        if options.sequential == options.requests
+        else f"from {options.sequential} measured in {took:.2f} s"
     )
     print(f"sequential: {alone:.2f} s for {options.requests} ({how}), {answers} answers")
 

@@ -51,7 +51,9 @@ def sentences(note: str) -> list[str]:
 def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
     """The inputs that a note's own facts give: the patient's, present, stated or denied."""
     counted = (
-        fact for fact in facts if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
+        fact
+        for fact in facts
+        if (fact.who, fact.when) == ("patient", "now") and fact.status in ("stated", "denied")
     )
     return {fact.parameter: fact.value for fact in counted}
 
@@ -61,13 +63,21 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
     parts = sentences(note)
     markers = MARKERS if chart.setting != "obstetric" else UNDATED_MARKERS
     plain = "\n".join(part for part in parts if not markers.search(part))
-    problems = [f"not marked: {fact.text}" for fact in others if not markers.search(fact.text) or fact.text not in note]
+    problems = [
+        f"not marked: {fact.text}"
+        for fact in others
+        if not markers.search(fact.text) or fact.text not in note
+    ]
     for fact in chart.facts:
         if fact.reading is None:
             continue
         names: tuple[str, ...] = ("blood pressure", "BP", "SBP")
         if amount := AMOUNTS.get(fact.what):
-            names = (*amount.names, *amount.short, *(n for form in amount.forms for n in (*form.names, *form.short)))
+            names = (
+                *amount.names,
+                *amount.short,
+                *(n for form in amount.forms for n in (*form.names, *form.short)),
+            )
         any_name = "|".join(map(re.escape, names))
         pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
         found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
@@ -79,7 +89,9 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
 def timed(what: str, work: Callable[[], Any]) -> Any:
     wall, processor = time.perf_counter(), time.process_time()
     result = work()
-    print(f"{what}: {time.perf_counter() - wall:.1f} s, {time.process_time() - processor:.1f} s of processor time")
+    print(
+        f"{what}: {time.perf_counter() - wall:.1f} s, {time.process_time() - processor:.1f} s of processor time"
+    )
     return result
 
 
@@ -114,8 +126,12 @@ def variety(notes: list[str]) -> str:
     """Median words, distinct sentences with numbers masked, types per 10,000 tokens, median numbers a note."""
     number = r"\d+(?:[.,]\d+)*"
     masked = [re.sub(number, "#", part).lower() for note in notes for part in sentences(note)]
-    tokens = [word for note in notes for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", note.lower())]
-    types = [len(set(tokens[start : start + 10_000])) for start in range(0, len(tokens) - 9_999, 10_000)]
+    tokens = [
+        word for note in notes for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", note.lower())
+    ]
+    types = [
+        len(set(tokens[start : start + 10_000])) for start in range(0, len(tokens) - 9_999, 10_000)
+    ]
     words = statistics.median(len(note.split()) for note in notes)
     numbers = statistics.median(len(re.findall(number, note)) for note in notes)
     share = 100 * len(set(masked)) / len(masked)
@@ -129,7 +145,10 @@ def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
         calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
         item = draw_item(calculator, f"{seed}:{number}", 2)
         names = {entry.parameter: entry.name for entry in calculator.inputs}
-        facts = {names[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()}
+        facts = {
+            names[name]: value
+            for name, value in recomputed([*item.chart.facts, *item.others]).items()
+        }
         agreed += calculator.calculate(facts).answer_text == item.result.answer_text
         single += not other_readings(item.chart, item.note, item.others)
         others = [fact for fact in item.others if fact.reading is not None]
@@ -147,11 +166,16 @@ def _answer(number: int, entities: Row) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=10_000, help="items")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(
-        "--real", type=Path, metavar="CSV", help="test set of v1.0, to compare the variety of its notes"
+        "--real",
+        type=Path,
+        metavar="CSV",
+        help="test set of v1.0, to compare the variety of its notes",
     )
     options = parser.parse_args()
     table = {f"level {level}": check(level, options.seed, options.n) for level in (1, 2)}
@@ -159,7 +183,9 @@ def main() -> None:
         csv.field_size_limit(sys.maxsize)
         with options.real.open(encoding="utf-8", newline="") as stream:
             rows = [row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"]
-        table["released, from case reports"] = variety(list(dict.fromkeys(row["Patient Note"] for row in rows)))
+        table["released, from case reports"] = variety(
+            list(dict.fromkeys(row["Patient Note"] for row in rows))
+        )
     print("notes | words | distinct sentences | types per 10,000 | numbers")
     for name, figures in table.items():
         print(f"{name} | {figures}")
@@ -181,8 +207,12 @@ def check(level: int, seed: int, n: int) -> str:
         )
     lengths = [len(row["patient_note"].split()) for row in rows]
     calculators = Counter(row["calculator_id"] for row in rows)
-    print(f"words of a note: {min(lengths)} to {max(lengths)}, {sum(lengths) / len(lengths):.0f} on average")
-    print(f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each")
+    print(
+        f"words of a note: {min(lengths)} to {max(lengths)}, {sum(lengths) / len(lengths):.0f} on average"
+    )
+    print(
+        f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each"
+    )
     paths = timed("golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows))))
     print(f"last line of the explanation agrees: {paths[0]:,} of {len(rows):,}")
     print(f"entities typed as texts agree: {paths[1]:,} of {len(rows):,}")
@@ -190,11 +220,19 @@ def check(level: int, seed: int, n: int) -> str:
     replies = [gold_response(MEDCALC, item) for item in items]
     scores = timed("gold replies scored", lambda: score_items(MEDCALC, items, replies))
     for metric in ("accuracy", "accuracy_official"):
-        print(f"{metric} of the gold replies: {sum(score.values[metric] for score in scores) / len(scores):.4f}")
+        print(
+            f"{metric} of the gold replies: {sum(score.values[metric] for score in scores) / len(scores):.4f}"
+        )
     if level > 1:
-        agreed, single, tempting, wrong = timed("facts and readings checked", lambda: own_facts(seed, n))
-        print(f"golds from the note's own facts agree: {agreed:,}; notes with one reading: {single:,} of {n:,}")
-        print(f"notes with another value of an input: {tempting:,}; with one that would change the answer: {wrong:,}")
+        agreed, single, tempting, wrong = timed(
+            "facts and readings checked", lambda: own_facts(seed, n)
+        )
+        print(
+            f"golds from the note's own facts agree: {agreed:,}; notes with one reading: {single:,} of {n:,}"
+        )
+        print(
+            f"notes with another value of an input: {tempting:,}; with one that would change the answer: {wrong:,}"
+        )
     return variety([row["patient_note"] for row in rows[:_COMPARED]])
 
 

@@ -22,24 +22,38 @@ def answers(rng: np.random.Generator, share: float, items: int, together: int) -
     notes = rng.random(items // together) < share
     own = rng.random(items) < share
     return (
-        np.where(rng.random(items) < 0.6, np.repeat(notes, together), own).astype(float) if together > 1 else own * 1.0
+        np.where(rng.random(items) < 0.6, np.repeat(notes, together), own).astype(float)
+        if together > 1
+        else own * 1.0
     )
 
 
-def verdicts(rng: np.random.Generator, share: float, items: int, together: int, rules: int) -> set[str]:
+def verdicts(
+    rng: np.random.Generator, share: float, items: int, together: int, rules: int
+) -> set[str]:
     """The verdicts of so many rules on runs that stand on their limit."""
     found = set()
     clusters = np.repeat(np.arange(items // together), together).tolist() if together > 1 else None
     for _ in range(rules):
         made = proportion_interval(answers(rng, share, items, together), clusters=clusters)
-        finding = Finding(run="", rule="", group="", value=made.value, low=made.ci_low, high=made.ci_high, limit=share)
+        finding = Finding(
+            run="",
+            rule="",
+            group="",
+            value=made.value,
+            low=made.ci_low,
+            high=made.ci_high,
+            limit=share,
+        )
         found.add(finding.decided(rules).verdict)
     return found
 
 
 def main() -> None:
     """Prints the shares of wrong verdicts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=1000)
     draws = parser.parse_args().draws
     print("share  items  a note  rules  wrong GO %  wrong NO-GO %")

@@ -57,7 +57,9 @@ def drawn(
         )
     for place, each in enumerate(lines):
         y = 42 + _ROW * place
-        colour = "#2a6fdb" if truth is None or not tell or each.low <= truth <= each.high else "#d9660a"
+        colour = (
+            "#2a6fdb" if truth is None or not tell or each.low <= truth <= each.high else "#d9660a"
+        )
         parts.append(f'<text x="8" y="{y + 4}">{escaped(each.label)}</text>')
         parts.append(
             f'<line x1="{x(each.low)}" x2="{x(each.high)}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
@@ -65,7 +67,9 @@ def drawn(
         parts.append(f'<circle cx="{x(each.value)}" cy="{y}" r="5" fill="{colour}"/>')
     for tick in np.linspace(low, high, 5):
         parts.append(f'<text x="{x(tick)}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>')
-    said = "; ".join(f"{each.label}: {each.value:.1f} ({each.low:.1f} to {each.high:.1f})" for each in lines)
+    said = "; ".join(
+        f"{each.label}: {each.value:.1f} ({each.low:.1f} to {each.high:.1f})" for each in lines
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 30} {bottom + 26}" role="img" '
         f'font-family="sans-serif" font-size="13" fill="#777"><title>{escaped(title)}</title><desc>{escaped(said)}</desc>'
@@ -86,16 +90,31 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
 
     drawings = [random.choice(right, 100, replace=False) for _ in range(12)]
     lines = [
-        line(f"100 questions, draw {number}", proportion_interval(some)) for number, some in enumerate(drawings, 1)
+        line(f"100 questions, draw {number}", proportion_interval(some))
+        for number, some in enumerate(drawings, 1)
     ]
-    made["sample"] = drawn(lines, title="Twelve samples of one model's answers", truth=100 * right.mean(), high=40)
+    made["sample"] = drawn(
+        lines, title="Twelve samples of one model's answers", truth=100 * right.mean(), high=40
+    )
 
     first = random.random(400) < 0.50
     second = np.where(random.random(400) < 0.85, first, random.random(400) < 0.72)
     pair = paired_bootstrap(first.astype(float), second.astype(float))
-    lines = [line(f"model {name}", proportion_interval(each)) for name, each in (("A", first), ("B", second))]
-    lines.append(Line("B - A, question by question", 100 * pair.difference, 100 * pair.ci_low, 100 * pair.ci_high))
-    made["pair"] = drawn(lines, title="Two models, the same 400 questions", truth=0, low=-25, high=75, tell=False)
+    lines = [
+        line(f"model {name}", proportion_interval(each))
+        for name, each in (("A", first), ("B", second))
+    ]
+    lines.append(
+        Line(
+            "B - A, question by question",
+            100 * pair.difference,
+            100 * pair.ci_low,
+            100 * pair.ci_high,
+        )
+    )
+    made["pair"] = drawn(
+        lines, title="Two models, the same 400 questions", truth=0, low=-25, high=75, tell=False
+    )
 
     notes = np.repeat(np.arange(60), 5)
     alike = (random.random(60)[notes] < 0.5) ^ (random.random(300) < 0.15)
@@ -108,13 +127,22 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     truth = random.random(1000) < 0.6
     gold = random.random(400) < 0.6
     judged, said = (
-        np.where(each, random.random(len(each)) < 0.95, random.random(len(each)) < 0.4) for each in (truth, gold)
+        np.where(each, random.random(len(each)) < 0.95, random.random(len(each)) < 0.4)
+        for each in (truth, gold)
     )
     names = [["yes" if each else "no" for each in labels] for labels in (gold, said)]
-    run = Verdicts(np.stack([judged, ~judged], axis=1).astype(float), np.ones(1000), np.zeros(1000), np.ones(1000))
+    run = Verdicts(
+        np.stack([judged, ~judged], axis=1).astype(float),
+        np.ones(1000),
+        np.zeros(1000),
+        np.ones(1000),
+    )
     lines = [
         line("as the judge says", proportion_interval(judged)),
-        line("corrected by 400 labels", corrected(rescoring(names[0], names[1], ("yes", "no")), run)[0]),
+        line(
+            "corrected by 400 labels",
+            corrected(rescoring(names[0], names[1], ("yes", "no")), run)[0],
+        ),
     ]
     made["judge"] = drawn(lines, title="A judge that is too kind", truth=60)
 
@@ -122,20 +150,27 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     for number in range(1, 6):
         moved = 0.5 + 0.05 * random.standard_normal()
         lines.append(line(f"run {number}", proportion_interval(random.random(300) < moved)))
-    made["repeats"] = drawn(lines, title="The same model, asked five times", truth=50, low=30, high=70)
+    made["repeats"] = drawn(
+        lines, title="The same model, asked five times", truth=50, low=30, high=70
+    )
 
     groups: dict[str, list[float]] = defaultdict(list)
     for row, value in zip(rows, right, strict=True):
         groups[row["Category"]].append(value)
     sizes = sorted(groups.items(), key=lambda each: -len(each[1]))
-    lines = [line(f"{name}, {len(values)} questions", proportion_interval(values)) for name, values in sizes]
+    lines = [
+        line(f"{name}, {len(values)} questions", proportion_interval(values))
+        for name, values in sizes
+    ]
     made["groups"] = drawn(lines, title="The same answers by category", truth=100 * right.mean())
     return made
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("recorded", type=Path, metavar="RECORDED.csv")
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"), metavar="DIR")
     given = parser.parse_args(words)

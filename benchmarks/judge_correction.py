@@ -35,7 +35,12 @@ Names = npt.NDArray[np.str_]
 
 
 def answers(
-    generator: np.random.Generator, n: int, size: int, truth: float, sensitivity: float, specificity: float
+    generator: np.random.Generator,
+    n: int,
+    size: int,
+    truth: float,
+    sensitivity: float,
+    specificity: float,
 ) -> tuple[Names, Names, npt.NDArray[np.intp]]:
     """Gold classes, judged classes and clusters."""
 
@@ -46,22 +51,32 @@ def answers(
         return generator.beta(mean * strength, (1.0 - mean) * strength, n // size).repeat(size)
 
     yes = generator.random(n) < chances(truth, TRUTH_ALIKE)
-    said = np.where(yes, chances(sensitivity, ERRORS_ALIKE), 1.0 - chances(specificity, ERRORS_ALIKE))
+    said = np.where(
+        yes, chances(sensitivity, ERRORS_ALIKE), 1.0 - chances(specificity, ERRORS_ALIKE)
+    )
     judged = generator.random(n) < said
     return np.where(yes, *CLASSES), np.where(judged, *CLASSES), np.arange(n) // size
 
 
-def verdicts_of(judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES) -> Verdicts:
+def verdicts_of(
+    judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES
+) -> Verdicts:
     """A run of one item a cluster, whose verdicts are pooled."""
-    counts = np.stack([np.bincount(clusters, judged == name) for name in classes], axis=1).astype(np.float64)
+    counts = np.stack([np.bincount(clusters, judged == name) for name in classes], axis=1).astype(
+        np.float64
+    )
     items = len(counts)
     return Verdicts(counts, np.ones(items), np.zeros(items), counts.sum(axis=1))
 
 
-def estimate(labels: Any, run: Verdicts, form: Any, classes: Sequence[str] = CLASSES) -> tuple[float, float, float]:
+def estimate(
+    labels: Any, run: Verdicts, form: Any, classes: Sequence[str] = CLASSES
+) -> tuple[float, float, float]:
     """Value and interval; 0 to 1 where none is given."""
     try:
-        found = rescoring(labels[0].tolist(), labels[1].tolist(), classes, clusters=labels[2].tolist(), form=form)
+        found = rescoring(
+            labels[0].tolist(), labels[1].tolist(), classes, clusters=labels[2].tolist(), form=form
+        )
         made, _ = corrected(found, run)
     except NotCorrectableError:
         return np.nan, 0.0, 1.0
@@ -75,7 +90,9 @@ def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
     t, f = said[yes].mean(), said[~yes].mean()
     p = run.counts[:, 0].sum() / run.of.sum()
     value = (p - f) / (t - f)
-    errors = np.where(yes, value * (said - t) / yes.sum(), (1.0 - value) * (said - f) / (~yes).sum())
+    errors = np.where(
+        yes, value * (said - t) / yes.sum(), (1.0 - value) * (said - f) / (~yes).sum()
+    )
     parts = [np.bincount(clusters, errors), (run.counts[:, 0] - p * run.of) / run.of.sum()]
     se = np.sqrt(sum(len(part) / (len(part) - 1.0) * (part @ part) for part in parts)) / abs(t - f)
     return value, max(0.0, value - 1.96 * se), min(1.0, value + 1.96 * se)
@@ -87,8 +104,13 @@ def resampled(
     """Percentiles of Rogan and Gladen's estimate on resampled clusters of both samples."""
     gold, judged, clusters = labels
     yes, said = gold == "yes", judged == "yes"
-    table = np.stack([np.bincount(clusters, each) for each in (yes & said, yes, ~yes & said, ~yes)], axis=1)
-    times = [generator.multinomial(len(each), np.full(len(each), 1.0 / len(each)), draws) for each in (table, run.of)]
+    table = np.stack(
+        [np.bincount(clusters, each) for each in (yes & said, yes, ~yes & said, ~yes)], axis=1
+    )
+    times = [
+        generator.multinomial(len(each), np.full(len(each), 1.0 / len(each)), draws)
+        for each in (table, run.of)
+    ]
     a, b, c, d = (times[0] @ table).T
     p = times[1] @ run.counts[:, 0] / (times[1] @ run.of)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,7 +146,9 @@ def cells(
         raw = []
         for number in range(draws):
             labels = answers(generator, sizes[0], size, truth, sensitivity, specificity)
-            _, judged, clusters = answers(generator, sizes[1], size, truth, sensitivity, specificity)
+            _, judged, clusters = answers(
+                generator, sizes[1], size, truth, sensitivity, specificity
+            )
             run = verdicts_of(judged, clusters)
             raw.append((judged == "yes").mean())
             for form in ("confusion", "prediction"):
@@ -135,7 +159,10 @@ def cells(
         shown = []
         for each in methods:
             values, low, high = np.array(found[each]).T
-            bias, held = 100 * (np.nanmean(values) - truth), 100 * np.mean((low <= truth) & (truth <= high))
+            bias, held = (
+                100 * (np.nanmean(values) - truth),
+                100 * np.mean((low <= truth) & (truth <= high)),
+            )
             width = 100 * np.mean(high - low)
             every[each].append((bias, held, width))
             shown.append(f"{bias:+6.2f} {held:6.1f} {width:6.1f}")
@@ -153,7 +180,9 @@ def cells(
 
 
 THREE = ("entailment", "neutral", "contradiction")
-SAID = np.array([[0.9, 0.08, 0.02], [0.35, 0.6, 0.05], [0.05, 0.15, 0.8]])  # a lenient judge: neutral is often entailed
+SAID = np.array(
+    [[0.9, 0.08, 0.02], [0.35, 0.6, 0.05], [0.05, 0.15, 0.8]]
+)  # a lenient judge: neutral is often entailed
 MIXED = (0.5, 0.3, 0.2)
 
 
@@ -177,7 +206,10 @@ def classes(draws: int) -> None:
     for shares in (MIXED, (0.5, 0.45, 0.05), (0.5, 0.05, 0.45)):
         rows: dict[str, list[tuple[float, float, float]]] = {}
         for _ in range(draws):
-            labels, run = three_way(generator, LABELS, MIXED), three_way(generator, VERDICTS, shares)
+            labels, run = (
+                three_way(generator, LABELS, MIXED),
+                three_way(generator, VERDICTS, shares),
+            )
             two = (merged(labels[0]), merged(labels[1]), labels[2])
             pair = (THREE[0], "rest")
             for form in ("confusion", "prediction"):
@@ -206,7 +238,9 @@ def shares(draws: int) -> None:
             answer = np.arange(150).repeat(length)
             yes = generator.random(len(answer)) < generator.beta(8 * mean, 8 * (1 - mean))[answer]
             said = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
-            counts = np.stack([np.bincount(answer, said), np.bincount(answer, ~said)], axis=1).astype(np.float64)
+            counts = np.stack(
+                [np.bincount(answer, said), np.bincount(answer, ~said)], axis=1
+            ).astype(np.float64)
             run = Verdicts(counts, 1.0 / length, np.zeros(150), np.ones(150), range(150))
             some = generator.choice(len(answer), 400, replace=False)
             labels = (np.where(yes, *CLASSES)[some], np.where(said, *CLASSES)[some], answer[some])
@@ -233,14 +267,22 @@ def ranking(draws: int) -> None:
             rates.append((judged == "yes").mean())
             values.append(estimate(labels, verdicts_of(judged, clusters), "confusion")[0])
         raw, right = raw + (rates[0] > rates[1]), right + (values[0] > values[1])
-    print(f"own kind preferred, A 70 and B 60 true: A first in {raw / draws:.1%} raw, {right / draws:.1%} corrected")
+    print(
+        f"own kind preferred, A 70 and B 60 true: A first in {raw / draws:.1%} raw, {right / draws:.1%} corrected"
+    )
     # One set of labels for both: A has more contradictions, B says more that is neither, which the judge often takes for entailed.
     raw = right = 0
     for _ in range(draws):
         labels = three_way(generator, LABELS, MIXED)
-        runs = [three_way(generator, VERDICTS, shares) for shares in ((0.6, 0.05, 0.35), (0.5, 0.45, 0.05))]
+        runs = [
+            three_way(generator, VERDICTS, shares)
+            for shares in ((0.6, 0.05, 0.35), (0.5, 0.45, 0.05))
+        ]
         rates = [(run[1] == THREE[0]).mean() for run in runs]
-        values = [estimate(labels, verdicts_of(run[1], run[2], THREE), "confusion", THREE)[0] for run in runs]
+        values = [
+            estimate(labels, verdicts_of(run[1], run[2], THREE), "confusion", THREE)[0]
+            for run in runs
+        ]
         raw, right = raw + (rates[0] > rates[1]), right + (values[0] > values[1])
     print(
         f"lenient on neutral, A 60 and B 50 true: A first in {raw / draws:.1%} raw, {right / draws:.1%} corrected by three classes"
@@ -255,18 +297,29 @@ def pairs(draws: int) -> None:
     from medical_tasks.scoring.paired import paired_bootstrap
 
     generator = np.random.default_rng(4)
-    for sensitivity, specificity, gap, size in itertools.product((0.75, 0.95), (0.75, 0.95), (0.0, 0.1, 0.3), (1, 5)):
+    for sensitivity, specificity, gap, size in itertools.product(
+        (0.75, 0.95), (0.75, 0.95), (0.0, 0.1, 0.3), (1, 5)
+    ):
         held = alone = significant = 0
         for _ in range(draws):
             labels = answers(generator, LABELS, size, 0.5, sensitivity, specificity)
-            found = rescoring(labels[0].tolist(), labels[1].tolist(), CLASSES, clusters=labels[2].tolist())
+            found = rescoring(
+                labels[0].tolist(), labels[1].tolist(), CLASSES, clusters=labels[2].tolist()
+            )
             columns, facts = [], []
             for truth in (0.5, 0.5 + gap):
                 _, judged, clusters = answers(generator, 500, size, truth, sensitivity, specificity)
                 columns.append(np.where(judged == "yes", *found.scores))
                 _, error = judge_error(found, verdicts_of(judged, np.arange(500)))
-                facts.append({name: getattr(error, name) for name in ("weights", "slope", "covariance", "freedom")})
-            made = paired_bootstrap(*columns, clusters=clusters.tolist(), limits=None, resamples=500)
+                facts.append(
+                    {
+                        name: getattr(error, name)
+                        for name in ("weights", "slope", "covariance", "freedom")
+                    }
+                )
+            made = paired_bootstrap(
+                *columns, clusters=clusters.tolist(), limits=None, resamples=500
+            )
             entry: dict[str, Any] = {**as_json(made), "p": made.p_value}
             alone += made.ci_low <= gap <= made.ci_high
             with_judge_error(entry, facts)
@@ -290,14 +343,19 @@ def kqa(path: Path, splits: int) -> None:
 
     pairs = read_annotations(path)
     with open_offline("lexical", unread="prompts") as judge:
-        given, _ = labels_of(judge_annotations(pairs, Judging(judge=judge, prompts=load_judge_prompts(KQA))))
+        given, _ = labels_of(
+            judge_annotations(pairs, Judging(judge=judge, prompts=load_judge_prompts(KQA)))
+        )
     gold = merged(np.array([pair.gold for pair in pairs]))
     places = np.unique([pair.cluster for pair in pairs], return_inverse=True)[1]
     generator = np.random.default_rng(3)
-    lenient = np.where(gold != THREE[0], np.where(generator.random(len(gold)) < 0.4, THREE[0], "rest"), gold)
+    lenient = np.where(
+        gold != THREE[0], np.where(generator.random(len(gold)) < 0.4, THREE[0], "rest"), gold
+    )
     judges = {"lexical": merged(np.array(given)), "passes 40 % of what is not entailed": lenient}
     judges |= {
-        f"physician {rater + 1}": merged(np.array([pair.ratings[rater] for pair in pairs])) for rater in range(3)
+        f"physician {rater + 1}": merged(np.array([pair.ratings[rater] for pair in pairs]))
+        for rater in range(3)
     }
     pair = (THREE[0], "rest")
     for name, judged in judges.items():
@@ -330,6 +388,11 @@ if __name__ == "__main__":
     if what == "kqa":
         kqa(Path(rest[0]), numbers[0])
     else:
-        {"cells": cells, "classes": classes, "pairs": pairs, "ranking": ranking, "shares": shares, "sparse": sparse}[
-            what
-        ](*numbers)
+        {
+            "cells": cells,
+            "classes": classes,
+            "pairs": pairs,
+            "ranking": ranking,
+            "shares": shares,
+            "sparse": sparse,
+        }[what](*numbers)

@@ -35,7 +35,11 @@ from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts as doclens_prompts
 from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
-from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
+from medical_tasks.benchmarks.ehrnoteqa.judging import (
+    choice_question,
+    evidence_question,
+    open_question,
+)
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
 from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_question,
@@ -93,7 +97,13 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
     words = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
 
     def entries(value: Sequence[tuple[str, str]]) -> str:
-        return json.dumps({"verdicts": [{"id": name, "reason": "r", "verdict": words[label]} for name, label in value]})
+        return json.dumps(
+            {
+                "verdicts": [
+                    {"id": name, "reason": "r", "verdict": words[label]} for name, label in value
+                ]
+            }
+        )
 
     forms = [
         Form(
@@ -105,7 +115,9 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
         ),
         Form(
             "K-QA own batched",
-            lambda n: batched_question(own, f"q{n}", **asked, answer=judged(n), statements=[("s1", "a"), ("s2", "b")]),
+            lambda n: batched_question(
+                own, f"q{n}", **asked, answer=judged(n), statements=[("s1", "a"), ("s2", "b")]
+            ),
             [(("s1", one), ("s2", other)) for one in words for other in words],
             entries,
             '{"verdicts": [{"id": "s9", "reason": "r", "verdict": "entailed"}]}',
@@ -158,7 +170,9 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
         def word(value: Any, official: bool = official) -> Any:
             return int(value) if official else value
 
-        def batch(value: Sequence[bool], official: bool = official, key: str = key, word: Any = word) -> str:
+        def batch(
+            value: Sequence[bool], official: bool = official, key: str = key, word: Any = word
+        ) -> str:
             names = ("It is.", "It was.") if official else ("c1", "c2")
             made = [
                 {"claim" if official else "id": one, "explanation": "e", key: word(said)}
@@ -167,13 +181,21 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             return json.dumps(made if official else {"verdicts": made})
 
         def sentence(value: Any, key: str = key, word: Any = word) -> str:
-            return json.dumps({"explanation": "e", "provenance": list(value[1]), key: word(value[0])})
+            return json.dumps(
+                {"explanation": "e", "provenance": list(value[1]), key: word(value[0])}
+            )
 
         def in_lines(value: bool, official: bool = official, key: str = key) -> str:
             return f"explanation: e\n{key}: {int(value) if official else 'yes' if value else 'no'}"
 
-        def sentence_in_lines(value: Any, official: bool = official, in_lines: Any = in_lines) -> str:
-            places = [place for place, (number, _) in enumerate(cited) if number in value[1]] if official else value[1]
+        def sentence_in_lines(
+            value: Any, official: bool = official, in_lines: Any = in_lines
+        ) -> str:
+            places = (
+                [place for place, (number, _) in enumerate(cited) if number in value[1]]
+                if official
+                else value[1]
+            )
             return f"provenance: {', '.join(map(str, places)) or 'none'}\n{in_lines(value[0])}"
 
         pairs = [(one, other) for one in (True, False) for other in (True, False)]
@@ -189,7 +211,9 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             ),
             Form(
                 f"DocLens {name} claim in lines",
-                lambda n, lines=lines: lines.claim(f"q{n}", text=judged(n), claim="It is.", form="text"),  # type: ignore[misc]
+                lambda n, lines=lines: lines.claim(
+                    f"q{n}", text=judged(n), claim="It is.", form="text"
+                ),  # type: ignore[misc]
                 [True, False],
                 in_lines,
                 f"explanation: e\n{key}: 7",
@@ -239,7 +263,9 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
     forms = [
         Form(
             "EHRNoteQA own evidence",
-            lambda n: evidence_question(prompts["own"], f"q{n}", **asked, evidence=["It."], output=judged(n)),
+            lambda n: evidence_question(
+                prompts["own"], f"q{n}", **asked, evidence=["It."], output=judged(n)
+            ),
             [True, False],
             score,
             '{"reason": "r", "score": 2}',
@@ -250,7 +276,9 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
         forms += [
             Form(
                 f"EHRNoteQA {name} open",
-                lambda n, texts=texts: open_question(texts, f"q{n}", **asked, right="It.", output=judged(n)),  # type: ignore[misc]
+                lambda n, texts=texts: open_question(
+                    texts, f"q{n}", **asked, right="It.", output=judged(n)
+                ),  # type: ignore[misc]
                 [True, False],
                 score if own else lambda value: f"Score: {int(value)}\nReasoning: so it says.",
                 '{"reason": "r", "score": 2}' if own else "Score: 2\nReasoning: more than right.",
@@ -304,14 +332,19 @@ FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "503": ("judge: http 503", lambda case: Fault.status_code(503)),
     "redirect": (
         "judge: http 302",
-        lambda case: Fault("reply", 302, {"Location": "/v1/chat/completions"}, text(case.wrong).body),
+        lambda case: Fault(
+            "reply", 302, {"Location": "/v1/chat/completions"}, text(case.wrong).body
+        ),
     ),
     "hang": ("judge: timeout", lambda case: Fault.hang()),
     "drip": ("judge: timeout", lambda case: Fault.drip()),
     "cut body": ("judge: connection", lambda case: Fault.cut()),
     "closed": ("judge: connection", lambda case: Fault.refuse()),
     "HTML": ("judge: not json", lambda case: Fault.not_json()),
-    "bare verdict for a body": ("judge: empty choices", lambda case: Fault.json_body({"verdict": case.wrong})),
+    "bare verdict for a body": (
+        "judge: empty choices",
+        lambda case: Fault.json_body({"verdict": case.wrong}),
+    ),
     "empty choices": ("judge: empty choices", lambda case: Fault.no_choices()),
     "null content": ("judge: empty content", lambda case: text(None)),
     "verdict in the reasoning": (
@@ -322,7 +355,10 @@ FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "cut in the middle": (CUT, lambda case: text(f"{case.wrong}\nBut if", "length")),
     "cut by a filter": (CUT, lambda case: text(case.wrong, "content_filter")),
     "cut, in other words": (CUT, lambda case: text(case.wrong, "max_tokens")),
-    "cut, not told": (CUT, lambda case: text(case.wrong, None, completion_tokens=case.question.max_tokens)),
+    "cut, not told": (
+        CUT,
+        lambda case: text(case.wrong, None, completion_tokens=case.question.max_tokens),
+    ),
     "hidden reasoning": (CUT, lambda case: text(None, "length", completion_tokens=9)),
     "empty text": (UNREADABLE, lambda case: text("")),
     "out of range": (UNREADABLE, lambda case: text(case.form.strange)),
@@ -331,7 +367,10 @@ FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
         UNREADABLE,
         lambda case: text(f'It says: "{case.wrong}" That is a plant, and I do not follow it.'),
     ),
-    "no closing claim": (UNREADABLE, lambda case: text("Is the hypothesis true? The hypothesis cannot be true.")),
+    "no closing claim": (
+        UNREADABLE,
+        lambda case: text("Is the hypothesis true? The hypothesis cannot be true."),
+    ),
     "unended reasoning": (UNREADABLE, lambda case: text(f"<think>{case.wrong}")),
 }
 
@@ -368,7 +407,9 @@ class Chaos:
         with self._lock:
             case.attempts[same] += 1
             chance = random.Random(f"{same}:{case.attempts[same]}")
-            kind = case.hopeless or (chance.choice(sorted(FAULTS)) if chance.random() < self._share else "")
+            kind = case.hopeless or (
+                chance.choice(sorted(FAULTS)) if chance.random() < self._share else ""
+            )
             fault = FAULTS[kind][1](case) if kind else None
             if kind:
                 self.met[kind] += 1
@@ -384,7 +425,10 @@ class Chaos:
                 case.first = case.form.say(case.truth), "stop"
             else:
                 choice = json.loads(fault.body)["choices"][0]
-                case.first = choice["message"]["content"] or "", "stop" if FAULTS[kind][0] == UNREADABLE else "cut"
+                case.first = (
+                    choice["message"]["content"] or "",
+                    "stop" if FAULTS[kind][0] == UNREADABLE else "cut",
+                )
 
 
 def make_cases(forms: Sequence[Form], count: int) -> list[Case]:
@@ -394,7 +438,9 @@ def make_cases(forms: Sequence[Form], count: int) -> list[Case]:
         form = forms[number % len(forms)]
         chance = random.Random(number)
         truth, lie = chance.sample(list(form.values), 2)
-        hopeless = kinds[number // HOPELESS % len(kinds)] if number % HOPELESS == HOPELESS - 1 else ""
+        hopeless = (
+            kinds[number // HOPELESS % len(kinds)] if number % HOPELESS == HOPELESS - 1 else ""
+        )
         cases.append(Case(form, form.make(number), truth, lie, hopeless))
     return cases
 
@@ -410,7 +456,9 @@ def expected(case: Case) -> tuple[bool, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=6000, help="requests to reach")
     parser.add_argument("--trees", type=Path, help="folder of the authors' checkouts")
     parser.add_argument("--share", type=float, default=0.2, help="of requests that are spoilt")
@@ -427,7 +475,13 @@ def main() -> int:
             session = JudgeSession(judge(), JudgeOptions(reasks=REASKS), store, quiet=True)
             outcomes = session.ask([case.question for case in cases])
             again = JudgeSession(judge(), JudgeOptions(reasks=0), store, quiet=True)
-            kept = again.ask([case.question for case in cases if case.hopeless and FAULTS[case.hopeless][0] == CUT])
+            kept = again.ask(
+                [
+                    case.question
+                    for case in cases
+                    if case.hopeless and FAULTS[case.hopeless][0] == CUT
+                ]
+            )
         calls = len(server.calls)
     took = time.perf_counter() - began
     wrong: list[str] = []
@@ -446,8 +500,12 @@ def main() -> int:
             counts["other reason"] += 1
         else:
             continue
-        wrong.append(f"{case.form.name}, {case.question.id}: {found!r}, expected {value!r} (last fault {case.last!r})")
-    invented_from_store = sum(isinstance(outcome, Verdict) and not outcome.id.endswith("/official") for outcome in kept)
+        wrong.append(
+            f"{case.form.name}, {case.question.id}: {found!r}, expected {value!r} (last fault {case.last!r})"
+        )
+    invented_from_store = sum(
+        isinstance(outcome, Verdict) and not outcome.id.endswith("/official") for outcome in kept
+    )
     columns = ("asked", "verdicts", "invented", "lost", "other reason")
     print(f"{'form':42}" + "".join(f"{name:>14}" for name in columns))
     for name, counts in [*table.items(), ("all", sum(table.values(), Counter()))]:
@@ -458,7 +516,12 @@ def main() -> int:
     )
     for line in wrong[:10]:
         print(line)
-    return int(bool(wrong) or bool(invented_from_store) or calls < options.calls or len(chaos.met) < len(FAULTS))
+    return int(
+        bool(wrong)
+        or bool(invented_from_store)
+        or calls < options.calls
+        or len(chaos.met) < len(FAULTS)
+    )
 
 
 if __name__ == "__main__":

@@ -136,7 +136,8 @@ def claims_reply(chance: random.Random) -> str:
     if chance.random() < 0.3:
         return chance.choice(BROKEN)
     entries: list[Any] = [
-        record(chance, ("claim", "explanation", "entailment_prediction")) for _ in range(chance.randint(0, 4))
+        record(chance, ("claim", "explanation", "entailment_prediction"))
+        for _ in range(chance.randint(0, 4))
     ]
     if chance.random() < 0.2:
         entries.append(chance.choice(VALUES))
@@ -144,7 +145,11 @@ def claims_reply(chance: random.Random) -> str:
 
 
 def question_reply(chance: random.Random) -> str:
-    return chance.choice(BROKEN) if chance.random() < 0.3 else json.dumps(record(chance, ("prediction", "explanation")))
+    return (
+        chance.choice(BROKEN)
+        if chance.random() < 0.3
+        else json.dumps(record(chance, ("prediction", "explanation")))
+    )
 
 
 def citation_reply(chance: random.Random) -> str:
@@ -172,7 +177,12 @@ def distinct(count: int, make: Callable[[random.Random], str]) -> list[str]:
 @contextlib.contextmanager
 def their_world(folder: Path, tree: Path, modules: Mapping[str, ModuleType]) -> Iterator[None]:
     """Their working folder and imports, with stand-ins for services; what they print goes nowhere."""
-    before, argv, path, cwd = {name: sys.modules.get(name) for name in modules}, sys.argv, list(sys.path), Path.cwd()
+    before, argv, path, cwd = (
+        {name: sys.modules.get(name) for name in modules},
+        sys.argv,
+        list(sys.path),
+        Path.cwd(),
+    )
     sys.modules.update(modules)
     sys.path.insert(0, str(tree))
     os.chdir(folder)
@@ -210,12 +220,16 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
     statements = {f"Q{i}": (f"must {i}", f"nice {i}") for i in range(count)}
     texts: dict[Any, str] = {}
     for number, (question, (must, nice)) in enumerate(statements.items()):
-        texts[ENTAIL, question, must], texts[CONTRADICT, question, must], texts[CONTRADICT, question, nice] = replies[
-            3 * number : 3 * number + 3
-        ]
+        (
+            texts[ENTAIL, question, must],
+            texts[CONTRADICT, question, must],
+            texts[CONTRADICT, question, nice],
+        ) = replies[3 * number : 3 * number + 3]
     chance = random.Random("answers")
     answers = {
-        question: chance.choice(["", " ", "\n\n", "a "]) + f"answer {question}" + chance.choice(["", " \n"])
+        question: chance.choice(["", " ", "\n\n", "a "])
+        + f"answer {question}"
+        + chance.choice(["", " \n"])
         for question in statements
     }
     (folder / "dataset").mkdir()
@@ -224,7 +238,9 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
         {"Question": question, "Must_have": [must], "Nice_to_have": [nice]}
         for question, (must, nice) in statements.items()
     ]
-    (folder / "dataset" / "questions_w_answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "dataset" / "questions_w_answers.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
     results = [{"Question": question, "result": answer} for question, answer in answers.items()]
     (folder / "results.json").write_text(json.dumps(results))
     asked: dict[Any, str] = {}
@@ -249,10 +265,14 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
 
     stand_ins = {
         "openai": module("openai"),
-        "openai.error": module("openai.error", InvalidRequestError=type("InvalidRequestError", (Exception,), {})),
+        "openai.error": module(
+            "openai.error", InvalidRequestError=type("InvalidRequestError", (Exception,), {})
+        ),
         "langchain": module("langchain"),
         "langchain.chains": module("langchain.chains", LLMChain=Chain),
-        "langchain.chat_models": module("langchain.chat_models", AzureChatOpenAI=dict, ChatOpenAI=dict),
+        "langchain.chat_models": module(
+            "langchain.chat_models", AzureChatOpenAI=dict, ChatOpenAI=dict
+        ),
         "langchain.prompts": module("langchain.prompts", PromptTemplate=Template),
     }
     with their_world(folder, tree, stand_ins):
@@ -273,8 +293,12 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
 
     def script_reply(call: Call) -> str:
         if len(call.messages) > 1:  # asked again: for the authors' figures this must be nothing
-            return "The answer is " + ("False." if "true" in str(call.messages[1]["content"]).lower() else "True.")
-        task = ENTAIL if call.question.id.removesuffix("/official").endswith("entails") else CONTRADICT
+            return "The answer is " + (
+                "False." if "true" in str(call.messages[1]["content"]).lower() else "True."
+            )
+        task = (
+            ENTAIL if call.question.id.removesuffix("/official").endswith("entails") else CONTRADICT
+        )
         question, importance = call.question.id.split("/")[:2]
         statement = statements[question][importance == "nice"]
         if asked[task, question, statement] != call.messages[0]["content"]:
@@ -282,7 +306,12 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
         return texts[task, question, statement]
 
     items = [
-        Item(id=q, fields={"question": q, "must_have": [m], "nice_to_have": [n]}, groups={}, cluster=q)
+        Item(
+            id=q,
+            fields={"question": q, "must_have": [m], "nice_to_have": [n]},
+            groups={},
+            cluster=q,
+        )
         for q, (m, n) in statements.items()
     ]
     with Store(folder / "store.sqlite") as store:
@@ -292,7 +321,10 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
     differ = 0
     recalls, contradicted = [], 0.0
     for score in scores:
-        values = (score.values.get("comprehensiveness_norm_official"), score.values.get("hallucination_official"))
+        values = (
+            score.values.get("comprehensiveness_norm_official"),
+            score.values.get("hallucination_official"),
+        )
         differ += values != by_question[score.id]
         recalls.append(score.values["comprehensiveness_norm_official"])
         contradicted += score.values["hallucination_official"]
@@ -314,11 +346,15 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
 # DocLens
 
 
-def openai_like(replies: Mapping[str, str], key: Callable[[list[Any]], str]) -> dict[str, ModuleType]:
+def openai_like(
+    replies: Mapping[str, str], key: Callable[[list[Any]], str]
+) -> dict[str, ModuleType]:
     def create(**arguments: Any) -> Any:
         return {"choices": [{"message": {"content": replies[key(arguments["messages"])]}}]}
 
-    errors = {name: type(name, (Exception,), {}) for name in ("RateLimitError", "InvalidRequestError")}
+    errors = {
+        name: type(name, (Exception,), {}) for name in ("RateLimitError", "InvalidRequestError")
+    }
     error = module("openai.error", **errors)
     return {
         "openai": module("openai", ChatCompletion=SimpleNamespace(create=create), error=error),
@@ -333,7 +369,9 @@ def vllm_like(replies: Mapping[str, str]) -> dict[str, ModuleType]:
             pass
 
         def get_tokenizer(self) -> Any:
-            return SimpleNamespace(apply_chat_template=lambda prompt, tokenize: prompt[-1]["content"])
+            return SimpleNamespace(
+                apply_chat_template=lambda prompt, tokenize: prompt[-1]["content"]
+            )
 
         def generate(self, prompt: str, *arguments: Any, **settings: Any) -> Any:
             name = next(word for word in prompt.split() if word.startswith("item-"))
@@ -348,7 +386,9 @@ def vllm_like(replies: Mapping[str, str]) -> dict[str, ModuleType]:
 
 
 def their_aggregate(tree: Path, name: str) -> Callable[[Any], Any]:
-    function: Callable[[Any], Any] = runpy.run_path(str(tree / "aggregate_scores.py"), run_name="theirs")[name]
+    function: Callable[[Any], Any] = runpy.run_path(
+        str(tree / "aggregate_scores.py"), run_name="theirs"
+    )[name]
     return function
 
 
@@ -363,7 +403,9 @@ def outcome(function: Callable[[], Any]) -> Any:
 def compare(what: str, replies: Sequence[str], theirs: Sequence[Any], ours: Sequence[Any]) -> int:
     differ = [i for i, (one, other) in enumerate(zip(theirs, ours, strict=True)) if one != other]
     fails = sum(one == "fails" for one in theirs)
-    print(f"DocLens, {what}: {len(replies)} replies, no figure in theirs for {fails}; different: {len(differ)}")
+    print(
+        f"DocLens, {what}: {len(replies)} replies, no figure in theirs for {fails}; different: {len(differ)}"
+    )
     for place in differ[:3]:
         print(f"  {replies[place]!r}: theirs {theirs[place]}, ours {ours[place]}")
     return len(differ)
@@ -375,12 +417,21 @@ SOURCE = "[0] [doctor] first [1] [doctor] second [2] [doctor] third"
 def check_doclens(tree: Path, folder: Path, count: int) -> int:
     prompts = tree / "claim_evaluation" / "prompts"
     cites = tree / "citation_evaluation" / "prompts"
-    claim_scores, citation_scores = (their_aggregate(tree, f"get_{name}_scores") for name in ("claim", "citation"))
+    claim_scores, citation_scores = (
+        their_aggregate(tree, f"get_{name}_scores") for name in ("claim", "citation")
+    )
     # In letters, since every digit ends a sentence of theirs.
-    names = ["item-" + str(number).translate(str.maketrans("0123456789", "abcdefghij")) for number in range(count)]
+    names = [
+        "item-" + str(number).translate(str.maketrans("0123456789", "abcdefghij"))
+        for number in range(count)
+    ]
 
     def score_file(
-        items: Sequence[Mapping[str, Any]], ending: str, script: str, *arguments: str, world: Mapping[str, ModuleType]
+        items: Sequence[Mapping[str, Any]],
+        ending: str,
+        script: str,
+        *arguments: str,
+        world: Mapping[str, ModuleType],
     ) -> Any:
         for old in folder.iterdir():
             old.unlink()
@@ -399,33 +450,64 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     def our_count(value: Any) -> Any:
         return "fails" if isinstance(value, Unreadable) else (sum(value), len(value))
 
-    items = [{"example_id": name, "output": f"text {name}", "subclaims_reference": [name, "b"]} for name in names]
+    items = [
+        {"example_id": name, "output": f"text {name}", "subclaims_reference": [name, "b"]}
+        for name in names
+    ]
     differ = 0
 
     replies = distinct(count, claims_reply)
     by_name = dict(zip(names, replies, strict=True))
     world = openai_like(by_name, lambda chat: json.loads(chat[-1]["content"])["claims"][0])
-    common = ("--dataset_name", "general", "--prompt_file", str(prompts / "general_claim_entail.json"))
-    saved = score_file(items, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world)["full"]
+    common = (
+        "--dataset_name",
+        "general",
+        "--prompt_file",
+        str(prompts / "general_claim_entail.json"),
+    )
+    saved = score_file(
+        items, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world
+    )["full"]
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("claims, GPT", replies, theirs, [our_count(gpt_claims(reply)) for reply in replies])
+    differ += compare(
+        "claims, GPT", replies, theirs, [our_count(gpt_claims(reply)) for reply in replies]
+    )
 
     replies = distinct(count, question_reply)
     by_name = dict(zip(names, replies, strict=True))
     pairs = [{"example_id": name, "output": "Q?", "reference": name} for name in names]
     world = openai_like(by_name, lambda chat: json.loads(chat[-1]["content"])["question B"])
-    common = ("--dataset_name", "meqsum", "--prompt_file", str(prompts / "meqsum_claim_entail.json"))
-    saved = score_file(pairs, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world)["full"]
+    common = (
+        "--dataset_name",
+        "meqsum",
+        "--prompt_file",
+        str(prompts / "meqsum_claim_entail.json"),
+    )
+    saved = score_file(
+        pairs, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world
+    )["full"]
 
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("questions, GPT", replies, theirs, [our_count(gpt_question(reply)) for reply in replies])
+    differ += compare(
+        "questions, GPT", replies, theirs, [our_count(gpt_question(reply)) for reply in replies]
+    )
 
     replies = distinct(count, lines_reply)
     by_name = dict(zip(names, replies, strict=True))
-    single = [{"example_id": name, "output": f"text {name}", "subclaims_reference": [f"{name} it"]} for name in names]
-    common = ("--dataset_name", "general", "--prompt_file", str(prompts / "general_claim_entail_Mistral.json"))
+    single = [
+        {"example_id": name, "output": f"text {name}", "subclaims_reference": [f"{name} it"]}
+        for name in names
+    ]
+    common = (
+        "--dataset_name",
+        "general",
+        "--prompt_file",
+        str(prompts / "general_claim_entail_Mistral.json"),
+    )
     script = "claim_evaluation/run_entailment_model.py"
-    saved = score_file(single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name))["full"]
+    saved = score_file(single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name))[
+        "full"
+    ]
     theirs = [counted(saved[name]) for name in names]
     said = map(mistral_claim, replies)
     ours = [our_count(one if isinstance(one, Unreadable) else [one]) for one in said]
@@ -434,16 +516,27 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     def their_sentence(records: Sequence[Any]) -> Any:
         def count_them() -> tuple[int, int]:
             found = citation_scores({"full": {"x": records[:1]}})
-            return round(found["citation_recall"]["total"]), round(found["citation_precision"]["total"] * 2)
+            return round(found["citation_recall"]["total"]), round(
+                found["citation_precision"]["total"] * 2
+            )
 
         return outcome(count_them)
 
     def our_sentence(value: Any) -> Any:
         return "fails" if isinstance(value, Unreadable) else (int(value[0]), sum(value[1]))
 
-    cited = [{"example_id": name, "input": SOURCE, "output": f"{name} it [0][2]. end [1]."} for name in names]
+    cited = [
+        {"example_id": name, "input": SOURCE, "output": f"{name} it [0][2]. end [1]."}
+        for name in names
+    ]
     for who, make, ending, script, file in (
-        ("GPT", citation_reply, "citations.score", "eval_citation.py", "general_citation_entail.json"),
+        (
+            "GPT",
+            citation_reply,
+            "citations.score",
+            "eval_citation.py",
+            "general_citation_entail.json",
+        ),
         (
             "Mistral",
             lines_reply,
@@ -464,27 +557,48 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
             world = vllm_like(by_name)
             for item in cited:
                 item["output"] = f"{item['example_id']} it [0][2]. {item['example_id']} end [1]."
-        how = ("--dataset_name", "general", "--split_method", "citation", "--prompt_file", str(cites / file))
-        saved = score_file(cited, ending, f"citation_evaluation/{script}", *how, world=world)["full"]
+        how = (
+            "--dataset_name",
+            "general",
+            "--split_method",
+            "citation",
+            "--prompt_file",
+            str(cites / file),
+        )
+        saved = score_file(cited, ending, f"citation_evaluation/{script}", *how, world=world)[
+            "full"
+        ]
         theirs = [their_sentence(saved[name]) for name in names]
         read = gpt_cited if who == "GPT" else mistral_cited
         differ += compare(
-            f"citations, {who}", replies, theirs, [our_sentence(read(reply, [0, 2])) for reply in replies]
+            f"citations, {who}",
+            replies,
+            theirs,
+            [our_sentence(read(reply, [0, 2])) for reply in replies],
         )
 
     replies = distinct(count, made_reply)
     by_name = dict(zip(names, replies, strict=True))
     texts = [{"example_id": name, "output": name} for name in names]
     world = openai_like(by_name, lambda chat: chat[-1]["content"])
-    mode = ("--mode", "output_claims", "--prompt_file", str(prompts / "general_subclaim_generation.json"))
+    mode = (
+        "--mode",
+        "output_claims",
+        "--prompt_file",
+        str(prompts / "general_subclaim_generation.json"),
+    )
     script = "claim_evaluation/generate_subclaims.py"
     made = score_file(texts, "output_claim_min1max30.json", script, *mode, world=world)
     theirs = [item["subclaims_output"] for item in made]
-    return differ + compare("claims made, GPT", replies, theirs, [official_claims(reply) for reply in replies])
+    return differ + compare(
+        "claims made, GPT", replies, theirs, [official_claims(reply) for reply in replies]
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("trees", type=Path, help="folder of the checkouts K-QA and DocLens")
     parser.add_argument("--replies", type=int, default=2000, help="replies a decision")
     options = parser.parse_args()

@@ -42,7 +42,12 @@ def make_questions(count: int) -> list[Question]:
     return [
         Question(
             id=str(number),
-            messages=({"role": "user", "content": f"{FILLER}\nDoes statement {number} follow? Answer in JSON."},),
+            messages=(
+                {
+                    "role": "user",
+                    "content": f"{FILLER}\nDoes statement {number} follow? Answer in JSON.",
+                },
+            ),
             template="t",
             read=read,
             again="{problem}",
@@ -64,7 +69,9 @@ def serve(latency: float) -> None:
 def judge_server(latency: float) -> Iterator[tuple[str, list[int]]]:
     """A server in its own process: its base URL, and after the block its requests and the most at once."""
     command = [sys.executable, __file__, "--serve", "--latency", str(latency)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the server has no pipes")
         counts: list[int] = []
@@ -88,7 +95,9 @@ def judge(url: str, store: Path, questions: list[Question], concurrency: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=1589)
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--latency", type=float, default=0.2)
@@ -101,14 +110,19 @@ def main() -> None:
     questions = make_questions(options.questions)
     with tempfile.TemporaryDirectory() as folder:
         with judge_server(0.0) as (url, _):
-            judge(url, Path(folder, "warm"), questions[:1], 1)  # the client library's import is not what is measured
+            judge(
+                url, Path(folder, "warm"), questions[:1], 1
+            )  # the client library's import is not what is measured
 
         few = questions if options.full else questions[:50]
         with judge_server(options.latency) as (url, counts):
             took = judge(url, Path(folder, "sequential"), few, 1)
         alone = took / len(few) * len(questions)
         how = "measured" if options.full else f"extrapolated from {len(few)} in {took:.2f} s"
-        print(f"sequential: {alone:.1f} s for {len(questions)} ({how}); requests at once: {counts[1]}", flush=True)
+        print(
+            f"sequential: {alone:.1f} s for {len(questions)} ({how}); requests at once: {counts[1]}",
+            flush=True,
+        )
 
         with judge_server(options.latency) as (url, counts):
             store = Path(folder, "store")
@@ -121,7 +135,9 @@ def main() -> None:
         )
         print(f"again, from the store: {again:.2f} s, {counts[0] - len(questions)} requests")
         print(f"store: {store.stat().st_size / 2**20:.1f} MiB")
-    print(f"peak memory of the client: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+    print(
+        f"peak memory of the client: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ def measure(name: str, items: Sequence[Item], answers: Sequence[str], rounds: in
     prompts = load_judge_prompts(KQA)
 
     def score(judge: Any, mode: Any) -> list[ItemScore]:
-        return score_items(KQA, items, answers, judging=Judging(judge=judge, prompts=prompts, mode=mode))
+        return score_items(
+            KQA, items, answers, judging=Judging(judge=judge, prompts=prompts, mode=mode)
+        )
 
     for mode in ("single", "batched"):
         judge = Instant()
@@ -83,30 +85,52 @@ def measure(name: str, items: Sequence[Item], answers: Sequence[str], rounds: in
             show(f"{name}, {again}", seconds, session.stats.asked, "questions")
             comp = [one.values["comprehensiveness"] for one in scores]
             hall = [one.values["hallucination_rate"] for one in scores]
-            print(f"    comprehensiveness {sum(comp) / len(comp):.4f}, hallucination rate {sum(hall) / len(hall):.4f}")
+            print(
+                f"    comprehensiveness {sum(comp) / len(comp):.4f}, hallucination rate {sum(hall) / len(hall):.4f}"
+            )
     seconds, kinds = fastest(rounds, lambda: [abstention(answer) for answer in answers])
     show(f"{name}, abstention rule", seconds, len(answers), "answers")
-    print(f"    {kinds.count('none')} answers, {kinds.count('unsure')} for a judge, {kinds.count('sure')} abstentions")
+    print(
+        f"    {kinds.count('none')} answers, {kinds.count('unsure')} for a judge, {kinds.count('sure')} abstentions"
+    )
 
 
 def show(name: str, seconds: float, count: int, unit: str) -> None:
-    print(f"{name:<55} {seconds * 1000:8.1f} ms  {count:>5} {unit}  {count / seconds:10,.0f} a second")
+    print(
+        f"{name:<55} {seconds * 1000:8.1f} ms  {count:>5} {unit}  {count / seconds:10,.0f} a second"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--source", type=Path, required=True, help="the authors' questions_w_answers.jsonl")
-    parser.add_argument("--answers", type=Path, help="answers in the authors' form: a JSON list of Question and result")
+    parser.add_argument(
+        "--source", type=Path, required=True, help="the authors' questions_w_answers.jsonl"
+    )
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        help="answers in the authors' form: a JSON list of Question and result",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     items = load_items(KQA, list(read_rows("answered", "test", {"test": options.source})))
     gold = ["\n".join((*item.fields["must_have"], *item.fields["nice_to_have"])) for item in items]
     measure("statements", items, gold, options.rounds)
-    measure("physicians' answers", items, [str(item.fields["answer"]) for item in items], options.rounds)
+    measure(
+        "physicians' answers", items, [str(item.fields["answer"]) for item in items], options.rounds
+    )
     if options.answers:
-        results = {row["Question"]: row["result"] for row in json.loads(options.answers.read_text(encoding="utf-8"))}
+        results = {
+            row["Question"]: row["result"]
+            for row in json.loads(options.answers.read_text(encoding="utf-8"))
+        }
         answered = [item for item in items if item.fields["question"] in results]
-        measure(options.answers.name, answered, [results[item.fields["question"]] for item in answered], options.rounds)
+        measure(
+            options.answers.name,
+            answered,
+            [results[item.fields["question"]] for item in answered],
+            options.rounds,
+        )
 
 
 if __name__ == "__main__":

@@ -43,22 +43,33 @@ def taken(label: str, *words: str | Path) -> None:
     if process.returncode:
         raise RuntimeError(f"{label}: exit code {process.returncode}")
     print(
-        f"{label}: {used.ru_maxrss / 1024:.0f} MiB, {used.ru_utime + used.ru_stime:.1f} s of processor time", flush=True
+        f"{label}: {used.ru_maxrss / 1024:.0f} MiB, {used.ru_utime + used.ru_stime:.1f} s of processor time",
+        flush=True,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("items", nargs="*", type=int, default=[20_000, 50_000, 200_000])
     parser.add_argument("--data", type=Path, help="where the built sets are, or are put")
-    parser.add_argument("--asked", type=int, default=20_000, help="largest set that a server is asked about")
+    parser.add_argument(
+        "--asked", type=int, default=20_000, help="largest set that a server is asked about"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for count in options.items:
             home = (options.data or Path(scratch)) / str(count)
             folder, answers = home / "medcalc_bench", home / "answers.jsonl"
             if not folder.exists():
-                build_dataset("medcalc_bench", source=None, config="fresh", out=folder, options={"seed": 1, "n": count})
+                build_dataset(
+                    "medcalc_bench",
+                    source=None,
+                    config="fresh",
+                    out=folder,
+                    options={"seed": 1, "n": count},
+                )
             if not answers.exists():
                 items = load_task_data(MEDCALC, MEDCALC_BENCH, data=folder, config="fresh").items
                 with answers.open("w", encoding="utf-8") as file:
@@ -67,8 +78,18 @@ def main() -> None:
                         file.write(json.dumps({"id": item.id, "response": gold}) + "\n")
             run = ("run", "--tasks", "medcalc", "--data", folder, "--model")
             for name in ("reference", "random"):
-                measure(f"{count:,} items, baseline/{name}", *run, f"baseline/{name}", report=folder)
-            measure(f"{count:,} items, score", "score", "medcalc", "--responses", answers, "--data", folder)
+                measure(
+                    f"{count:,} items, baseline/{name}", *run, f"baseline/{name}", report=folder
+                )
+            measure(
+                f"{count:,} items, score",
+                "score",
+                "medcalc",
+                "--responses",
+                answers,
+                "--data",
+                folder,
+            )
             if count <= options.asked:
                 with FaultServer(answer=lambda call: "The answer is 17.") as server:
                     os.environ |= {"LARGE_BASE_URL": server.base_url, "LARGE_API_KEY": "none"}

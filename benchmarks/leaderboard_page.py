@@ -40,7 +40,9 @@ def timed(command: list[str]) -> str:
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
     )
-    done = subprocess.run([sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     seconds, peak = map(float, done.stdout.split())
     return f"{seconds:.1f} CPU s, {peak:.0f} MB"
 
@@ -54,7 +56,9 @@ def size(path: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("results", nargs="?", type=int, default=5000)
     parser.add_argument("--chromium", default=shutil.which("chromium"))
     parser.add_argument("--readers", type=int, default=200)
@@ -68,10 +72,19 @@ def main() -> None:
         print(f"pages made:           {timed(site)}")
         fill(store, 1, draw, first=arguments.results)
         print(f"made again, one more: {timed(site)}")
-        for name in ("index.html", "leaderboard.js", "data/board.json", "leaderboard.csv", "leaderboard.parquet"):
+        for name in (
+            "index.html",
+            "leaderboard.js",
+            "data/board.json",
+            "leaderboard.csv",
+            "leaderboard.parquet",
+        ):
             print(f"{name + ':':<22}{size(out / name)}")
         server = subprocess.Popen(
-            [*COMMAND, "serve", "--store", str(store), "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [*COMMAND, "serve", "--store", str(store), "--port", "0"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert server.stdout is not None
@@ -81,10 +94,17 @@ def main() -> None:
             with urllib.request.urlopen(f"{address}leaderboard.json") as reply:
                 print(f"downloaded:           {len(json.load(reply)):,} rows")
             times, failed = asyncio.run(read(address, arguments.readers, arguments.seconds))
-            memory = int(Path(f"/proc/{server.pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
+            memory = (
+                int(Path(f"/proc/{server.pid}/status").read_text().split("VmRSS:")[1].split()[0])
+                / 1024
+            )
             middle, most = (1000 * sorted(times)[int(share * len(times))] for share in (0.5, 0.95))
-            print(f"{arguments.readers} readers, {arguments.seconds} s:  {len(times):,} replies, {failed} errors")
-            print(f"                      median {middle:.0f} ms, 95 % under {most:.0f} ms; server {memory:.0f} MB")
+            print(
+                f"{arguments.readers} readers, {arguments.seconds} s:  {len(times):,} replies, {failed} errors"
+            )
+            print(
+                f"                      median {middle:.0f} ms, 95 % under {most:.0f} ms; server {memory:.0f} MB"
+            )
         finally:
             server.terminate()
             server.wait()
@@ -135,7 +155,9 @@ def in_browser(chromium: str, address: str) -> None:
         field.value = letter; field.dispatchEvent(new Event('input', {bubbles: true})); document.body.offsetHeight;
         return performance.now() - began; }"""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         page: Any = browser.new_page(viewport={"width": 1280, "height": 900})
         got = []
         page.on("response", lambda reply: got.append(int(reply.headers.get("content-length", 0))))
@@ -144,7 +166,9 @@ def in_browser(chromium: str, address: str) -> None:
         page.wait_for_selector("#models tbody tr")
         print(f"opened:               {time.perf_counter() - began:.2f} s, {sum(got) / 1e6:.2f} MB")
         spent = [page.evaluate(measure, "model 1234"[: count + 1]) for count in range(10)]
-        print(f"filtered:             {statistics.median(spent):.0f} ms, at most {max(spent):.0f} ms")
+        print(
+            f"filtered:             {statistics.median(spent):.0f} ms, at most {max(spent):.0f} ms"
+        )
         browser.close()
 
 

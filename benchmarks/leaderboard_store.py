@@ -57,17 +57,29 @@ def _share(folder: Path, contents: list[bytes]) -> list[str]:
 
 
 def _at_once(folder: Path, count: int) -> bool:
-    contents = [package(f"model {number}", organisation=f"organisation {number // 10}") for number in range(count)]
+    contents = [
+        package(f"model {number}", organisation=f"organisation {number // 10}")
+        for number in range(count)
+    ]
     twice = [*contents, *contents]
     random.Random(0).shuffle(twice)
     start = time.perf_counter()
-    with ProcessPoolExecutor(_PROCESSES, mp_context=multiprocessing.get_context("spawn")) as processes:
-        told = processes.map(_share, [folder] * _PROCESSES, [twice[part::_PROCESSES] for part in range(_PROCESSES)])
+    with ProcessPoolExecutor(
+        _PROCESSES, mp_context=multiprocessing.get_context("spawn")
+    ) as processes:
+        told = processes.map(
+            _share, [folder] * _PROCESSES, [twice[part::_PROCESSES] for part in range(_PROCESSES)]
+        )
         taken = [name for each in told for name in each if name]
     seconds = time.perf_counter() - start
     found = check_store(_board(folder))
     stored = {one.id for one in _board(folder).submissions()}
-    sound = len(taken) == len(set(taken)) == count and stored == set(taken) and not found.problems and not found.waiting
+    sound = (
+        len(taken) == len(set(taken)) == count
+        and stored == set(taken)
+        and not found.problems
+        and not found.waiting
+    )
     print(
         f"{count} packages, each submitted twice by {_PROCESSES} processes of {_THREADS} threads: {len(taken)} taken, "
         f"{len(stored)} in the store, {len(twice) - len(taken)} told that they are there, {found.events} events, "
@@ -124,7 +136,9 @@ def _read(folder: Path, count: int) -> bool:
 
 def main() -> int:
     """Measures; 1 when anything is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--submissions", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--entries", type=int, default=2000)

@@ -30,7 +30,9 @@ HONEST = "8.8.4.4"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--slow", type=int, default=50)
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--megabytes", type=int, default=8)
@@ -43,7 +45,10 @@ def main() -> None:
         measure(space, "no slow uploads", [], given)
         for label, addresses in (
             ("slow ones of one address", ["8.8.8.8"] * given.slow),
-            ("slow ones of as many addresses", [f"8.8.{n // 250}.{n % 250}" for n in range(given.slow)]),
+            (
+                "slow ones of as many addresses",
+                [f"8.8.{n // 250}.{n % 250}" for n in range(given.slow)],
+            ),
             ("slow ones of the honest address", [HONEST] * given.slow),
         ):
             measure(space, f"{given.slow} {label}", addresses, given)
@@ -58,7 +63,9 @@ def measure(space: Served, label: str, addresses: list[str], given: argparse.Nam
             began = time.perf_counter()
             with contextlib.suppress(httpx.HTTPError):
                 headers = {"X-Forwarded-For": HONEST, "Content-Type": "application/zip"}
-                answer = httpx.post(f"{space.address}/submit", content=content, headers=headers, timeout=10)
+                answer = httpx.post(
+                    f"{space.address}/submit", content=content, headers=headers, timeout=10
+                )
                 uploads.append(time.perf_counter() - began)
                 in_time += answer.status_code == 200 and uploads[-1] < 10
             began = time.perf_counter()
@@ -83,12 +90,17 @@ def trickling(space: Served, addresses: list[str]) -> Iterator[None]:
             f"Content-Length: 90000\r\nX-Forwarded-For: {address}\r\n\r\n"
         )
         while not over.is_set():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", space.port)) as line:
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", space.port)) as line,
+            ):
                 line.sendall(head.encode())
                 while not over.wait(1.0):
                     line.sendall(b"-")
 
-    threads = [threading.Thread(target=trickle, args=(address,), daemon=True) for address in addresses]
+    threads = [
+        threading.Thread(target=trickle, args=(address,), daemon=True) for address in addresses
+    ]
     for thread in threads:
         thread.start()
     time.sleep(2.0 if threads else 0.0)

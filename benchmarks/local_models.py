@@ -24,7 +24,10 @@ from tests.models.toy_texts import TEXTS, ask
 
 def measure(model: Model, count: int, size: int) -> tuple[float, int]:
     """Returns seconds and tokens of `count` answers of at most `size` tokens."""
-    requests = [ask(f"q{index}", f"{TEXTS[index % len(TEXTS)]} ({index})", size=size) for index in range(count)]
+    requests = [
+        ask(f"q{index}", f"{TEXTS[index % len(TEXTS)]} ({index})", size=size)
+        for index in range(count)
+    ]
     results: list[Answer | Failure] = []
     start = time.perf_counter()
     model.generate(requests, results.append)

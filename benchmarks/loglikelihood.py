@@ -89,9 +89,18 @@ def main() -> None:
         folder = make_toy_model(Path(scratch) / "toy", TEXTS)
         widen(folder, given.vocabulary)
         for batch in given.batch_sizes.split(","):
-            words = ["--model", str(folder), "--batch-sizes", batch, "--questions", str(given.questions)]
+            words = [
+                "--model",
+                str(folder),
+                "--batch-sizes",
+                batch,
+                "--questions",
+                str(given.questions),
+            ]
             words += ["--tokens", str(given.tokens), *(["--lighteval"] if given.lighteval else [])]
-            subprocess.run([sys.executable, __file__, *words], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run(
+                [sys.executable, __file__, *words], check=True, stderr=subprocess.DEVNULL
+            )
 
 
 if __name__ == "__main__":

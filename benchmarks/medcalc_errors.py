@@ -40,12 +40,25 @@ MEASURED = re.compile(
 # How clinicians and models write the findings; the dataset's own names are used beside them.
 SAID: Mapping[str, tuple[str, ...]] = {
     "Congestive heart failure": ("CHF", "a history of heart failure", "congestive cardiac failure"),
-    "Hypertension": ("high blood pressure (HTN)", "a history of hypertension", "arterial hypertension"),
+    "Hypertension": (
+        "high blood pressure (HTN)",
+        "a history of hypertension",
+        "arterial hypertension",
+    ),
     "Diabetes": ("diabetes mellitus", "type 2 diabetes", "DM"),
     "Stroke": ("a prior stroke", "history of stroke"),
-    "Stroke, transient ischemic attack or thromboembolism": ("stroke/TIA/thromboembolism", "prior stroke or TIA"),
-    "Vascular disease": ("vascular disease (prior MI, PAD or aortic plaque)", "peripheral arterial disease"),
-    "Clinical signs of deep vein thrombosis": ("clinical signs and symptoms of DVT", "signs of a DVT"),
+    "Stroke, transient ischemic attack or thromboembolism": (
+        "stroke/TIA/thromboembolism",
+        "prior stroke or TIA",
+    ),
+    "Vascular disease": (
+        "vascular disease (prior MI, PAD or aortic plaque)",
+        "peripheral arterial disease",
+    ),
+    "Clinical signs of deep vein thrombosis": (
+        "clinical signs and symptoms of DVT",
+        "signs of a DVT",
+    ),
     "Pulmonary embolism as first or equally likely diagnosis": (
         "PE is the #1 diagnosis or equally likely",
         "PE as the most likely diagnosis",
@@ -54,24 +67,51 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "immobilization or surgery in the past month",
         "recent surgery or immobilisation",
     ),
-    "Previous pulmonary embolism or deep vein thrombosis": ("a previous PE or DVT", "prior VTE (DVT/PE)"),
+    "Previous pulmonary embolism or deep vein thrombosis": (
+        "a previous PE or DVT",
+        "prior VTE (DVT/PE)",
+    ),
     "Hemoptysis": ("haemoptysis", "coughing up blood"),
-    "Malignancy treated within 6 months or palliative": ("active malignancy", "cancer under treatment"),
+    "Malignancy treated within 6 months or palliative": (
+        "active malignancy",
+        "cancer under treatment",
+    ),
     "Active cancer": ("active malignancy", "ongoing cancer treatment"),
     "Bedridden over 3 days or major surgery within 12 weeks": (
         "bedridden >3 days or major surgery within 12 weeks",
         "recent bed rest or major surgery",
     ),
-    "Calf swelling over 3 cm": ("calf swelling >3 cm compared with the other leg", "a calf circumference difference"),
-    "Collateral superficial veins": ("collateral (nonvaricose) superficial veins", "superficial collateral veins"),
+    "Calf swelling over 3 cm": (
+        "calf swelling >3 cm compared with the other leg",
+        "a calf circumference difference",
+    ),
+    "Collateral superficial veins": (
+        "collateral (nonvaricose) superficial veins",
+        "superficial collateral veins",
+    ),
     "Swelling of the entire leg": ("entire leg swelling", "whole-leg swelling"),
-    "Tenderness along the deep veins": ("localized tenderness along the deep venous system", "deep venous tenderness"),
-    "Pitting edema of the symptomatic leg": ("pitting oedema", "pitting edema confined to the symptomatic leg"),
-    "Paralysis, paresis or plaster of the leg": ("paralysis, paresis or recent plaster cast", "leg paresis or cast"),
+    "Tenderness along the deep veins": (
+        "localized tenderness along the deep venous system",
+        "deep venous tenderness",
+    ),
+    "Pitting edema of the symptomatic leg": (
+        "pitting oedema",
+        "pitting edema confined to the symptomatic leg",
+    ),
+    "Paralysis, paresis or plaster of the leg": (
+        "paralysis, paresis or recent plaster cast",
+        "leg paresis or cast",
+    ),
     "Previous deep vein thrombosis": ("previously documented DVT", "a prior DVT"),
-    "Alternative diagnosis at least as likely": ("an alternative diagnosis as likely or more likely than DVT",),
+    "Alternative diagnosis at least as likely": (
+        "an alternative diagnosis as likely or more likely than DVT",
+    ),
     "Elevated-risk surgery": ("high-risk surgery", "high-risk type of surgery"),
-    "Ischemic heart disease": ("history of ischaemic heart disease", "IHD", "coronary artery disease"),
+    "Ischemic heart disease": (
+        "history of ischaemic heart disease",
+        "IHD",
+        "coronary artery disease",
+    ),
     "Cerebrovascular disease": ("history of stroke or TIA", "cerebrovascular disease (stroke/TIA)"),
     "Treatment with insulin": ("preoperative insulin", "insulin-treated diabetes"),
     "Tender or swollen anterior cervical nodes": (
@@ -81,14 +121,22 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "Exudate or swelling of the tonsils": ("tonsillar exudate", "tonsillar swelling or exudates"),
     "Renal disease": ("abnormal renal function", "kidney disease"),
     "Liver disease": ("abnormal liver function", "hepatic disease"),
-    "Major bleeding or predisposition": ("prior major bleeding", "bleeding history or predisposition"),
+    "Major bleeding or predisposition": (
+        "prior major bleeding",
+        "bleeding history or predisposition",
+    ),
     "Labile INR": ("labile INRs", "an unstable INR"),
-    "Medication predisposing to bleeding": ("antiplatelet or NSAID use", "drugs predisposing to bleeding"),
+    "Medication predisposing to bleeding": (
+        "antiplatelet or NSAID use",
+        "drugs predisposing to bleeding",
+    ),
     "Melena": ("melaena", "black tarry stools (melena)"),
     "Recent syncope": ("syncope", "a syncopal episode"),
     "Hepatic disease": ("liver disease", "a history of hepatic disease"),
     "Cardiac failure": ("heart failure", "CHF"),
-    "Severe organ failure or immunocompromise": ("chronic organ insufficiency or immunosuppression",),
+    "Severe organ failure or immunocompromise": (
+        "chronic organ insufficiency or immunosuppression",
+    ),
     "Nursing home": ("nursing home resident", "nursing home residency"),
     "Neoplastic disease": ("neoplasm", "active neoplastic disease"),
     "Altered mental status": ("altered mentation", "acute confusion"),
@@ -100,15 +148,24 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "Connective tissue disease": ("rheumatologic disease", "a connective tissue disorder"),
     "Peptic ulcer disease": ("PUD", "peptic ulcers"),
     "Hemiplegia": ("hemiparesis/hemiplegia", "hemiplegia or paraplegia"),
-    "Moderate to severe chronic kidney disease": ("moderate to severe CKD", "renal disease (moderate-severe)"),
+    "Moderate to severe chronic kidney disease": (
+        "moderate to severe CKD",
+        "renal disease (moderate-severe)",
+    ),
     "AIDS": ("AIDS/HIV", "HIV/AIDS"),
     "Fever in the past 24 hours": ("fever in the last day", "fever within 24 h"),
     "Symptom onset within 3 days": ("attended rapidly (≤3 days)", "symptoms for 3 days or less"),
     "Purulent tonsils": ("pus on the tonsils", "tonsillar purulence"),
-    "Severe inflammation of the tonsils": ("severely inflamed tonsils", "severe tonsillar inflammation"),
+    "Severe inflammation of the tonsils": (
+        "severely inflamed tonsils",
+        "severe tonsillar inflammation",
+    ),
     "Confusion": ("new-onset confusion", "mental confusion"),
     "Unilateral leg swelling": ("swelling of one leg", "one-sided leg swelling"),
-    "Recent surgery or trauma": ("surgery or trauma in the past 4 weeks", "a recent operation or injury"),
+    "Recent surgery or trauma": (
+        "surgery or trauma in the past 4 weeks",
+        "a recent operation or injury",
+    ),
     "Hormone use": ("exogenous estrogen", "oral contraceptive or hormone therapy"),
     "Age": ("patient's age", "Age (years)"),
     "Heart rate": ("pulse", "HR"),
@@ -130,15 +187,33 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "Varicose veins": ("visible varicose veins", "varicosities"),
     "Swollen legs": ("current leg swelling", "swollen legs now"),
     "Central venous access": ("a central venous line", "central line"),
-    "History of deep vein thrombosis or pulmonary embolism": ("a personal history of DVT/PE", "prior VTE (DVT/PE)"),
+    "History of deep vein thrombosis or pulmonary embolism": (
+        "a personal history of DVT/PE",
+        "prior VTE (DVT/PE)",
+    ),
     "Family history of thrombosis": ("a family history of blood clots", "family history of VTE"),
     "Inflammatory bowel disease": ("IBD", "a history of IBD"),
     "Chronic obstructive pulmonary disease": ("COPD", "chronic obstructive lung disease"),
     "Malignancy": ("present or previous cancer", "history of malignancy"),
 }
-FOREIGN = ("Obesity", "Smoking", "Hyperlipidemia", "Sleep apnea", "Anemia", "Gout", "Vitamin D deficiency")
+FOREIGN = (
+    "Obesity",
+    "Smoking",
+    "Hyperlipidemia",
+    "Sleep apnea",
+    "Anemia",
+    "Gout",
+    "Vitamin D deficiency",
+)
 YES = ("present", "yes", "documented in the note", "positive", "Yes, reported", "confirmed")
-NO = ("absent", "no", "not mentioned", "none", "not reported in the note", "No evidence in the note")
+NO = (
+    "absent",
+    "no",
+    "not mentioned",
+    "none",
+    "not reported in the note",
+    "No evidence in the note",
+)
 HAS = (
     "The patient has {n}",
     "{N} is documented in the note",
@@ -202,7 +277,9 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         if label.endswith(tail):
             head = label.removesuffix(tail)
             name = dice.choice((head, *SAID.get(head, ())))
-            sentence = dice.choice(HAS if yes else LACKS).format(n=_lower(name), N=_capital(_lower(name)))
+            sentence = dice.choice(HAS if yes else LACKS).format(
+                n=_lower(name), N=_capital(_lower(name))
+            )
             return Told(name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes)
     measured = MEASURED.fullmatch(label)
     if measured:
@@ -218,10 +295,20 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         if head == "Age" and dice.random() < 0.5:
             sentence = f"The patient is {number} years old"
         if dice.random() < 0.5:
-            sentence += dice.choice((f", which is {klass}", f" ({klass})", f" and falls in the class {klass}"))
+            sentence += dice.choice(
+                (f", which is {klass}", f" ({klass})", f" and falls in the class {klass}")
+            )
         return Told(name, finding, sentence, points, points != 0)
     head, _, rest = label.partition(" ")
-    for prefix in ("Sex", "Ascites", "Encephalopathy", "Electrocardiogram", "Troponin", "Surgery type", "Mobility"):
+    for prefix in (
+        "Sex",
+        "Ascites",
+        "Encephalopathy",
+        "Electrocardiogram",
+        "Troponin",
+        "Surgery type",
+        "Mobility",
+    ):
         if label.startswith(prefix + " "):
             head, rest = prefix, label.removeprefix(prefix + " ")
     for prefix in ("Liver disease", "Solid tumor", "Diabetes"):
@@ -231,7 +318,11 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         part, value = re.fullmatch(r"Best (\w+) response (\d) of \d", label).groups()  # type: ignore[union-attr]
         name = f"{_capital(part)} response"
         return Told(
-            name, f"{part[0].upper()}{value}", f"Best {part} response scores {part[0].upper()}{value}", points, True
+            name,
+            f"{part[0].upper()}{value}",
+            f"Best {part} response scores {part[0].upper()}{value}",
+            points,
+            True,
         )
     if label.startswith("History with"):
         head, rest = "History", label.removeprefix("History with ")
@@ -245,30 +336,64 @@ def told(label: str, points: float, dice: random.Random) -> Told:
             else ("Cough or coryza", "Absence of cough or coryza")
         )
         yes = none == name.startswith("Absence")
-        said = ("There is no " if none else "The patient has a ") + name.removeprefix("Absence of ").lower()
-        return Told(name, dice.choice(("yes", "present")) if yes else dice.choice(("no", "absent")), said, points, True)
+        said = ("There is no " if none else "The patient has a ") + name.removeprefix(
+            "Absence of "
+        ).lower()
+        return Told(
+            name,
+            dice.choice(("yes", "present")) if yes else dice.choice(("no", "absent")),
+            said,
+            points,
+            True,
+        )
     if head == "Sex":
-        sentence = dice.choice((f"The patient is {rest}", f"The patient's sex is {rest}", f"Gender: {rest}"))
-        return Told(dice.choice(("Sex", "Gender", "Sex category")), rest, sentence, points, points != 0)
+        sentence = dice.choice(
+            (f"The patient is {rest}", f"The patient's sex is {rest}", f"Gender: {rest}")
+        )
+        return Told(
+            dice.choice(("Sex", "Gender", "Sex category")), rest, sentence, points, points != 0
+        )
     if label.startswith("Respiratory rate over 20"):
         rate = re.search(r"over 20 \(([^)]*)\) or .*\(([^)]*)\)", label)
         values = f"RR {rate[1]}, PaCO2 {rate[2]}"  # type: ignore[index]
         return Told(
-            "Respiratory rate or PaCO2", values, f"For the respiratory criterion: {values}", points, points != 0
+            "Respiratory rate or PaCO2",
+            values,
+            f"For the respiratory criterion: {values}",
+            points,
+            points != 0,
         )
     if label.startswith("Blood pressure"):
         value = label.split(" ")[2]
-        return Told("Blood pressure", f"{value} mmHg", f"The blood pressure is {value} mmHg", points, points != 0)
+        return Told(
+            "Blood pressure",
+            f"{value} mmHg",
+            f"The blood pressure is {value} mmHg",
+            points,
+            points != 0,
+        )
     if label.startswith("Glasgow coma score:"):
         value = label.rpartition(" ")[2]
         return Told(
-            "Glasgow coma score", f"GCS {value}", f"With a GCS of {value} the coma item is 15 - GCS", points, True
+            "Glasgow coma score",
+            f"GCS {value}",
+            f"With a GCS of {value} the coma item is 15 - GCS",
+            points,
+            True,
         )
     if label.startswith("Circulation: "):
         _, _, why = label.partition("mcg/kg/min, ")
-        return Told("Cardiovascular", why, f"For the cardiovascular system: {why}", points, points != 0)
+        return Told(
+            "Cardiovascular", why, f"For the cardiovascular system: {why}", points, points != 0
+        )
     if label.startswith("Kidney"):
-        return Told("Renal", label.partition("worse of ")[2], "Renal: " + label.partition("worse of ")[2], points, True)
+        return Told(
+            "Renal",
+            label.partition("worse of ")[2],
+            "Renal: " + label.partition("worse of ")[2],
+            points,
+            True,
+        )
     if head in ("Liver", "Solid"):
         raise ValueError(label)
     return Told(head, rest or "noted", f"{head}: {rest}", points, points != 0)
@@ -337,7 +462,8 @@ def paragraph(items: Sequence[Told], dice: random.Random) -> str:
     style = dice.randrange(3)
     if style == 0:
         return " ".join(
-            each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True)) + "." for each in items
+            each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True)) + "."
+            for each in items
         )
     if style == 1:  # grouped: "The patient scores 1 point for ..., 2 points for ..."
         counted = [each for each in items if each.points or each.notable] or list(items)
@@ -345,7 +471,15 @@ def paragraph(items: Sequence[Told], dice: random.Random) -> str:
         text = "The patient scores " + ", ".join(
             f"{_p(each.points, dice)} for {_lower(each.name)} ({each.finding})" for each in counted
         )
-        return text + "." + (" No points for " + ", ".join(_lower(each.name) for each in rest) + "." if rest else "")
+        return (
+            text
+            + "."
+            + (
+                " No points for " + ", ".join(_lower(each.name) for each in rest) + "."
+                if rest
+                else ""
+            )
+        )
     parts = [f"{_lower(each.name)} ({each.finding}, {_p(each.points, dice)})" for each in items]
     return "Going through the criteria in turn: " + ", ".join(parts) + "."
 
@@ -353,9 +487,18 @@ def paragraph(items: Sequence[Told], dice: random.Random) -> str:
 def table(items: Sequence[Told], dice: random.Random) -> str:
     heads, make = dice.choice(
         (
-            (("Criterion", "Patient", "Points"), lambda n, e: (_capital(e.name), e.finding, f"{e.points:g}")),
-            (("#", "Item", "Finding in the note", "Score"), lambda n, e: (str(n), e.name, e.finding, f"{e.points:+g}")),
-            (("Parameter", "Points assigned", "Reason"), lambda n, e: (f"**{e.name}**", f"{e.points:g}", e.sentence)),
+            (
+                ("Criterion", "Patient", "Points"),
+                lambda n, e: (_capital(e.name), e.finding, f"{e.points:g}"),
+            ),
+            (
+                ("#", "Item", "Finding in the note", "Score"),
+                lambda n, e: (str(n), e.name, e.finding, f"{e.points:+g}"),
+            ),
+            (
+                ("Parameter", "Points assigned", "Reason"),
+                lambda n, e: (f"**{e.name}**", f"{e.points:g}", e.sentence),
+            ),
             (("Variable", "Value", "Pts"), lambda n, e: (e.name, e.finding, _p(e.points, dice))),
         )
     )
@@ -389,7 +532,9 @@ def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> st
                 )
             )
         parts.append(
-            f"{each.sentence}. Because of this, {tail}." if dice.random() < 0.5 else f"{each.sentence}, {tail}."
+            f"{each.sentence}. Because of this, {tail}."
+            if dice.random() < 0.5
+            else f"{each.sentence}, {tail}."
         )
     return "\n".join(parts)
 
@@ -405,25 +550,42 @@ def _sum(items: Sequence[Told], total: float, dice: random.Random) -> str:
             f"Total: {shown} = {total:g}" if len(counted) > 1 else f"Total: {total:g}",
             f"Total score = {total:g}",
             f"Adding these up gives a score of {total:g}.",
-            f"Sum of points: {shown} = {total:g}" if len(counted) > 1 else f"Sum of points: {total:g}",
+            f"Sum of points: {shown} = {total:g}"
+            if len(counted) > 1
+            else f"Sum of points: {total:g}",
         )
     )
 
 
-def written(items: Sequence[Told], layout: str, total: float, answer: float, dice: random.Random) -> str:
+def written(
+    items: Sequence[Told], layout: str, total: float, answer: float, dice: random.Random
+) -> str:
     """A whole reply."""
     if layout == "json":
         style = dice.randrange(3)
         if style == 0:
             steps: Any = [
-                {"criterion": each.name, "finding": each.finding, "points": _whole(each.points)} for each in items
+                {"criterion": each.name, "finding": each.finding, "points": _whole(each.points)}
+                for each in items
             ]
             return json.dumps({"steps": steps, "total": _whole(total), "answer": f"{answer:g}"})
         if style == 1:
-            steps = [each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice)) for each in items]
-            return json.dumps({"step_by_step_thinking": [*steps, _sum(items, total, dice)], "answer": f"{answer:g}"})
-        steps = {each.name: {"evidence": each.finding, "score": _whole(each.points)} for each in items}
-        return json.dumps({"calculation": steps, "total_score": _whole(total), "answer": _whole(answer)}, indent=1)
+            steps = [
+                each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice))
+                for each in items
+            ]
+            return json.dumps(
+                {
+                    "step_by_step_thinking": [*steps, _sum(items, total, dice)],
+                    "answer": f"{answer:g}",
+                }
+            )
+        steps = {
+            each.name: {"evidence": each.finding, "score": _whole(each.points)} for each in items
+        }
+        return json.dumps(
+            {"calculation": steps, "total_score": _whole(total), "answer": _whole(answer)}, indent=1
+        )
     slip = total - sum(each.points for each in items)
     working = narrative(items, dice, slip) if layout == "narrative" else WRITE[layout](items, dice)
     if layout != "narrative":
@@ -451,7 +613,9 @@ def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Ra
     if truth == "A":
         items = _other_rule(items, labels, dice)
     total = sum(each.points for each in items)
-    if dice.random() < 0.15 and len(items) > 9:  # long scores: only what counts, and what was looked at
+    if (
+        dice.random() < 0.15 and len(items) > 9
+    ):  # long scores: only what counts, and what was looked at
         items = [each for each in items if each.notable] or items
     answer = total
     if truth == "C" and (layout != "narrative" or any(each.points > 0 for each in items)):
@@ -469,7 +633,9 @@ def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Ra
     return None if answer == gold else written(items, layout, total, answer, dice)
 
 
-def _other_rule(items: list[Told], labels: Sequence[tuple[str, float]], dice: random.Random) -> list[Told]:
+def _other_rule(
+    items: list[Told], labels: Sequence[tuple[str, float]], dice: random.Random
+) -> list[Told]:
     kind = dice.randrange(4)
     counted = [place for place, each in enumerate(items) if each.points]
     if kind == 0 and len(items) > 3 and counted:  # a criterion that the reply does not know
@@ -478,12 +644,18 @@ def _other_rule(items: list[Told], labels: Sequence[tuple[str, float]], dice: ra
     if kind == 1:  # one that the rule does not have
         name = dice.choice(FOREIGN)
         return [*items, Told(name, "present", f"The patient has {name.lower()}", 1, notable=True)]
-    able = [place for place, (label, points) in enumerate(labels) if points or not label.endswith(" absent")]
+    able = [
+        place
+        for place, (label, points) in enumerate(labels)
+        if points or not label.endswith(" absent")
+    ]
     if not able:
         return items
     place = dice.choice(able)
     points = items[place].points
-    choices = [points + 1, points + 2, points - 1] if points > 0 else [points - 1, points + 1, points + 2]
+    choices = (
+        [points + 1, points + 2, points - 1] if points > 0 else [points - 1, points + 1, points + 2]
+    )
     if abs(points) >= 10:
         choices = [points / 2, points * 2, points + 10]
     changed = replace(items[place], points=dice.choice(choices), notable=True)
@@ -503,7 +675,9 @@ def _other_note(
         elif isinstance(item, Choice):
             changes = [word for word in item.words if word not in ("True", "False")]
         elif isinstance(value, list) and isinstance(value[0], int | float):
-            changes = [[round(value[0] * factor, 2), *value[1:]] for factor in (0.6, 0.8, 1.25, 1.6)]
+            changes = [
+                [round(value[0] * factor, 2), *value[1:]] for factor in (0.6, 0.8, 1.25, 1.6)
+            ]
         elif isinstance(value, int | float):
             changes = [value - 3, value + 2]
         dice.shuffle(changes)
@@ -549,7 +723,12 @@ EQUATIONS: Mapping[int, tuple[tuple[str, str], ...]] = {
     64: (_GAP, ("Delta gap", "{1} - 12"), ("Delta ratio", "{2} / (24 - {bicarbonate_mmol_l})")),
     65: (_GAP, _CORRECTED),
     66: (_GAP, _CORRECTED, ("Delta gap", "{2} - 12")),
-    67: (_GAP, _CORRECTED, ("Delta gap", "{2} - 12"), ("Delta ratio", "{3} / (24 - {bicarbonate_mmol_l})")),
+    67: (
+        _GAP,
+        _CORRECTED,
+        ("Delta gap", "{2} - 12"),
+        ("Delta ratio", "{3} / (24 - {bicarbonate_mmol_l})"),
+    ),
     3: (("eGFR", "142 * ({creatinine_mg_dl} / {kappa})^{alpha} * 0.9938^{age_years} * {ckd}"),),
     9: (("eGFR", "175 * {creatinine_mg_dl}^-1.154 * {age_years}^-0.203 * {mdrd}"),),
     10: (("Height in inches", "{height_cm} / 2.54"), ("IBW", "{base} + 2.3 * ({1} - 60)")),
@@ -593,7 +772,9 @@ def _r(number: float) -> float:
     return float(f"{number:.5g}")
 
 
-def equation_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Random) -> str | None:
+def equation_reply(
+    row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
+) -> str | None:
     """A reply about a row of an equation; None where this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     chain = EQUATIONS.get(calculator.id)
@@ -611,17 +792,23 @@ def equation_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random
     if truth == "B":
         wrong = dice.choice(names)
         values[wrong] = _r(values[wrong] * dice.choice((0.7, 0.85, 1.2, 1.4)) + 1)
-    values |= {"base": 45.5 if female else 50, "mdrd": 0.742 if female else 1, "ckd": 1.012 if female else 1}
+    values |= {
+        "base": 45.5 if female else 50,
+        "mdrd": 0.742 if female else 1,
+        "ckd": 1.012 if female else 1,
+    }
     if calculator.id == 3:
         values["kappa"] = 0.7 if female else 0.9
-        values["alpha"] = -1.2 if values["creatinine_mg_dl"] > values["kappa"] else (-0.241 if female else -0.302)
+        values["alpha"] = (
+            -1.2 if values["creatinine_mg_dl"] > values["kappa"] else (-0.241 if female else -0.302)
+        )
     slip = dice.randrange(len(chain)) if truth == "C" else None
     shown: list[tuple[str, str, str, float]] = []
     results: list[float] = []
     for place, form in enumerate(forms):
-        filled = re.sub(r"\{(\d)\}", lambda match: f"{results[int(match[1]) - 1]:g}", form).format_map(
-            {name: f"{number:g}" for name, number in values.items()}
-        )
+        filled = re.sub(
+            r"\{(\d)\}", lambda match: f"{results[int(match[1]) - 1]:g}", form
+        ).format_map({name: f"{number:g}" for name, number in values.items()})
         value = formula_value(filled)
         if value is None:
             return None
@@ -659,7 +846,11 @@ def _other_constant(forms: Sequence[str], dice: random.Random) -> list[str]:
     number = float(match[0])
     other = _r(number * dice.choice((0.75, 1.25, 1.5)))
     form = forms[place]
-    return [*forms[:place], form[: match.start()] + f"{other:g}" + form[match.end() :], *forms[place + 1 :]]
+    return [
+        *forms[:place],
+        form[: match.start()] + f"{other:g}" + form[match.end() :],
+        *forms[place + 1 :],
+    ]
 
 
 def _equation_text(
@@ -670,28 +861,38 @@ def _equation_text(
     dice: random.Random,
 ) -> str:
     times = dice.choice(("*", "×", "x"))
-    symbol = {name: dice.choice(VALUE_NAMES[name]) for name in VALUE_NAMES} | {name: name for name in INNER}
+    symbol = {name: dice.choice(VALUE_NAMES[name]) for name in VALUE_NAMES} | {
+        name: name for name in INNER
+    }
     lines = []
     for name, form, filled, value in shown:
         form = form.format_map(symbol)
-        both = f"{name} = {form} = {filled} = {value:g}" if dice.random() < 0.5 else f"{name} = {filled} = {value:g}"
+        both = (
+            f"{name} = {form} = {filled} = {value:g}"
+            if dice.random() < 0.5
+            else f"{name} = {filled} = {value:g}"
+        )
         lines.append(both.replace("*", times))
     values = [f"{name} = {value}" for name, value in said]
     if layout == "numbered":
         text = "\n".join(f"{n}. {line}" for n, line in enumerate([", ".join(values), *lines], 1))
     elif layout == "bullets":
-        text = "\n".join(f"- {line}" for line in [*(f"{name}: {value}" for name, value in said), *lines])
+        text = "\n".join(
+            f"- {line}" for line in [*(f"{name}: {value}" for name, value in said), *lines]
+        )
     elif layout == "table":
-        text = "| Variable | Value |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in said)
+        text = "| Variable | Value |\n|---|---|\n" + "\n".join(
+            f"| {name} | {value} |" for name, value in said
+        )
         text += "\n\n" + "\n".join(lines)
     elif layout == "json":
         steps = [{"step": n, "calculation": line} for n, line in enumerate(lines, 1)]
         return json.dumps({"values": dict(said), "steps": steps, "answer": f"{answer:g}"})
     else:
         listed = ", ".join(f"the {_lower(name)} is {value}" for name, value in said)
-        text = f"From the note, {listed}. " + (" Then " if layout == "paragraph" else "\nPlugging in: ").join(
-            f"{line}." if layout == "paragraph" else line for line in lines
-        )
+        text = f"From the note, {listed}. " + (
+            " Then " if layout == "paragraph" else "\nPlugging in: "
+        ).join(f"{line}." if layout == "paragraph" else line for line in lines)
     if dice.random() < 0.5:
         return json.dumps({"step_by_step_thinking": text, "answer": f"{answer:g}"})
     return f"{text}\n\nAnswer: {answer:g}"
@@ -715,7 +916,12 @@ def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
             continue
         for truth in TRUTHS:
             for layout in LAYOUTS:
-                text = make(row, truth, layout, random.Random(f"{seed}:{row['row_number']}:{truth}:{layout}"))
+                text = make(
+                    row,
+                    truth,
+                    layout,
+                    random.Random(f"{seed}:{row['row_number']}:{truth}:{layout}"),
+                )
                 if text is not None:
                     yield Reply(row, truth, layout, text)
 
@@ -750,7 +956,9 @@ def cell(counts: Mapping[tuple[str, str, str], int], truth: str) -> str:
 
 def main() -> int:
     """Prints the tables, writes them, or shows replies that were sorted otherwise."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--rows", type=int, default=275)
     parser.add_argument("--write", action="store_true")
@@ -761,18 +969,27 @@ def main() -> int:
         from medical_tasks.benchmarks.medcalc_bench.errors import sort_error
 
         for reply in replies(arguments.seed, arguments.rows, arguments.kind):
-            if (reply.truth, reply.layout) == tuple(arguments.show) or (reply.truth, "all") == tuple(arguments.show):
+            if (reply.truth, reply.layout) == tuple(arguments.show) or (
+                reply.truth,
+                "all",
+            ) == tuple(arguments.show):
                 given = sort_error(reply.row, reply.text)
                 if given is not None and not is_right(reply.truth, given.error_type):
-                    print(f"=== {reply.row['calculator_id']} {reply.layout} {given}\n{reply.text}\n--- ours:")
+                    print(
+                        f"=== {reply.row['calculator_id']} {reply.layout} {given}\n{reply.text}\n--- ours:"
+                    )
                     print(
                         "; ".join(
                             f"{a}: {b:g}"
-                            for a, b in labels_of(find(reply.row["calculator_id"]).calculate(entities_of(reply.row)))
+                            for a, b in labels_of(
+                                find(reply.row["calculator_id"]).calculate(entities_of(reply.row))
+                            )
                         )
                     )
         return 0
-    scores, equations = (tally(replies(arguments.seed, arguments.rows, kind)) for kind in ("scores", "equations"))
+    scores, equations = (
+        tally(replies(arguments.seed, arguments.rows, kind)) for kind in ("scores", "equations")
+    )
     text = "| planted | scores | equations |\n|---|---|---|\n" + "\n".join(
         f"| {truth} | {cell(scores, truth)} | {cell(equations, truth)} |" for truth in TRUTHS
     )

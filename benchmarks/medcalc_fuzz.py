@@ -158,7 +158,20 @@ PIECES = (
         "\\times",
         "<answer>",
     ),
-    *("str(", "round(", "sqrt(", "math.sqrt(", "np.sqrt(", "min(", "max(", "pow(", "log(", "int(", "float(", "abs("),
+    *(
+        "str(",
+        "round(",
+        "sqrt(",
+        "math.sqrt(",
+        "np.sqrt(",
+        "min(",
+        "max(",
+        "pow(",
+        "log(",
+        "int(",
+        "float(",
+        "abs(",
+    ),
     *(" if ", " else ", " not ", " in ", " is odd", " is even", "None", "True"),
     "__import__('os').system('false')",
     "().__class__.__bases__[0].__subclasses__()",
@@ -207,7 +220,10 @@ def _filling(source: random.Random) -> str:
         pieces = [source.choice(PIECES) for _ in range(source.randint(0, 12))]
         return source.choice(("", " ")).join(pieces)
     if kind < 0.95:
-        return "".join(chr(source.choice((source.randrange(32, 127), source.randrange(0x3000)))) for _ in range(30))
+        return "".join(
+            chr(source.choice((source.randrange(32, 127), source.randrange(0x3000))))
+            for _ in range(30)
+        )
     return source.choice(PIECES) * source.randint(1, 200)
 
 
@@ -361,8 +377,22 @@ def hostile_replies(size: int = 1_000_000) -> Iterator[tuple[str, str]]:
             '{{"answer": str({})}}',
         ):
             for length in (250, 1_900, 30_000):
-                yield f"{unit!r} × {length} in {frame}", frame.format(unit * max(1, length // len(unit)))
-    for unit in ("x{} y ", "1 + y{} ", "is {} ", "{} or ", "<{} ", "{} weeks ", "3/7/{} ", "({}) ", "a{}, B ", "= {} "):
+                yield (
+                    f"{unit!r} × {length} in {frame}",
+                    frame.format(unit * max(1, length // len(unit))),
+                )
+    for unit in (
+        "x{} y ",
+        "1 + y{} ",
+        "is {} ",
+        "{} or ",
+        "<{} ",
+        "{} weeks ",
+        "3/7/{} ",
+        "({}) ",
+        "a{}, B ",
+        "= {} ",
+    ):
         lines = "\n".join(unit.format(line) * (300 // len(unit)) for line in range(1, 60))
         for frame in ("{}", '{{"answer": "{}"}}', "Answer: {}"):
             yield f"59 different lines of {unit!r} in {frame}", frame.format(lines)
@@ -402,7 +432,18 @@ class Guard:
     Arithmetic is parsed alone, which counts as compiling; to run it would be an `exec`.
     """
 
-    FORBIDDEN = ("compile", "exec", "import", "open", "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "code.")
+    FORBIDDEN = (
+        "compile",
+        "exec",
+        "import",
+        "open",
+        "os.",
+        "subprocess.",
+        "socket.",
+        "shutil.",
+        "ctypes.",
+        "code.",
+    )
 
     def __init__(self) -> None:
         self.armed = False
@@ -418,7 +459,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--replies", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=20240610)
-    parser.add_argument("--size", type=int, default=1_000_000, help="length of the longest hostile replies")
+    parser.add_argument(
+        "--size", type=int, default=1_000_000, help="length of the longest hostile replies"
+    )
     options = parser.parse_args()
     for row in ROWS:  # the standard library loads its date parser on first use
         list(decisions('{"answer": "03/07/2021"}', row))
@@ -439,11 +482,17 @@ def main() -> None:
                     correct += decision.correct
                     if seconds > worst.get(scorer, (0.0, ""))[0]:
                         again = [
-                            taken for _ in range(3) for other, _, taken in decisions(reply, row) if other == scorer
+                            taken
+                            for _ in range(3)
+                            for other, _, taken in decisions(reply, row)
+                            if other == scorer
                         ]
                         worst[scorer] = max(
                             worst.get(scorer, (0.0, "")),
-                            (min(seconds, *again), f"calculator {row[0]}: {name or repr(reply)[:150]}"),
+                            (
+                                min(seconds, *again),
+                                f"calculator {row[0]}: {name or repr(reply)[:150]}",
+                            ),
                         )
                 guard.armed = False
     print(f"{count} decisions, {correct} of them correct, no crash, no code run")

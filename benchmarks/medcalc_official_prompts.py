@@ -47,11 +47,25 @@ GOOD = "Here:\n```python\nimport math\nprint('x =', math.sqrt(2))\nprint('µ', 7
 TAGGED = "<answer> {gold} <\\answer>"
 DIALOGUES: tuple[tuple[str, ...], ...] = (
     (GOOD, TAGGED),
-    ("I compute it.", "```python\nx = 1\n```", GOOD, "It is <answer>{gold}<\\answer>, or <answer>3<\\answer>."),
-    ("```python\nprint('a')\n1/0\n```", "```python\nprint(\n```", "```python\nimport nowhere\nprint(1)\n```", TAGGED),
+    (
+        "I compute it.",
+        "```python\nx = 1\n```",
+        GOOD,
+        "It is <answer>{gold}<\\answer>, or <answer>3<\\answer>.",
+    ),
+    (
+        "```python\nprint('a')\n1/0\n```",
+        "```python\nprint(\n```",
+        "```python\nimport nowhere\nprint(1)\n```",
+        TAGGED,
+    ),
     ("```python\nx = input('weight? ')\nprint(x)\n```",),
     ("<answer> {gold} mg <\\answer>",),
-    ("```python\nx = 3\n```\nand\n```python\nprint(x)\n```", "<answer>\n{gold}\n<\\answer>", TAGGED),
+    (
+        "```python\nx = 3\n```\nand\n```python\nprint(x)\n```",
+        "<answer>\n{gold}\n<\\answer>",
+        TAGGED,
+    ),
     (GOOD,) * 25,
     (
         "```python\nimport sys\nif __name__ == '__main__':\n    print(1)\nprint('e', file=sys.stderr)\nprint(2)\n```",
@@ -92,7 +106,9 @@ out.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--source", type=Path, required=True)
     options = parser.parse_args()
@@ -103,11 +119,21 @@ def main() -> None:
             rows = list(csv.DictReader(lines))
         build = [sys.executable, "-m", "medical_tasks", "build", "medcalc_bench"]
         subprocess.run(
-            [*build, "--config", "v1.0", "--source", options.source, "--out", place / "data" / "medcalc_bench"],
+            [
+                *build,
+                "--config",
+                "v1.0",
+                "--source",
+                options.source,
+                "--out",
+                place / "data" / "medcalc_bench",
+            ],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        wrong = [task for task in TASKS if not compare(task, options.checkout.resolve(), place, rows)]
+        wrong = [
+            task for task in TASKS if not compare(task, options.checkout.resolve(), place, rows)
+        ]
     if wrong:
         raise SystemExit(f"not equal: {', '.join(wrong)}")
 
@@ -118,7 +144,9 @@ def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
     for number, row in enumerate(rows):
         gold = row["Ground Truth Answer"]
         if task == "medcalc_code":
-            found.append([reply.replace("{gold}", gold) for reply in DIALOGUES[number % len(DIALOGUES)]])
+            found.append(
+                [reply.replace("{gold}", gold) for reply in DIALOGUES[number % len(DIALOGUES)]]
+            )
         else:
             found.append([FORMS[number % len(FORMS)](gold)])
     return found
@@ -126,7 +154,9 @@ def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
 
 def compare(task: str, checkout: Path, place: Path, rows: Sequence[Mapping[str, str]]) -> bool:
     replies = replies_of(task, rows)
-    theirs, decided = run_authors(TASKS[task], checkout, place / task, place / "test_data.csv", replies)
+    theirs, decided = run_authors(
+        TASKS[task], checkout, place / task, place / "test_data.csv", replies
+    )
     ours, scored = run_ours(task, checkout, place, replies, openings(theirs))
     known = set(map(text_of, ours))
     equal = sum(text_of(chat) in known for chat in theirs)
@@ -138,7 +168,11 @@ def compare(task: str, checkout: Path, place: Path, rows: Sequence[Mapping[str, 
         f"{task}: {begun} of the authors' {len(first)} first requests, {equal} of all their {len(theirs)} requests were sent, "
         f"{beside} others; {same} of {len(decided)} decisions equal, {sum(decided.values())} of them right"
     )
-    return begun == len(first) == same == len(decided) == len(rows) and equal == len(theirs) and not beside
+    return (
+        begun == len(first) == same == len(decided) == len(rows)
+        and equal == len(theirs)
+        and not beside
+    )
 
 
 def openings(chats: Sequence[Chat]) -> dict[str, int]:
@@ -154,7 +188,10 @@ def text_of(chat: Chat) -> str:
     runs = ", in capture_exec_output_and_errors"
     return json.dumps(
         [
-            (message["role"], [line for line in message["content"].split("\n") if not line.endswith(runs)])
+            (
+                message["role"],
+                [line for line in message["content"].split("\n") if not line.endswith(runs)],
+            )
             for message in chat
         ]
     )
@@ -170,7 +207,9 @@ def run_authors(
     shutil.copy(source, work / "dataset" / "test_data.csv")
     (here / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     script = "generate_code_prompt.py" if style == "code" else "run.py"
-    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | {"PYTHONUTF8": "1"}
+    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | {
+        "PYTHONUTF8": "1"
+    }
     subprocess.run(
         [sys.executable, "-c", AUTHORS, script, style],
         cwd=here,
@@ -179,7 +218,9 @@ def run_authors(
         stdout=subprocess.DEVNULL,
         stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
     )
-    sent = [json.loads(line) for line in (here / "sent.jsonl").read_text(encoding="utf-8").splitlines()]
+    sent = [
+        json.loads(line) for line in (here / "sent.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     decided = {}
     for path in (here / "outputs").glob("*.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -189,7 +230,11 @@ def run_authors(
 
 
 def run_ours(
-    task: str, checkout: Path, place: Path, replies: Sequence[Sequence[str]], numbers: Mapping[str, int]
+    task: str,
+    checkout: Path,
+    place: Path,
+    replies: Sequence[Sequence[str]],
+    numbers: Mapping[str, int],
 ) -> tuple[list[Chat], dict[str, bool]]:
     """Runs `medical-tasks run` against a server on this machine, and returns what it sent and decided."""
     from tests.fault_server import Call, FaultServer
@@ -198,10 +243,23 @@ def run_ours(
         messages = call.body["messages"]
         number = numbers.get(json.dumps(messages[:2]))
         said = sum(message["role"] == "assistant" for message in messages)
-        return replies[number][said] if number is not None else "an opening that the authors did not send"
+        return (
+            replies[number][said]
+            if number is not None
+            else "an opening that the authors did not send"
+        )
 
     with FaultServer((), answer=answer) as server:
-        run = [sys.executable, "-m", "medical_tasks", "run", "--tasks", task, "--model", "openai-api/local/m"]
+        run = [
+            sys.executable,
+            "-m",
+            "medical_tasks",
+            "run",
+            "--tasks",
+            task,
+            "--model",
+            "openai-api/local/m",
+        ]
         run += ["--prompts", "official"]
         subprocess.run(
             [

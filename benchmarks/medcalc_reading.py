@@ -58,7 +58,9 @@ def cases() -> list[Case]:
         number = int(row["calculator_id"])
         kind, gold = answer_kind(number), str(row["ground_truth_answer"])
         if kind == "decimal":
-            gold = f"{round(Decimal(gold), 3):f}".rstrip("0").rstrip(".")  # as the dataset writes it
+            gold = f"{round(Decimal(gold), 3):f}".rstrip("0").rstrip(
+                "."
+            )  # as the dataset writes it
         calculator = find(number)
         wrong = _wrong(kind, gold)
         name = calculator.aliases[0] if calculator.aliases else calculator.name
@@ -71,7 +73,16 @@ def cases() -> list[Case]:
             "big": str(abs(Decimal(gold)) + 5) if kind in ("integer", "decimal") else "",
         }
         found.append(
-            Case(number, kind, gold, wrong, str(row["lower_limit"]), str(row["upper_limit"]), words, len(found))
+            Case(
+                number,
+                kind,
+                gold,
+                wrong,
+                str(row["lower_limit"]),
+                str(row["upper_limit"]),
+                words,
+                len(found),
+            )
         )
     assert len({case.calculator_id for case in found}) == 55
     return found
@@ -112,13 +123,18 @@ def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]
             for text in texts:
                 number += 1
                 if (number + case.place) % EACH or not (
-                    fits == "any" or case.calculator_id in SCORE_IDS or (fits == "numbers" and case.numeric)
+                    fits == "any"
+                    or case.calculator_id in SCORE_IDS
+                    or (fits == "numbers" and case.numeric)
                 ):
                     continue
                 made = text.removeprefix("{j}").format(**case.words, **_written(case))
                 # In a field a line break or another object would be a different reply.
                 plain = (
-                    "{" not in made and "\n" not in made and author == "first" and kind not in ("unfinished", "remark")
+                    "{" not in made
+                    and "\n" not in made
+                    and author == "first"
+                    and kind not in ("unfinished", "remark")
                 )
                 if text.startswith("{j}") or (plain and not right and number % 2):
                     made = json.dumps({"answer": made}, ensure_ascii=False)
@@ -162,7 +178,9 @@ def count(author: str, *, right: bool) -> Count:
             sane = decide(reply, calculator_id=case.calculator_id, **answer)
             made.replies[family] += 1
             made.sane[family] += sane.correct
-            made.official[family] += official_decision(reply, calculator_id=case.calculator_id, **answer).correct
+            made.official[family] += official_decision(
+                reply, calculator_id=case.calculator_id, **answer
+            ).correct
             if sane.correct is not right:
                 made.misses.append((case.calculator_id, reply, sane.why))
     return made
@@ -172,7 +190,10 @@ def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
     """Both tables in Markdown."""
     lines = []
     for side, title in enumerate(("the gold is stated", "the gold is mentioned, not stated")):
-        lines += [f"| {title} | replies | `accuracy` accepts | `accuracy_official` accepts |", "|---|---|---|---|"]
+        lines += [
+            f"| {title} | replies | `accuracy` accepts | `accuracy_official` accepts |",
+            "|---|---|---|---|",
+        ]
         for author, both in counts.items():
             made = both[side]
             total = made.replies.total()
@@ -199,7 +220,9 @@ def document_with(made: str, document: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--write", action="store_true", help=f"put the tables into {DOCUMENT.name}")
-    parser.add_argument("--misses", action="store_true", help="print the replies that are decided wrongly")
+    parser.add_argument(
+        "--misses", action="store_true", help="print the replies that are decided wrongly"
+    )
     options = parser.parse_args()
     counts = counted()
     made = table(counts)
@@ -209,7 +232,9 @@ def main() -> None:
             for calculator, reply, why in one.misses:
                 sys.stdout.write(f"{author}, {name} {calculator}: {reply!r}: {why}\n")
     if options.write:
-        DOCUMENT.write_text(document_with(made, DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+        DOCUMENT.write_text(
+            document_with(made, DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,11 @@ from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import Decision, answer_kind
-from medical_tasks.benchmarks.medcalc_bench.official import official_answer, official_check, official_decision
+from medical_tasks.benchmarks.medcalc_bench.official import (
+    official_answer,
+    official_check,
+    official_decision,
+)
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 
@@ -33,7 +37,10 @@ Scorer = Callable[..., Decision]
 FORMS: dict[str, Callable[[Row], str]] = {
     "JSON, the answer only": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
     "JSON with reasoning": lambda row: json.dumps(
-        {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
+        {
+            "step_by_step_thinking": row["Ground Truth Explanation"],
+            "answer": row["Ground Truth Answer"],
+        }
     ),
     "reasoning without JSON": lambda row: row["Ground Truth Explanation"],
 }
@@ -59,9 +66,13 @@ def measure(name: str, scorer: Scorer, replies: list[str], rows: list[Row], roun
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
-        correct = sum(scorer(reply, **row).correct for reply, row in zip(replies, arguments, strict=True))
+        correct = sum(
+            scorer(reply, **row).correct for reply, row in zip(replies, arguments, strict=True)
+        )
         best = min(best, time.process_time() - start)
-    print(f"{name:<45} {correct:>5} of {len(rows)} right  {best * 1000:8.1f} ms  {len(rows) / best:10,.0f} rows/s")
+    print(
+        f"{name:<45} {correct:>5} of {len(rows)} right  {best * 1000:8.1f} ms  {len(rows) / best:10,.0f} rows/s"
+    )
 
 
 def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
@@ -74,14 +85,18 @@ def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
             start = time.process_time()
             score_items(MEDCALC, items, replies)
             best = min(best, time.process_time() - start)
-        print(f"{'all four metrics, ' + form:<45} {best * 1000:24.1f} ms  {len(rows) / best:10,.0f} rows/s")
+        print(
+            f"{'all four metrics, ' + form:<45} {best * 1000:24.1f} ms  {len(rows) / best:10,.0f} rows/s"
+        )
 
 
 def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]:
     """Their `extract_answer`, with empty modules in the place of those it imports and does not need."""
     for name in ("llm_inference", "evaluate", "table_stats"):
         stand_in = ModuleType(name)
-        stand_in.__dict__.update(LLMInference=None, check_correctness=None, compute_overall_accuracy=None)
+        stand_in.__dict__.update(
+            LLMInference=None, check_correctness=None, compute_overall_accuracy=None
+        )
         sys.modules[name] = stand_in
     spec = importlib.util.spec_from_file_location("authors_run", checkout / "evaluation" / "run.py")
     if spec is None or spec.loader is None:
@@ -100,23 +115,31 @@ def measure_reading(checkout: Path, replies: list[str], rows: list[Row], rounds:
     best: dict[str, float] = {"authors": float("inf"), "ours": float("inf")}
     for _ in range(rounds):
         start = time.process_time()
-        read_by_authors = [theirs(reply, number)[0] for reply, number in zip(replies, identifiers, strict=True)]
+        read_by_authors = [
+            theirs(reply, number)[0] for reply, number in zip(replies, identifiers, strict=True)
+        ]
         best["authors"] = min(best["authors"], time.process_time() - start)
         start = time.process_time()
-        read_by_us = [official_answer(reply, kind) for reply, kind in zip(replies, kinds, strict=True)]
+        read_by_us = [
+            official_answer(reply, kind) for reply, kind in zip(replies, kinds, strict=True)
+        ]
         best["ours"] = min(best["ours"], time.process_time() - start)
     same = sum(one == other for one, other in zip(read_by_authors, read_by_us, strict=True))
     print(
         f"reading alone: authors {len(rows) / best['authors']:,.0f} rows/s, ours {len(rows) / best['ours']:,.0f} rows/s, "
     )
-    print(f"  {best['authors'] / best['ours']:.2f} times as fast; {same} of {len(rows)} answers read alike")
+    print(
+        f"  {best['authors'] / best['ours']:.2f} times as fast; {same} of {len(rows)} answers read alike"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--source", type=Path, required=True, help="the authors' test_data.csv")
     parser.add_argument(
-        "--recorded", type=Path, help="a CSV of recorded answers, with the columns Row Number and LLM Answer"
+        "--recorded",
+        type=Path,
+        help="a CSV of recorded answers, with the columns Row Number and LLM Answer",
     )
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--upstream", type=Path, help="a checkout of the authors' repository")
@@ -128,13 +151,23 @@ def main() -> None:
         measure(f"accuracy_official, {form}", official_decision, replies, rows, options.rounds)
     measure_items(options.source, rows, options.rounds)
     if options.upstream:
-        measure_reading(options.upstream, [FORMS["JSON, the answer only"](row) for row in rows], rows, options.rounds)
+        measure_reading(
+            options.upstream,
+            [FORMS["JSON, the answer only"](row) for row in rows],
+            rows,
+            options.rounds,
+        )
     if options.recorded:
         golds = {row["Row Number"]: row for row in rows}
         recorded = read(options.recorded)
-        answers, wanted = [row["LLM Answer"] for row in recorded], [golds[row["Row Number"]] for row in recorded]
+        answers, wanted = (
+            [row["LLM Answer"] for row in recorded],
+            [golds[row["Row Number"]] for row in recorded],
+        )
         measure("accuracy, recorded answers", decide, answers, wanted, options.rounds)
-        measure("accuracy_official, recorded answers", official_check, answers, wanted, options.rounds)
+        measure(
+            "accuracy_official, recorded answers", official_check, answers, wanted, options.rounds
+        )
 
 
 if __name__ == "__main__":

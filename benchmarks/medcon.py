@@ -29,7 +29,11 @@ from medical_tasks.scoring.umls.matcher import STOP_WORDS, Matcher
 ROWS = 10_000_000
 STRINGS_A_CONCEPT = 3
 TYPES = ("T047", "T121", "T023", "T060")  # three that count, one that does not
-SYLLABLES = [first + second for first in "bcdfghklmnprstvz" for second in ("a", "e", "i", "o", "u", "ar", "en", "itis")]
+SYLLABLES = [
+    first + second
+    for first in "bcdfghklmnprstvz"
+    for second in ("a", "e", "i", "o", "u", "ar", "en", "itis")
+]
 
 
 def write_umls(folder: Path, rows: int) -> None:
@@ -40,7 +44,9 @@ def write_umls(folder: Path, rows: int) -> None:
         for row in range(rows):
             concept = row // STRINGS_A_CONCEPT
             if row % STRINGS_A_CONCEPT == 0:
-                types.write(f"C{concept:07d}|{TYPES[concept % len(TYPES)]}|A1.2.3|Some Type|AT{concept:08d}|256|\n")
+                types.write(
+                    f"C{concept:07d}|{TYPES[concept % len(TYPES)]}|A1.2.3|Some Type|AT{concept:08d}|256|\n"
+                )
             term = " ".join(draw.choices(words, k=draw.randrange(1, 9)))
             language = "SPA" if row % 4 == 3 else "ENG"
             strings.write(
@@ -56,10 +62,13 @@ def index(rows: int) -> None:
         write_umls(folder, rows)
         size = (folder / "MRCONSO.RRF").stat().st_size / 1e6
         print(
-            f"{rows:,} rows: MRCONSO.RRF has {size:,.0f} MB, written in {time.perf_counter() - began:.0f} s", flush=True
+            f"{rows:,} rows: MRCONSO.RRF has {size:,.0f} MB, written in {time.perf_counter() - began:.0f} s",
+            flush=True,
         )
         for way in ("build", "open"):
-            done = subprocess.run([sys.executable, __file__, way, name], check=True, capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, __file__, way, name], check=True, capture_output=True, text=True
+            )
             print(" ", done.stdout.strip(), flush=True)
 
 
@@ -78,7 +87,9 @@ def opened(folder: Path) -> None:
     began = time.perf_counter()
     with UmlsIndex(folder / "index") as umls:
         umls.find(["never there", "batar"])
-        print(f"opened and asked once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms")
+        print(
+            f"opened and asked once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms"
+        )
 
 
 def match(umls: Path, given: Path, times: int) -> None:
@@ -99,7 +110,8 @@ def match(umls: Path, given: Path, times: int) -> None:
         theirs = [quick.match(text, best_match=True, ignore_syntax=True) for text in few]
         slow = (time.perf_counter() - began) * len(texts) / len(few)
         differ = sum(
-            {(each.start, each.end) for each in mine} != {(each[0]["start"], each[0]["end"]) for each in other}
+            {(each.start, each.end) for each in mine}
+            != {(each[0]["start"], each[0]["end"]) for each in other}
             for mine, other in zip(ours, theirs, strict=False)
         )
     print(f"{len(texts):,} texts: {took:.2f} s; QuickUMLS {slow:.1f} s (from {len(few):,} of them)")
@@ -112,12 +124,19 @@ def _quickumls(umls: Path, folder: Path) -> Any:
     folder.mkdir()
     vars(spacy)["load"] = lambda *_: spacy.blank("en")
     nltk.corpus.stopwords = SimpleNamespace(words=lambda *_: sorted(STOP_WORDS))
-    quickumls, install = importlib.import_module("quickumls"), importlib.import_module("quickumls.install")
+    quickumls, install = (
+        importlib.import_module("quickumls"),
+        importlib.import_module("quickumls.install"),
+    )
     sys.argv = ["install", str(umls), str(folder), "-d", "unqlite"]
     with contextlib.redirect_stdout(sys.stderr):
         install.main()
         return quickumls.QuickUMLS(
-            str(folder), threshold=1, window=5, similarity_name="jaccard", accepted_semtypes=MEDCON_TYPES
+            str(folder),
+            threshold=1,
+            window=5,
+            similarity_name="jaccard",
+            accepted_semtypes=MEDCON_TYPES,
         )
 
 

@@ -20,7 +20,9 @@ ITEMS = 24
 
 def main(folder: Path) -> None:
     generator = random.Random(7)
-    outputs: list[list[object]] = [["item", "system", "section", "claim_recall", "small_judge", "word_overlap"]]
+    outputs: list[list[object]] = [
+        ["item", "system", "section", "claim_recall", "small_judge", "word_overlap"]
+    ]
     outputs[0] += [f"human_{name}" for name in ANNOTATORS]
     preferences: list[list[object]] = [["item", "system_a", "system_b", "annotator", "preferred"]]
     for number in range(1, ITEMS + 1):

@@ -48,7 +48,9 @@ def rows(folder: Path) -> None:
     from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
     from medical_tasks.io.csv_files import stream_rows
 
-    for _ in stream_rows(folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""):
+    for _ in stream_rows(
+        folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""
+    ):
         pass
 
 
@@ -65,12 +67,22 @@ def one(way: str, folder: Path) -> None:
     next(each for each in WAYS if each.__name__ == way)(folder)
     took = time.perf_counter() - began
     used = resource.getrusage(resource.RUSAGE_SELF)
-    print(json.dumps({"seconds": took, "processor": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))
+    print(
+        json.dumps(
+            {
+                "seconds": took,
+                "processor": used.ru_utime + used.ru_stime,
+                "peak": used.ru_maxrss / 1024,
+            }
+        )
+    )
 
 
 def measured(folder: Path, way: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--one", way, str(folder)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     shutil.rmtree(folder / "built", ignore_errors=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -89,7 +101,10 @@ def main() -> None:
             write_twin(folder, seed=1, notes=notes, compresslevel=4)
             took = time.perf_counter() - began
             size = (folder / NOTES_FILE).stat().st_size / MEBIBYTE
-            print(f"{notes:,} notes: {NOTES_FILE} has {size:,.0f} MiB, written in {took:.0f} s", flush=True)
+            print(
+                f"{notes:,} notes: {NOTES_FILE} has {size:,.0f} MiB, written in {took:.0f} s",
+                flush=True,
+            )
             for way in WAYS:
                 found = measured(folder, way.__name__)
                 print(

@@ -60,7 +60,9 @@ class TwinNote:
 def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
     """Generates notes, by growing ROW_ID. `ct_mr`: share of them that are CT and MR reports."""
     if notes < 1 or not 0 <= ct_mr <= 1:
-        raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
+        raise UsageError(
+            f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}."
+        )
     draw = random.Random(f"{seed}-notes")  # invented notes, not secrets
     paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
     examinations = twin_words()["examinations"]
@@ -86,7 +88,9 @@ def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator
             yield _other(draw, common, paragraphs)
 
 
-def write_twin(folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6) -> Path:
+def write_twin(
+    folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHARE, compresslevel: int = 6
+) -> Path:
     """Writes a twin of the official file."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = (_csv_row(note.cells) for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr))
@@ -96,7 +100,9 @@ def write_twin(folder: Path, *, seed: int, notes: int, ct_mr: float = CT_MR_SHAR
     return folder
 
 
-def _imaging(draw: random.Random, common: dict[str, str], examination: Examination, date: str) -> TwinNote:
+def _imaging(
+    draw: random.Random, common: dict[str, str], examination: Examination, date: str
+) -> TwinNote:
     least, most, longest = _FINDINGS_CHARS
     length = draw.randrange(least, longest if draw.random() < 1 / 40 else most)
     text, sentences, impression = _write_report(draw, examination, date=date, length=length)
@@ -140,21 +146,32 @@ def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str
 
 def _paragraph(draw: random.Random) -> str:
     sentences = draw.sample(twin_words()["filling"], draw.randrange(1, 4))
-    text = "  ".join(each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences)
+    text = "  ".join(
+        each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences
+    )
     return textwrap.fill(text, 78) + "\n"
 
 
 def _csv_row(cells: dict[str, str]) -> str:
-    quoted = {name: '"' + cells[name].replace('"', '""') + '"' for name in ("CATEGORY", "DESCRIPTION", "TEXT")}
+    quoted = {
+        name: '"' + cells[name].replace('"', '""') + '"'
+        for name in ("CATEGORY", "DESCRIPTION", "TEXT")
+    }
     return ",".join(quoted.get(name, cells[name]) for name in NOTE_COLUMNS) + "\n"
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = twin_parser("mimic_twin")
-    parser.add_argument("--notes", type=int, default=20_000, metavar="N", help="notes in all (default 20000)")
     parser.add_argument(
-        "--ct-mr", type=float, default=CT_MR_SHARE, metavar="X", help=f"share of CT and MR (default {CT_MR_SHARE})"
+        "--notes", type=int, default=20_000, metavar="N", help="notes in all (default 20000)"
+    )
+    parser.add_argument(
+        "--ct-mr",
+        type=float,
+        default=CT_MR_SHARE,
+        metavar="X",
+        help=f"share of CT and MR (default {CT_MR_SHARE})",
     )
     given = parser.parse_args(words)
     folder = write_twin(given.out, seed=given.seed, notes=given.notes, ct_mr=given.ct_mr)
@@ -172,15 +189,22 @@ def _write_report(
 ) -> tuple[str, tuple[str, ...], str]:
     """Writes a report with at least so many characters of findings; returns text, sentences and impression, none if unusable."""
     sentences, meanings = _content(draw, examination.anatomy, length)
-    impression = [f"{place}. {each}" if len(meanings) > 1 else each for place, each in enumerate(meanings, start=1)]
+    impression = [
+        f"{place}. {each}" if len(meanings) > 1 else each
+        for place, each in enumerate(meanings, start=1)
+    ]
     kind = draw.random()
     usable = kind > _WITHOUT_FINDINGS + _WITHOUT_IMPRESSION + _POINTING
-    heading = draw.choice(("FINDINGS:  ", "FINDINGS:\n ", f"{examination.modality} FINDINGS:  ", "Findings: "))
+    heading = draw.choice(
+        ("FINDINGS:  ", "FINDINGS:\n ", f"{examination.modality} FINDINGS:  ", "Findings: ")
+    )
     if kind < _WITHOUT_FINDINGS:
         heading = "This examination was read on the console.  "
     elif kind < _WITHOUT_FINDINGS + _POINTING:
         impression = [draw.choice(("As above.", "Please see above.", "See body of the report."))]
-    end = draw.choice(("IMPRESSION:  ", "IMPRESSION:\n ", "CONCLUSION: ")) + "\n ".join(map(_wrapped, impression))
+    end = draw.choice(("IMPRESSION:  ", "IMPRESSION:\n ", "CONCLUSION: ")) + "\n ".join(
+        map(_wrapped, impression)
+    )
     if _WITHOUT_FINDINGS + _POINTING <= kind < _WITHOUT_FINDINGS + _POINTING + _WITHOUT_IMPRESSION:
         end = ""
     half = len(sentences) // 2
@@ -205,7 +229,9 @@ def _write_report(
     )
     # A long report breaks as the printer did: the order's block stands again between the pages.
     lines = body.splitlines(keepends=True)
-    pages = ["".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)]
+    pages = [
+        "".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)
+    ]
     text = order + texts["condition"] + (texts["over"] + order + texts["continued"]).join(pages)
     text += (texts["signed"] if kind > 0.5 else "") + (texts["pfi"] if kind > 0.9 else "")
     return text, tuple(sentences) if usable else (), " ".join(impression) if usable else ""
@@ -215,19 +241,27 @@ def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str],
     abnormal, usual = twin_words()["seen"][anatomy], twin_words()["normal"][anatomy]
     seen = draw.sample(abnormal, draw.randrange(1, len(abnormal) + 1))
     numbers = [draw.randrange(3, 60) for _ in seen]
-    sentences = [finding.format(n=number) for (finding, _), number in zip(seen, numbers, strict=True)]
+    sentences = [
+        finding.format(n=number) for (finding, _), number in zip(seen, numbers, strict=True)
+    ]
     normal = draw.sample(usual, len(usual))
     level = 0
     while normal or sum(map(len, sentences)) < length:
         sentences.append(
-            normal.pop() if normal else f"Level {(level := level + 1)} is unremarkable and of normal signal."
+            normal.pop()
+            if normal
+            else f"Level {(level := level + 1)} is unremarkable and of normal signal."
         )
     draw.shuffle(sentences)
-    return sentences, [meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)]
+    return sentences, [
+        meaning.format(n=number) for (_, meaning), number in zip(seen, numbers, strict=True)
+    ]
 
 
 def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,12 @@ from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.judging import AnswerVerdict as RightVerdict
 from medical_tasks.benchmarks.ehrnoteqa.scoring import open_score
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
-from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.benchmarks.kqa.judging import (
+    AnswerVerdict,
+    Case,
+    StatementVerdict,
+    statement_verdict,
+)
 from medical_tasks.benchmarks.kqa.scoring import item_score as kqa_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.runs.estimation import Estimator
@@ -44,13 +49,23 @@ def kqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[st
     holed: dict[str, ItemScore] = {}
     for place in range(201):
         must, nice = int(generator.integers(1, 9)), int(generator.integers(0, 7))
-        case = Case(id=str(place), question="", answer="a", must_have=("m",) * must, nice_to_have=("n",) * nice)
+        case = Case(
+            id=str(place),
+            question="",
+            answer="a",
+            must_have=("m",) * must,
+            nice_to_have=("n",) * nice,
+        )
         names = list(case.statements)
         right = generator.beta(2.0, 1.4)
         wrong = generator.beta(0.15, 0.15 * (1 / (0.01 + 0.006 * len(names)) - 1))
         draws = generator.random(len(names))
         labels = [
-            "contradiction" if x < wrong else "entailment" if x < wrong + (1 - wrong) * right else "neutral"
+            "contradiction"
+            if x < wrong
+            else "entailment"
+            if x < wrong + (1 - wrong) * right
+            else "neutral"
             for x in draws
         ]
         gone = lost(place, len(names))
@@ -74,7 +89,9 @@ def kqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[st
     return whole, holed
 
 
-def ehrnoteqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
+def ehrnoteqa(
+    generator: Generator, lost: Lost
+) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
     fields = {"choices": [], "evidence": ["b"], "answer": ""}
@@ -82,11 +99,15 @@ def ehrnoteqa(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], d
         item = Item(id=str(place), fields=fields, groups={}, cluster=str(place))
         right = bool(generator.random() < 0.365)
         known = (
-            RightVerdict(right=False, how="empty answer") if place < 21 else RightVerdict(right=right, votes=(right,))
+            RightVerdict(right=False, how="empty answer")
+            if place < 21
+            else RightVerdict(right=right, votes=(right,))
         )
         whole[item.id] = open_score(item, "a", known)
         absent = place >= 21 and lost(place, 1)[0]
-        holed[item.id] = open_score(item, "a", RightVerdict(right=None, reason=REASON) if absent else known)
+        holed[item.id] = open_score(
+            item, "a", RightVerdict(right=None, reason=REASON) if absent else known
+        )
     return whole, holed
 
 
@@ -98,14 +119,18 @@ def doclens(generator: Generator, lost: Lost) -> tuple[dict[str, ItemScore], dic
         chance = generator.beta(3.0, 1.5 + claims / 12)
         entailed = generator.random(claims) < chance
         cited = [
-            (bool(generator.random() < chance), generator.random(int(generator.integers(0, 4))) < 0.8)
+            (
+                bool(generator.random() < chance),
+                generator.random(int(generator.integers(0, 4))) < 0.8,
+            )
             for _ in range(sentences)
         ]
         gone = lost(place, claims + sentences)
         for scores, missing in ((whole, np.zeros(claims + sentences, dtype=bool)), (holed, gone)):
             section = Section(
                 reference_claims=tuple(
-                    None if absent else bool(one) for one, absent in zip(entailed, missing[:claims], strict=True)
+                    None if absent else bool(one)
+                    for one, absent in zip(entailed, missing[:claims], strict=True)
                 ),
                 output_claims=(True,),
                 sentences=tuple(
@@ -142,7 +167,13 @@ def complete_case(metric: str, scores: Mapping[str, ItemScore], *, pooled: bool)
 
 
 RUNS: dict[
-    str, tuple[TaskSpec, Callable[..., tuple[dict[str, ItemScore], dict[str, ItemScore]]], float, tuple[str, ...]]
+    str,
+    tuple[
+        TaskSpec,
+        Callable[..., tuple[dict[str, ItemScore], dict[str, ItemScore]]],
+        float,
+        tuple[str, ...],
+    ],
 ] = {
     "K-QA": (KQA, kqa, 7.5, ("comprehensiveness", "hallucination_rate", "contradicted")),
     "EHRNoteQA": (next(task for task in EHRNOTEQA if task.judge), ehrnoteqa, 1.0, ("accuracy",)),
@@ -162,13 +193,17 @@ def main(simulations: int) -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for run, (task, make, mean, names) in RUNS.items():
         task = replace(task, cluster=None, groups=())
-        metrics = {name: next(metric for metric in task.metrics if metric.name == name) for name in names}
+        metrics = {
+            name: next(metric for metric in task.metrics if metric.name == name) for name in names
+        }
         truth = dict.fromkeys(names, 0.0)
         generator = np.random.default_rng(7)
         for _ in range(200):
             scores, _ = make(generator, losing(generator, "each", 0.0, mean))
             for name in names:
-                truth[name] += complete_case(name, scores, pooled=metrics[name].kind == "ratio") / 200
+                truth[name] += (
+                    complete_case(name, scores, pooled=metrics[name].kind == "ratio") / 200
+                )
         for how in ("each", "long", "answers") if run != "EHRNoteQA" else ("each",):
             for rate in RATES:
                 found = {name: np.zeros((simulations, 5)) for name in names}

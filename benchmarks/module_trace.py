@@ -43,7 +43,9 @@ def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
         sys.setprofile(None)
     places = [str(getattr(module, "__file__", "") or "") for module in sys.modules.values()]
     imported = {place for place in places if place.startswith(PACKAGE)} - entered
-    shown = [sorted(place.removeprefix(PACKAGE) for place in found) for found in (entered, imported)]
+    shown = [
+        sorted(place.removeprefix(PACKAGE) for place in found) for found in (entered, imported)
+    ]
     return code, shown[0], shown[1]
 
 
@@ -53,13 +55,36 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         if not words:
             data, answers = f"{place}/kqa", Path(place) / "answers.jsonl"
-            build = [sys.executable, "-m", "medical_tasks", "build", "kqa", "--config", "demo", "--out", data]
+            build = [
+                sys.executable,
+                "-m",
+                "medical_tasks",
+                "build",
+                "kqa",
+                "--config",
+                "demo",
+                "--out",
+                data,
+            ]
             subprocess.run(build, check=True, capture_output=True)
             row = json.loads(
-                subprocess.run([sys.executable, "-c", _FIRST, data], check=True, capture_output=True, text=True).stdout
+                subprocess.run(
+                    [sys.executable, "-c", _FIRST, data], check=True, capture_output=True, text=True
+                ).stdout
             )
-            answers.write_text(json.dumps({"id": row["id"], "response": row["answer"]}) + "\n", encoding="utf-8")
-            words = ["score", "kqa", "--responses", str(answers), "--config", "demo", "--data", data]
+            answers.write_text(
+                json.dumps({"id": row["id"], "response": row["answer"]}) + "\n", encoding="utf-8"
+            )
+            words = [
+                "score",
+                "kqa",
+                "--responses",
+                str(answers),
+                "--config",
+                "demo",
+                "--data",
+                data,
+            ]
             words += ["--out", f"{place}/out"]
         code, entered, imported = trace(words)
     print(f"\n{len(entered)} modules entered:\n  " + "\n  ".join(entered))

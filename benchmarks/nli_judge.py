@@ -42,7 +42,9 @@ def generate_each(folder: Path) -> Ask:
 
     def label(premise: str, hypothesis: str) -> str:
         cut = " ".join(premise.split(" ")[:OFFICIAL_WORDS])
-        ids = tokenizer(f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False)["input_ids"]
+        ids = tokenizer(
+            f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False
+        )["input_ids"]
         with torch.inference_mode():
             written = model.generate(ids, max_new_tokens=3, do_sample=False)
         text = tokenizer.decode(written[0], skip_special_tokens=True)
@@ -55,7 +57,9 @@ def judge_all(folder: Path, **options: str) -> Ask:
     judge = open_nli(f"nli/{folder}", options)
 
     def ask(asked: Pairs) -> list[str]:
-        return [str(outcome.label) for outcome in answers(judge, asked) if isinstance(outcome, Reply)]
+        return [
+            str(outcome.label) for outcome in answers(judge, asked) if isinstance(outcome, Reply)
+        ]
 
     return ask
 
@@ -95,7 +99,9 @@ def main() -> int:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("source", type=Path, nargs="?", default=CSV, help="K-QA's NLI_medical_annotator.csv")
+    parser.add_argument(
+        "source", type=Path, nargs="?", default=CSV, help="K-QA's NLI_medical_annotator.csv"
+    )
     parser.add_argument("--sizes", default="64x2")
     parser.add_argument("--limit", type=int, help="pairs, from the start of the file")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
@@ -104,11 +110,17 @@ def main() -> int:
         asked = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][: options.limit]
     tokenizer = train_pieces([text for pair in asked for text in pair], size=8000)
     lengths = [
-        len(tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"]) for one, other in asked
+        len(tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"])
+        for one, other in asked
     ]
-    print(f"{len(asked)} pairs, {sum(lengths) / len(lengths):.0f} tokens each, at most {max(lengths)}; ", end="")
+    print(
+        f"{len(asked)} pairs, {sum(lengths) / len(lengths):.0f} tokens each, at most {max(lengths)}; ",
+        end="",
+    )
     print(f"CPU, {torch.get_num_threads()} threads")
-    print(f"{'size':>8} {'weights':>8}  {'way':<28} {'pairs/s':>8} {'entailed':>8} {'same':>5}  batched is faster by")
+    print(
+        f"{'size':>8} {'weights':>8}  {'way':<28} {'pairs/s':>8} {'entailed':>8} {'same':>5}  batched is faster by"
+    )
     same = True
     for size in options.sizes.split(","):
         with tempfile.TemporaryDirectory() as name, quiet_libraries(logging.ERROR):

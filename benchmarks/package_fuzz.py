@@ -73,7 +73,9 @@ def rehashed(members: Members) -> bytes:
     try:
         manifest = json.loads(members[MANIFEST])
         manifest["files"] = {
-            name: file_facts(members[name]) for name in MEMBERS if name in members and name != MANIFEST
+            name: file_facts(members[name])
+            for name in MEMBERS
+            if name in members and name != MANIFEST
         }
         manifest["content_sha256"] = content_sha256(manifest)
         members = {**members, MANIFEST: json.dumps(manifest).encode()}
@@ -92,7 +94,9 @@ def _bits(draw: random.Random, package: bytes) -> bytes:
 def _structure(draw: random.Random, package: bytes) -> bytes:
     """Changes a field of a header, in both or in one of its two places."""
     changed = bytearray(package)
-    marks = [place for mark in (b"PK\1\2", b"PK\3\4", b"PK\5\6") for place in _places(package, mark)]
+    marks = [
+        place for mark in (b"PK\1\2", b"PK\3\4", b"PK\5\6") for place in _places(package, mark)
+    ]
     place = draw.choice(marks) + 4 + draw.randrange(40)
     if place + 4 <= len(changed):
         value = draw.choice((0, 1, 0xFFFF, 0xFFFFFFFF, 0x7FFFFFFF, draw.getrandbits(32)))
@@ -112,11 +116,15 @@ def _cut(draw: random.Random, package: bytes) -> bytes:
 
 
 def _random(draw: random.Random, package: bytes) -> bytes:
-    return draw.randbytes(draw.choice((0, 1, 21, 22, 100, 5000))) + (package[-22:] if draw.random() < 0.5 else b"")
+    return draw.randbytes(draw.choice((0, 1, 21, 22, 100, 5000))) + (
+        package[-22:] if draw.random() < 0.5 else b""
+    )
 
 
 def _around(draw: random.Random, package: bytes) -> bytes:
-    extra = draw.choice((b"\0", b"PK\5\6" + b"\0" * 18, b"#!/bin/sh\n", draw.randbytes(50), package))
+    extra = draw.choice(
+        (b"\0", b"PK\5\6" + b"\0" * 18, b"#!/bin/sh\n", draw.randbytes(50), package)
+    )
     place = draw.choice((0, len(package), draw.randrange(len(package))))
     return package[:place] + extra + package[place:]
 
@@ -130,10 +138,14 @@ def _zipped(draw: random.Random, package: bytes) -> bytes:
     ) as opened:
         for name, content in members.items():
             info = zipfile.ZipInfo(name if draw.random() < 0.8 else draw.choice(_NAMES) or "x")
-            info.external_attr = draw.choice((0o100644, 0o120777, 0o040755, 0o010644, 0o060644, 0)) << 16
+            info.external_attr = (
+                draw.choice((0o100644, 0o120777, 0o040755, 0o010644, 0o060644, 0)) << 16
+            )
             info.extra = draw.choice((b"", b"", b"UT\5\0\1\0\0\0\0", b"\1\0\x10\0" + b"\xff" * 16))
             info.comment = draw.choice((b"", b"", b"x"))
-            info.compress_type = draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
+            info.compress_type = draw.choice(
+                (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
+            )
             opened.writestr(info, content)
         opened.comment = draw.choice((b"", b"comment"))
     return made.getvalue()
@@ -148,7 +160,9 @@ def _bomb(draw: random.Random, package: bytes) -> bytes:
     bomb = bytearray(rehashed(members) if draw.random() < 0.5 else zip_bytes(members))
     if draw.random() < 0.5:  # says that it is small
         size_field = struct.pack("<L", len(content))
-        bomb = bytearray(bytes(bomb).replace(size_field, struct.pack("<L", draw.choice((10, 1000, 1 << 20)))))
+        bomb = bytearray(
+            bytes(bomb).replace(size_field, struct.pack("<L", draw.choice((10, 1000, 1 << 20))))
+        )
     return bytes(bomb)
 
 
@@ -164,8 +178,14 @@ def _overlapping(draw: random.Random, package: bytes) -> bytes:
     count = draw.choice((2, 5, 100))
     for number in range(count):
         each = MEMBERS[number % len(MEMBERS)].encode() if draw.random() < 0.8 else name
-        listed += struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(each), 0, 0, 0, 0, 0, 0) + each
-    return local + listed + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(listed), len(local), 0)
+        listed += (
+            struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(each), 0, 0, 0, 0, 0, 0) + each
+        )
+    return (
+        local
+        + listed
+        + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(listed), len(local), 0)
+    )
 
 
 def _literal(draw: random.Random, package: bytes) -> bytes:
@@ -175,7 +195,9 @@ def _literal(draw: random.Random, package: bytes) -> bytes:
     content = members[name]
     places = list(_places(content, b": "))
     start = draw.choice(places) + 2
-    end = min(place for place in (content.find(mark, start) for mark in (b",", b"}", b"\n")) if place > 0)
+    end = min(
+        place for place in (content.find(mark, start) for mark in (b",", b"}", b"\n")) if place > 0
+    )
     members[name] = content[:start] + draw.choice(_LITERALS) + content[end:]
     return rehashed(members) if draw.random() < 0.7 else zip_bytes(members)
 
@@ -240,9 +262,9 @@ def _lines(draw: random.Random, package: bytes) -> bytes:
     elif how == 4:
         lines[number] = b'{"task": "' + b"a" * (1 << 21) + b'"}\n'
     elif how == 5:
-        lines += [draw.choice((b"\n", b"{}\n", b"[]\n", b"1\n", b'"\n', b'{"task": "medcalc"}\n'))] * draw.choice(
-            (1, 400_000)
-        )
+        lines += [
+            draw.choice((b"\n", b"{}\n", b"[]\n", b"1\n", b'"\n', b'{"task": "medcalc"}\n'))
+        ] * draw.choice((1, 400_000))
     elif how == 6:
         lines[number] = b'{"a": ' + b'[1, "' + b'\\"' * 200_000 + b"]}\n"
     else:
@@ -303,7 +325,9 @@ def try_package(content: bytes) -> str:
     except PackageError as error:
         text = str(error)
         if not text.isascii() or "\n" in text or len(text) > 1500:
-            raise AssertionError(f"a message that is long or not plain: {ascii(text)[:300]}") from error
+            raise AssertionError(
+                f"a message that is long or not plain: {ascii(text)[:300]}"
+            ) from error
         return text
     return "taken"
 
@@ -318,8 +342,12 @@ class Guard:
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.armed:
             return
-        forbidden = event.startswith(("subprocess", "socket.", "os.remove", "os.rename", "os.mkdir", "os.system"))
-        if forbidden or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
+        forbidden = event.startswith(
+            ("subprocess", "socket.", "os.remove", "os.rename", "os.mkdir", "os.system")
+        )
+        if forbidden or (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        ):
             raise AssertionError(f"reading a package did {event} {arguments!r:.200}")
 
 
@@ -334,16 +362,27 @@ def _made() -> bytes:
         for dataset in ("medcalc_bench", "kqa"):
             build_dataset(dataset, source=None, config="demo", out=place / "data" / dataset)
         out = place / "run"
-        medical_tasks.run("medcalc,kqa", "baseline/random", max_samples=4, config="demo", data=place / "data", out=out)
+        medical_tasks.run(
+            "medcalc,kqa",
+            "baseline/random",
+            max_samples=4,
+            config="demo",
+            data=place / "data",
+            out=out,
+        )
         out = place / "made.zip"
         options = VerifyOptions(data=place / "data")
-        write_package(place / "run", out, Submitter(model="Made"), options=options, allow_partial=True)
+        write_package(
+            place / "run", out, Submitter(model="Made"), options=options, allow_partial=True
+        )
         return out.read_bytes()
 
 
 def main() -> None:
     """Runs the fuzzing and prints what happened."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--packages", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -357,7 +396,9 @@ def main() -> None:
     slowest = (0.0, "", 0)
     largest = 0
     started = time.perf_counter()
-    for number, (kind, content) in enumerate(hostile_packages(sound, arguments.packages, seed=arguments.seed)):
+    for number, (kind, content) in enumerate(
+        hostile_packages(sound, arguments.packages, seed=arguments.seed)
+    ):
         kinds[kind] += 1
         largest = max(largest, len(content))
         begun = time.process_time()
@@ -368,10 +409,14 @@ def main() -> None:
         if outcome == "taken":
             taken[kind] += 1
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{arguments.packages:,} packages in {time.perf_counter() - started:.0f} s, the largest of {largest:,} bytes")
+    print(
+        f"{arguments.packages:,} packages in {time.perf_counter() - started:.0f} s, the largest of {largest:,} bytes"
+    )
     for kind, count in sorted(kinds.items()):
         print(f"  {kind:<12} {count:>6,}  taken {taken[kind]:,}")
-    print(f"peak memory {after:.0f} MiB, {before:.0f} before the first (making the packages is in it)")
+    print(
+        f"peak memory {after:.0f} MiB, {before:.0f} before the first (making the packages is in it)"
+    )
     print(f"slowest: {slowest[0] * 1000:.0f} ms of CPU time, {slowest[1]} {slowest[2]}")
 
 

@@ -21,7 +21,9 @@ from pathlib import Path
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
 # What the metric's module and its base classes import, of any version; torch and the rest of the wheel's requirements do without.
-IMPORTS = "cattrs colorlog dacite filelock mako pyhocon pyyaml retrying sqlitedict tqdm zstandard".split()
+IMPORTS = (
+    "cattrs colorlog dacite filelock mako pyhocon pyyaml retrying sqlitedict tqdm zstandard".split()
+)
 METRIC_SHA256 = "daf884098123f32eb9ff0e4c3c7dbde59d4e80b4cdae03ff88ccf361281cda14"
 
 THEIRS = """
@@ -54,17 +56,25 @@ def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[floa
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, *IMPORTS], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
-    told = subprocess.run([python, "-c", THEIRS], input=json.dumps(rows), capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [python, "-c", THEIRS], input=json.dumps(rows), capture_output=True, text=True, check=True
+    )
     digest, marks = told.stdout.splitlines()[-2:]
     if digest != METRIC_SHA256:
-        raise SystemExit(f"{wheel}: its medcalc_bench_metrics.py has the SHA-256 {digest}, not medhelm 0.8.0's.")
+        raise SystemExit(
+            f"{wheel}: its medcalc_bench_metrics.py has the SHA-256 {digest}, not medhelm 0.8.0's."
+        )
     return list(json.loads(marks))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--source", type=Path, required=True, help="the authors' CSV file of v1.0")
-    parser.add_argument("--wheel", default="medhelm==0.8.0", help="the wheel, instead of the package index")
+    parser.add_argument(
+        "--wheel", default="medhelm==0.8.0", help="the wheel, instead of the package index"
+    )
     parser.add_argument("--venv", type=Path, help="folder to keep the environment in")
     given = parser.parse_args()
     with given.source.open(encoding="utf-8", newline="") as lines:

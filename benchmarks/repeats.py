@@ -48,7 +48,9 @@ def main(simulations: int) -> None:
         total = right * (1 - right)
         seen = (1 - 2 * WRONG) ** 2 if votes > 1 else 1.0
         planted = np.sqrt([seen * total * alike, seen * total * (1 - alike), WRONG * (1 - WRONG)])
-        told = " | ".join(f"{f:11.3f} {p:8.3f}" for f, p in zip(found[: votes + 1], planted, strict=False))
+        told = " | ".join(
+            f"{f:11.3f} {p:8.3f}" for f, p in zip(found[: votes + 1], planted, strict=False)
+        )
         print(
             f"{n:5d} {size:4d} {k:2d} {right:5.2f} {alike:5.1f} {run:4.2f} {votes:5d} | {told} | {held[0]:.3f} {held[1]:.3f}",
             flush=True,
@@ -73,27 +75,41 @@ def simulated(
     for _ in range(simulations):
         answers = drawn(generator, n, size, k, right, alike, run)
         said = np.stack(
-            [answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG) for _ in range(votes)], 2
+            [
+                answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG)
+                for _ in range(votes)
+            ],
+            2,
         )
         found, split = repeats(said[:, :, :1], clusters=clusters), repeats(said, clusters=clusters)
         variances += np.nan_to_num(np.square([split.sd_items, split.sd_run, split.sd_judge]))
         answered = np.repeat(np.arange(n) // size, k).tolist()
         whole = proportion_interval(said[:, :, 0].reshape(-1), clusters=answered)
         alone = proportion_interval(said[:, 0, 0], clusters=clusters)
-        low, high = (math.hypot(whole.value - end, found.margin) for end in (whole.ci_low, whole.ci_high))
+        low, high = (
+            math.hypot(whole.value - end, found.margin) for end in (whole.ci_low, whole.ci_high)
+        )
         held += [-high <= whole.value - truth <= low, alone.ci_low <= truth <= alone.ci_high]
     return np.sqrt(variances / simulations), held / simulations
 
 
 def drawn(
-    generator: np.random.Generator, n: int, size: int, k: int, right: float, alike: float, run: float
+    generator: np.random.Generator,
+    n: int,
+    size: int,
+    k: int,
+    right: float,
+    alike: float,
+    run: float,
 ) -> npt.NDArray[np.bool_]:
     """Right or wrong, of shape (items, repeats)."""
     shared = alike / 2 if size > 1 else 0.0
     chance = np.full(n, right)
     if size > 1:
         strength = (1 - shared) / shared
-        chance = np.repeat(generator.beta(right * strength, (1 - right) * strength, n // size), size)
+        chance = np.repeat(
+            generator.beta(right * strength, (1 - right) * strength, n // size), size
+        )
         # What the cluster leaves: E[chance (1 - chance)] = right (1 - right) (1 - shared).
     own = (alike - shared) / (1 - shared)
     strength = (1 - own) / own

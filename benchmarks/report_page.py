@@ -45,7 +45,11 @@ def large_table(rows: int) -> str:
         Column(name="group", label="Group", facet=True),
     ]
     made = [
-        [Cell(f"model-{place:04d}"), *metric_cells(metric(place % 97 / 97, 500)), Cell(f"group {place % 7}")]
+        [
+            Cell(f"model-{place:04d}"),
+            *metric_cells(metric(place % 97 / 97, 500)),
+            Cell(f"group {place % 7}"),
+        ]
         for place in range(rows)
     ]
     table = html_table(columns, made, id="large", caption="Entries", filter_label="Filter")
@@ -75,7 +79,9 @@ def main() -> None:
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
         )
         report = sample_report(items=40)
-        large = type(report)(title="Large", suite="sample", tasks=[calculation(items=arguments.items)])
+        large = type(report)(
+            title="Large", suite="sample", tasks=[calculation(items=arguments.items)]
+        )
         pages = {"sample": report, f"{arguments.items} items": large}
         for name, data in pages.items():
             from_here = time.perf_counter()
@@ -94,7 +100,9 @@ def main() -> None:
         page.locator("#task-calculate-items [role=option]").first.wait_for()
         field = "#task-calculate-items-text"
         print(f"first search: {typed(page, field, ['divide'], 1)}")
-        print(f"search: {typed(page, field, ['weigh', 'note-00', 'nothing', ''], arguments.repeats)}")
+        print(
+            f"search: {typed(page, field, ['weigh', 'note-00', 'nothing', ''], arguments.repeats)}"
+        )
         path = Path(folder, "table.html")
         path.write_text(large_table(arguments.items), encoding="utf-8")
         page = browser.new_page()
@@ -102,7 +110,9 @@ def main() -> None:
         print(
             f"table of {arguments.items} rows: {path.stat().st_size / 1e6:.2f} MB, loaded in {page.evaluate(LOADED)[1]:.0f} ms"
         )
-        print(f"filter of it: {typed(page, '#large-filter', ['model-19', '3', 'nothing', ''], arguments.repeats)}")
+        print(
+            f"filter of it: {typed(page, '#large-filter', ['model-19', '3', 'nothing', ''], arguments.repeats)}"
+        )
         browser.close()
 
 

@@ -28,13 +28,26 @@ def write_corpus(folder: Path, chunks: int) -> list[str]:
     import numpy as np
 
     generator = np.random.default_rng(20240125)
-    frequent = ["fever", "pain", "doctor", "mole", "flu", "metformin", "pregnancy", "antibiotic", "tablet", "skin"]
+    frequent = [
+        "fever",
+        "pain",
+        "doctor",
+        "mole",
+        "flu",
+        "metformin",
+        "pregnancy",
+        "antibiotic",
+        "tablet",
+        "skin",
+    ]
     words = np.array([*frequent, *(f"w{number}" for number in range(VOCABULARY - len(frequent)))])
     weights = 1 / np.arange(2, VOCABULARY + 2)
     weights /= weights.sum()
     per_file = 1000
     for start in range(0, chunks, per_file):
-        drawn = generator.choice(words, size=(min(per_file, chunks - start), CHUNK_WORDS), p=weights)
+        drawn = generator.choice(
+            words, size=(min(per_file, chunks - start), CHUNK_WORDS), p=weights
+        )
         text = "\n\n".join(" ".join(passage) for passage in drawn)
         (folder / f"part-{start // per_file:05d}.txt").write_text(text, encoding="utf-8")
     return frequent
@@ -61,7 +74,9 @@ def main() -> None:
         each = (time.perf_counter() - start) / QUESTIONS
         print(f"{label:<24} {QUESTIONS:>5} questions {each * 1000:8.2f} ms each")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"memory                                  {peak / 1e6:8.2f} GB at most, {before / 1e6:.2f} GB before")
+    print(
+        f"memory                                  {peak / 1e6:8.2f} GB at most, {before / 1e6:.2f} GB before"
+    )
 
 
 if __name__ == "__main__":

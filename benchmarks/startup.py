@@ -32,7 +32,9 @@ def seconds(command: list[str]) -> list[float]:
 
 def show(name: str, command: list[str]) -> None:
     times = seconds(command)
-    print(f"{name:<28} first {times[0]:6.2f} s   median {statistics.median(times):6.2f} s   worst {max(times):6.2f} s")
+    print(
+        f"{name:<28} first {times[0]:6.2f} s   median {statistics.median(times):6.2f} s   worst {max(times):6.2f} s"
+    )
 
 
 def megabytes(folder: Path) -> float:
@@ -50,14 +52,20 @@ def main() -> None:
         show(f"medical-tasks {words[0]}", [python, "-m", "medical_tasks", *words])
     for package in ("datasets", "torch", "lighteval"):
         found = subprocess.run(
-            [python, "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"],
+            [
+                python,
+                "-c",
+                f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)",
+            ],
             check=False,
         )
         if found.returncode == 0:
             show(f"import {package}", [python, "-c", f"import {package}"])
     if environment:
         (packages,) = environment.glob("lib/python*/site-packages")
-        tools = sum(megabytes(path) for name in ("pip", "setuptools") for path in packages.glob(f"{name}*"))
+        tools = sum(
+            megabytes(path) for name in ("pip", "setuptools") for path in packages.glob(f"{name}*")
+        )
         print(f"installed packages           {megabytes(packages) - tools:.0f} MB")
 
 

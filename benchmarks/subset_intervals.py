@@ -29,7 +29,13 @@ from medical_tasks.spec import Item, TaskSpec
 
 
 def covered(
-    task: TaskSpec, items: list[Item], values: Sequence[float], size: int, draws: int, *, proportion: bool
+    task: TaskSpec,
+    items: list[Item],
+    values: Sequence[float],
+    size: int,
+    draws: int,
+    *,
+    proportion: bool,
 ) -> tuple[float, float, float, float]:
     """Coverage, mean error, half the mean width, and half that of the interval of independent items from an endless set."""
     data = TaskData(items=items, config="", folder=Path(), revision={"split": "test"})
@@ -62,7 +68,9 @@ def covered(
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("recorded", type=Path)
     parser.add_argument("--draws", type=int, default=2000)
     arguments = parser.parse_args()
@@ -75,13 +83,16 @@ def main() -> None:
             fields={},
             groups={"category": row["Category"], "calculator": row["Calculator ID"]},
             # Numbers are no notes' ids: every calculator counts such notes from 1.
-            cluster=row["Note ID"] if not row["Note ID"].isdigit() else f"{row['Calculator ID']}-{row['Note ID']}",
+            cluster=row["Note ID"]
+            if not row["Note ID"].isdigit()
+            else f"{row['Calculator ID']}-{row['Note ID']}",
         )
         for row in rows
     ]
     right = [float(row["Result"] == "Correct") for row in rows]
     rare = [
-        value * (hashlib.sha256(item.id.encode()).digest()[0] < 32) for item, value in zip(items, right, strict=True)
+        value * (hashlib.sha256(item.id.encode()).digest()[0] < 32)
+        for item, value in zip(items, right, strict=True)
     ]
     cases = {
         "right or wrong": (task, right, True),
@@ -90,14 +101,21 @@ def main() -> None:
         "error": (task, [_error(row) for row in rows], False),
     }
     print(f"{len(items)} items; {arguments.draws} draws")
-    print(f"{'what':>14} {'set %':>6} {'n':>5} {'coverage %':>10} {'bias':>6} {'half width':>10} {'plain':>6}")
+    print(
+        f"{'what':>14} {'set %':>6} {'n':>5} {'coverage %':>10} {'bias':>6} {'half width':>10} {'plain':>6}"
+    )
     for name, (spec, values, proportion) in cases.items():
         for size in (50, 100, 200, 400):
             held, error, half, plain = (
-                100 * each for each in covered(spec, items, values, size, arguments.draws, proportion=proportion)
+                100 * each
+                for each in covered(
+                    spec, items, values, size, arguments.draws, proportion=proportion
+                )
             )
             told = f"{plain:6.2f}" if proportion else ""
-            print(f"{name:>14} {100 * np.mean(values):6.1f} {size:5} {held:10.1f} {error:6.2f} {half:10.2f} {told}")
+            print(
+                f"{name:>14} {100 * np.mean(values):6.1f} {size:5} {held:10.1f} {error:6.2f} {half:10.2f} {told}"
+            )
             sys.stdout.flush()
 
 

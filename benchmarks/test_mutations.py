@@ -53,7 +53,9 @@ def faults(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
     """The places, of functions that begin at these lines, at which a fault can be put."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+            first = min(
+                [function.lineno, *(decorator.lineno for decorator in function.decorator_list)]
+            )
             for node in ast.walk(function) if first in lines else ():
                 if isinstance(node, ast.Compare | ast.BinOp | ast.BoolOp | ast.If | ast.IfExp) or (
                     isinstance(node, ast.Return) and node.value is not None
@@ -76,10 +78,27 @@ def put(node: ast.AST) -> None:
 
 def passes(test: Path, root: Path, called: Path | None = None) -> bool:
     """Whether a test file passes in a tree; a file that hangs notices the fault as well."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", str(test.relative_to(root))]
-    environment = os.environ | {"PYTHONPATH": str(root)} | ({"CALLED": str(called)} if called else {})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        str(test.relative_to(root)),
+    ]
+    environment = (
+        os.environ | {"PYTHONPATH": str(root)} | ({"CALLED": str(called)} if called else {})
+    )
     try:
-        return subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=300).returncode == 0
+        return (
+            subprocess.run(
+                command, cwd=root, env=environment, capture_output=True, timeout=300
+            ).returncode
+            == 0
+        )
     except subprocess.TimeoutExpired:
         return False
 
@@ -91,7 +110,9 @@ def judge(test: Path, root: Path, drawn: random.Random, tries: int) -> str:
     if not passes(test, root, record):
         return "fails without a fault"
     lines: dict[Path, set[int]] = defaultdict(set)
-    for name, line in (entry.rsplit(":", 1) for entry in sorted(record.read_text(encoding="utf-8").splitlines())):
+    for name, line in (
+        entry.rsplit(":", 1) for entry in sorted(record.read_text(encoding="utf-8").splitlines())
+    ):
         lines[Path(name)].add(int(line))
     places = []
     for path, starts in lines.items():
@@ -114,8 +135,12 @@ def judge(test: Path, root: Path, drawn: random.Random, tries: int) -> str:
 
 def main() -> None:
     """Copies the tree and judges the test files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", type=Path, help="test files (default: all but those marked slow)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "tests", nargs="*", type=Path, help="test files (default: all but those marked slow)"
+    )
     parser.add_argument("--tries", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -127,7 +152,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "tree"
         shutil.copytree(
-            ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "space-store", "demo")
+            ROOT,
+            root,
+            ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "space-store", "demo"),
         )
         (root / "sitecustomize.py").write_text(_TRACER, encoding="utf-8")
         shared = ROOT.parent / "shared"

@@ -26,7 +26,9 @@ LINE = 16
 def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
     """Predictions and references, with a few frequent words and many rare ones."""
     rng = random.Random(seed)
-    vocabulary = ["".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9))) for _ in range(4000)]
+    vocabulary = [
+        "".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9))) for _ in range(4000)
+    ]
     weights = [1 / (rank + 3) for rank in range(len(vocabulary))]
 
     def line() -> list[str]:
@@ -38,7 +40,9 @@ def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
         while sum(map(len, reference)) < words:
             reference.append(line())
         prediction = [
-            kept if rng.random() < 0.5 else [rng.choice(vocabulary) if rng.random() < 0.4 else word for word in kept]
+            kept
+            if rng.random() < 0.5
+            else [rng.choice(vocabulary) if rng.random() < 0.4 else word for word in kept]
             for kept in reference
         ]
         pairs.append((note(prediction), note(reference)))
@@ -49,7 +53,9 @@ def note(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"{' '.join(words).capitalize()}." for words in lines)
 
 
-def measure(name: str, pairs: Sequence[tuple[str, str]], work: Callable[[str, str], Any]) -> tuple[float, list[Any]]:
+def measure(
+    name: str, pairs: Sequence[tuple[str, str]], work: Callable[[str, str], Any]
+) -> tuple[float, list[Any]]:
     """Prints and returns milliseconds a pair, and what came out."""
     start = time.perf_counter()
     results = [work(prediction, reference) for prediction, reference in pairs]
@@ -60,7 +66,9 @@ def measure(name: str, pairs: Sequence[tuple[str, str]], work: Callable[[str, st
 
 def beside(name: str, ours: tuple[float, list[float]], library: tuple[float, list[float]]) -> None:
     apart = max(abs(a - b) for a, b in zip(ours[1], library[1], strict=False))
-    print(f"    {name}: {library[0] / ours[0]:.1f} times the speed, numbers at most {apart:.0e} apart")
+    print(
+        f"    {name}: {library[0] / ours[0]:.1f} times the speed, numbers at most {apart:.0e} apart"
+    )
 
 
 def main() -> None:
@@ -82,8 +90,16 @@ def main() -> None:
         ):
             names = f"{'+'.join(variants)}{', stemmed' if stem else ''}"
             library = scorer.RougeScorer(list(variants), use_stemmer=stem)
-            each, found = measure(names, pairs, lambda p, r, v=variants, s=stem: rouge(p, r, variants=v, stem=s))  # type: ignore[misc]
-            slow, expected = measure("    rouge_score", few, lambda p, r, library=library: library.score(r, p))  # type: ignore[misc]
+            each, found = measure(
+                names,
+                pairs,
+                lambda p, r, v=variants, s=stem: rouge(p, r, variants=v, stem=s),  # type: ignore[misc]
+            )
+            slow, expected = measure(
+                "    rouge_score",
+                few,
+                lambda p, r, library=library: library.score(r, p),  # type: ignore[misc]
+            )
             ours = [row[variant].f1 for row in found[: len(few)] for variant in variants]
             theirs = [row[variant].fmeasure for row in expected for variant in variants]
             beside(names, (each, ours), (slow, theirs))
@@ -91,13 +107,25 @@ def main() -> None:
     sacrebleu = importlib.import_module("sacrebleu")
     each, found = measure("sacreBLEU of a sentence", pairs, sacrebleu_sentence)
     slow, expected = measure("    sacrebleu", few, lambda p, r: sacrebleu.sentence_bleu(p, [r]))
-    beside("sacreBLEU", (each, [100 * row.score for row in found]), (slow, [row.score for row in expected]))
+    beside(
+        "sacreBLEU",
+        (each, [100 * row.score for row in found]),
+        (slow, [row.score for row in expected]),
+    )
     library = sacrebleu.BLEU(smooth_method="none", force=True)
     each, found = measure("BLEU", pairs, bleu)
-    slow, expected = measure("    sacrebleu without smoothing", few, lambda p, r: library.corpus_score([p], [[r]]))
-    beside("BLEU", (each, [100 * row.score for row in found]), (slow, [row.score for row in expected]))
+    slow, expected = measure(
+        "    sacrebleu without smoothing", few, lambda p, r: library.corpus_score([p], [[r]])
+    )
+    beside(
+        "BLEU", (each, [100 * row.score for row in found]), (slow, [row.score for row in expected])
+    )
 
-    measure("SARI (source: the reference's first line)", pairs, lambda p, r: sari(r.partition("\n")[0], p, r))
+    measure(
+        "SARI (source: the reference's first line)",
+        pairs,
+        lambda p, r: sari(r.partition("\n")[0], p, r),
+    )
     measure("exact match", pairs, exact_match)
 
 

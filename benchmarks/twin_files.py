@@ -18,7 +18,9 @@ def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
     """Writes a gzip file; the same parts give the same bytes, since its header has neither a name nor a time."""
     with (
         path.open("wb") as raw,
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
+        gzip.GzipFile(
+            filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel
+        ) as stream,
     ):
         stream.writelines(part.encode() for part in parts)
 
@@ -34,7 +36,9 @@ def twin_parser(name: str) -> argparse.ArgumentParser:
     described = "Write synthetic files in the shape of the official ones."
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=described)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)"
+    )
     return parser
 
 

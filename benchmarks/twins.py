@@ -30,7 +30,12 @@ from medical_tasks.spec import Item
 
 LEXICON: Final = json.loads(
     (
-        Path(__file__).resolve().parents[1] / "tests" / "benchmarks" / "medcalc_bench" / "fresh" / "lexicon.json"
+        Path(__file__).resolve().parents[1]
+        / "tests"
+        / "benchmarks"
+        / "medcalc_bench"
+        / "fresh"
+        / "lexicon.json"
     ).read_text(encoding="utf-8")
 )
 ELSEWHERE: Final = re.compile(
@@ -67,20 +72,31 @@ def read_back(row: Row) -> dict[str, Any]:
     note = SECOND.sub("", ELSEWHERE.sub("", row["patient_note"]))
     entities: dict[str, Any] = json.loads(row["relevant_entities"])
     for item in find(row["calculator_id"]).inputs:
-        if not isinstance(item, Quantity) or item.name not in LEXICON["quantities"] or item.name not in entities:
+        if (
+            not isinstance(item, Quantity)
+            or item.name not in LEXICON["quantities"]
+            or item.name not in entities
+        ):
             continue
         value = entities[item.name]
         unit = value[-1] if isinstance(value, list) else ""
         pattern = LEXICON["units"].get(unit, " " + re.escape(unit)) if unit else ""
         if isinstance(value, list) and len(value) == 4:
             found = re.findall(r"(\d+) ft (\d+) in", note)
-            entities[item.name] = [int(found[0][0]), "ft", int(found[0][1]), "in"] if len(found) == 1 else None
+            entities[item.name] = (
+                [int(found[0][0]), "ft", int(found[0][1]), "in"] if len(found) == 1 else None
+            )
             continue
         name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]})(?: of)? "
         flags = re.IGNORECASE if len(item.name) > 2 else 0
-        stated = [each["number"] for each in re.finditer(rf"{name}{_NUMBER}{pattern}(?![\w/])", note, flags)]
+        stated = [
+            each["number"]
+            for each in re.finditer(rf"{name}{_NUMBER}{pattern}(?![\w/])", note, flags)
+        ]
         number = float(stated[0].replace(",", "")) if len(stated) == 1 else None
-        entities[item.name] = None if number is None else [number, unit] if isinstance(value, list) else number
+        entities[item.name] = (
+            None if number is None else [number, unit] if isinstance(value, list) else number
+        )
     return entities
 
 
@@ -90,10 +106,16 @@ def agrees(row: Row, family: Mapping[str, Row]) -> bool:
     if gold.startswith("contradiction: "):
         # The base's note with the value of the other answer beside its own.
         second = SECOND.search(note)
-        notes = ["".join(each.split()) for each in (SECOND.sub("", note), family["base"]["patient_note"])]
+        notes = [
+            "".join(each.split()) for each in (SECOND.sub("", note), family["base"]["patient_note"])
+        ]
         if second is None or notes[0] != notes[1]:
             return False
-        said = [second["words"].rstrip(".")] if second["words"] else re.findall(r"\d[\d.,/]*\d|\d", second["value"])
+        said = (
+            [second["words"].rstrip(".")]
+            if second["words"]
+            else re.findall(r"\d[\d.,/]*\d|\d", second["value"])
+        )
         patterns = [rf"(?i)(?<![\d.]){re.escape(each)}(?!\d|\.\d)" for each in said]
         other, base = (family[kind]["patient_note"] for kind in ("threshold", "base"))
         times = [(len(re.findall(each, other)), len(re.findall(each, base))) for each in patterns]
@@ -114,7 +136,9 @@ def _repeat(item: Item, family: Family) -> str:
 
 
 def _abstain(item: Item, family: Family) -> str:
-    names = [each.name for each in find(item.fields["calculator_id"]).inputs if each.absent is REQUIRED]
+    names = [
+        each.name for each in find(item.fields["calculator_id"]).inputs if each.absent is REQUIRED
+    ]
     return f"missing: {names[-1] if names else 'age'}"
 
 
@@ -150,17 +174,22 @@ def floors(rows: Sequence[Row], policy: str) -> dict[str, Any]:
     """What a policy scores: metric name to its entry of `results.json`."""
     families = by_family(rows)
     golds = {
-        name: {kind: row["ground_truth_answer"] for kind, row in family.items()} for name, family in families.items()
+        name: {kind: row["ground_truth_answer"] for kind, row in family.items()}
+        for name, family in families.items()
     }
     items = [item for item in load_items(MEDCALC_TWINS, rows) if item.cluster in families]
-    replies = [json.dumps({"answer": POLICIES[policy](item, golds[item.cluster])}) for item in items]
+    replies = [
+        json.dumps({"answer": POLICIES[policy](item, golds[item.cluster])}) for item in items
+    ]
     scores = {score.id: score for score in score_items(MEDCALC_TWINS, items, replies)}
     metrics: dict[str, Any] = summarise(MEDCALC_TWINS, items, scores, {}, recipe={})["metrics"]
     return metrics
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=10_000, help="rows")
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
@@ -172,12 +201,23 @@ def main() -> None:
     print(", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS))
     pairs = [(row, family) for family in by_family(rows).values() for row in family.values()]
     wrong = [row for row, family in pairs if not agrees(row, family)]
-    print(f"golds recomputed from the notes' text: {len(pairs) - len(wrong):,} of {len(pairs):,} agree")
+    print(
+        f"golds recomputed from the notes' text: {len(pairs) - len(wrong):,} of {len(pairs):,} agree"
+    )
     for row in wrong[:5]:
-        print(row["row_number"], row["calculator_name"], row["note_type"], row["ground_truth_answer"], read_back(row))
+        print(
+            row["row_number"],
+            row["calculator_name"],
+            row["note_type"],
+            row["ground_truth_answer"],
+            read_back(row),
+        )
     for policy in POLICIES:
         entries = floors(rows, policy)
-        print(policy.ljust(14), *(f"{name} {100 * entry['value']:.1f} %" for name, entry in entries.items()))
+        print(
+            policy.ljust(14),
+            *(f"{name} {100 * entry['value']:.1f} %" for name, entry in entries.items()),
+        )
 
 
 if __name__ == "__main__":

@@ -79,7 +79,9 @@ COMMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "MeQSum": (
         "51e36cf65c12602333b6fdc3ae8ecf10430529f7",
-        {"MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx": "a9dfc993622724116f42437241eda6ecc5f7af16"},
+        {
+            "MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx": "a9dfc993622724116f42437241eda6ecc5f7af16"
+        },
     ),
     "MEDIQA2021": (
         "8d7fe20706dd6af0d089a0252a201c3da78ded8f",
@@ -147,19 +149,30 @@ def git_id(path: Path) -> str:
         entries = [
             (each.name + "/" * each.is_dir(), mode, each)
             for each in path.iterdir()
-            if (mode := "40000" if each.is_dir() else "100755" if os.access(each, os.X_OK) else "100644")
+            if (
+                mode := "40000"
+                if each.is_dir()
+                else "100755"
+                if os.access(each, os.X_OK)
+                else "100644"
+            )
             and each.name != "__pycache__"
         ]
         content = b"".join(
-            f"{mode} {each.name}\0".encode() + bytes.fromhex(git_id(each)) for _, mode, each in sorted(entries)
+            f"{mode} {each.name}\0".encode() + bytes.fromhex(git_id(each))
+            for _, mode, each in sorted(entries)
         )
         kind = "tree"
-    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False
+    ).hexdigest()
 
 
 def sha_of(rows: Iterable[Any]) -> str:
     """A hash of rows."""
-    text = "\n".join(json.dumps(row, sort_keys=True, ensure_ascii=False, default=str) for row in rows)
+    text = "\n".join(
+        json.dumps(row, sort_keys=True, ensure_ascii=False, default=str) for row in rows
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -173,12 +186,16 @@ class Trees:
         self.specs = {spec.name: spec for benchmark in BENCHMARKS for spec in benchmark.datasets}
         self.tasks = {task.name: task for benchmark in BENCHMARKS for task in benchmark.tasks}
 
-    def built(self, dataset: str, config: str, sources: Sequence[Path], expected: Mapping[str, int]) -> Read:
+    def built(
+        self, dataset: str, config: str, sources: Sequence[Path], expected: Mapping[str, int]
+    ) -> Read:
         """Builds a configuration from each of several places, which must give the same rows."""
         made = {}
         for source in sources:
             self.count += 1
-            built = build_dataset(dataset, source=source, config=config, out=self.out / str(self.count))
+            built = build_dataset(
+                dataset, source=source, config=config, out=self.out / str(self.count)
+            )
             if built.splits != expected:
                 raise ReadError(f"{source}: {built.splits} instead of {dict(expected)}")
             rows = [
@@ -224,7 +241,9 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
 
     def closed() -> Read:
         if trees.medcalc is None:
-            raise MissingError("dataset/test_data.csv is of commit 5523b7785c and older; give it with --medcalc")
+            raise MissingError(
+                "dataset/test_data.csv is of commit 5523b7785c and older; give it with --medcalc"
+            )
         place = trees.out / "MedCalc-Bench" / "dataset" / "test_data.csv"
         place.parent.mkdir(parents=True)
         shutil.copy(trees.medcalc, place)
@@ -238,7 +257,11 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
     yield "MedCalc-Bench", "`build medcalc_bench --config v1.2`", living
     yield "MedCalc-Bench", "`build medcalc_bench --config v1.0`, laid out as in 5523b7785c", closed
     for task in ("medcalc", "medcalc_direct", "medcalc_one_shot", "medcalc_code"):
-        yield "MedCalc-Bench", f"`run --tasks {task} --prompts official`", partial(_asked, trees, task, root)
+        yield (
+            "MedCalc-Bench",
+            f"`run --tasks {task} --prompts official`",
+            partial(_asked, trees, task, root),
+        )
 
 
 def _asked(trees: Trees, task: str, upstream: Path) -> Read:
@@ -250,8 +273,26 @@ def _asked(trees: Trees, task: str, upstream: Path) -> Read:
     with FaultServer() as server:
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "medical_tasks", "run", "--tasks", task, "--prompts", "official"),
-                *("--upstream", str(upstream), "--config", "demo", "--data", str(data), "--out", str(out)),
+                *(
+                    sys.executable,
+                    "-m",
+                    "medical_tasks",
+                    "run",
+                    "--tasks",
+                    task,
+                    "--prompts",
+                    "official",
+                ),
+                *(
+                    "--upstream",
+                    str(upstream),
+                    "--config",
+                    "demo",
+                    "--data",
+                    str(data),
+                    "--out",
+                    str(out),
+                ),
                 *("--model", "openai-api/local/m", "--model-args", f"base_url={server.base_url}"),
             ],
             capture_output=True,
@@ -261,14 +302,23 @@ def _asked(trees: Trees, task: str, upstream: Path) -> Read:
         sent = [call.body["messages"] for call in server.calls]
     if done.returncode not in _FINISHED or not sent:
         raise ReadError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
-    return Read(rows=len(sent), sha=sha_of(sorted(map(json.dumps, sent))), said="requests on the demo rows")
+    return Read(
+        rows=len(sent), sha=sha_of(sorted(map(json.dumps, sent))), said="requests on the demo rows"
+    )
 
 
 def _kqa(trees: Trees) -> Iterator[Check]:
     root = trees.folder / "K-QA"
-    for config, file, rows in (("answered", "questions_w_answers.jsonl", 201), ("questions", "questions.jsonl", 1212)):
+    for config, file, rows in (
+        ("answered", "questions_w_answers.jsonl", 201),
+        ("questions", "questions.jsonl", 1212),
+    ):
         places = [trees.folder, root, root / "dataset", root / "dataset" / file]
-        yield "K-QA", f"`build kqa --config {config}`", partial(trees.built, "kqa", config, places, {"test": rows})
+        yield (
+            "K-QA",
+            f"`build kqa --config {config}`",
+            partial(trees.built, "kqa", config, places, {"test": rows}),
+        )
 
     def prompts() -> Read:
         made = [
@@ -298,12 +348,29 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         built = read_rows(trees.out / "kqa", "answered", "test", spec=trees.specs["kqa"])
         ids = {row["question"]: row["id"] for row in built}
         given = json.loads((root / "dummy_res.json").read_text("utf-8"))
-        lines = [json.dumps({"id": ids[each["Question"]], "response": each["result"]}) for each in given]
+        lines = [
+            json.dumps({"id": ids[each["Question"]], "response": each["result"]}) for each in given
+        ]
         (trees.out / "kqa.jsonl").write_text("\n".join(lines), encoding="utf-8")
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "medical_tasks", "score", "kqa", "--responses", str(trees.out / "kqa.jsonl")),
-                *("--data", str(trees.out / "kqa"), "--config", "answered", "--out", str(trees.out / "kqa-run")),
+                *(
+                    sys.executable,
+                    "-m",
+                    "medical_tasks",
+                    "score",
+                    "kqa",
+                    "--responses",
+                    str(trees.out / "kqa.jsonl"),
+                ),
+                *(
+                    "--data",
+                    str(trees.out / "kqa"),
+                    "--config",
+                    "answered",
+                    "--out",
+                    str(trees.out / "kqa-run"),
+                ),
             ],
             capture_output=True,
             text=True,
@@ -311,7 +378,11 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         )
         if done.returncode not in _FINISHED:
             raise ReadError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
-        return Read(rows=len(lines), sha=sha_of(lines), said="each of a question of `answered`; scored by `lexical`")
+        return Read(
+            rows=len(lines),
+            sha=sha_of(lines),
+            said="each of a question of `answered`; scored by `lexical`",
+        )
 
     yield "K-QA", "judge prompts, `--prompts official`", prompts
     yield "K-QA", "`judge-check kqa`: `NLI_medical_annotator.csv`", labels
@@ -332,14 +403,22 @@ def _aci(trees: Trees) -> Iterator[Check]:
     def division() -> Read:
         """Our division of the released notes, beside the released one."""
         found = []
-        for stem in ("train", "valid", "clinicalnlp_taskB_test1", "clinicalnlp_taskC_test2", "clef_taskC_test3"):
+        for stem in (
+            "train",
+            "valid",
+            "clinicalnlp_taskB_test1",
+            "clinicalnlp_taskC_test2",
+            "clef_taskC_test3",
+        ):
             folder = root / "data/challenge_data_json"
             notes = json.loads((folder / f"{stem}_full.json").read_text("utf-8"))["data"]
             for section in SECTIONS:
                 path = folder / f"{stem}_{section}.json"
                 if not path.is_file():
                     continue
-                for note, part in zip(notes, json.loads(path.read_text("utf-8"))["data"], strict=True):
+                for note, part in zip(
+                    notes, json.loads(path.read_text("utf-8"))["data"], strict=True
+                ):
                     official = "" if EMPTY in part["tgt"] else part["tgt"]
                     found.append(divide_note(note["tgt"])[section].split() == official.split())
         return Read(rows=len(found), said=f"{sum(found)} as released, up to white space")
@@ -351,14 +430,23 @@ def _meqsum(trees: Trees) -> Iterator[Check]:
     def build() -> Read:
         flat = trees.out / "flat"
         flat.mkdir()
-        for path in (*(trees.folder / "MeQSum").glob("*.xlsx"), *(trees.folder / "MEDIQA2021/Task1").glob("*.xlsx")):
+        for path in (
+            *(trees.folder / "MeQSum").glob("*.xlsx"),
+            *(trees.folder / "MEDIQA2021/Task1").glob("*.xlsx"),
+        ):
             shutil.copy(path, flat)
-        return trees.built("meqsum", "full", [trees.folder, flat], {"train": 1000, "validation": 50, "test": 100})
+        return trees.built(
+            "meqsum", "full", [trees.folder, flat], {"train": 1000, "validation": 50, "test": 100}
+        )
 
     def task1() -> Read:
         """The two files of MEDIQA 2021 alone."""
         files = find_files(MEQSUM_SOURCE, "full", trees.folder)
-        rows = [row for split in ("validation", "test") for row in MEQSUM_SOURCE.read("full", split, files)]
+        rows = [
+            row
+            for split in ("validation", "test")
+            for row in MEQSUM_SOURCE.read("full", split, files)
+        ]
         return Read(rows=len(rows), sha=sha_of(rows), said="validation 50, test 100")
 
     yield "MeQSum", "`build meqsum`, with MEDIQA2021 beside it", build
@@ -373,14 +461,22 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
         "mimic-sampled200_clean.json": 200,
     }
     for name, rows in files.items():
-        yield "DocLens", f"`build doclens_own`: `data/{name}`", partial(_own, trees, root / "data" / name, rows)
+        yield (
+            "DocLens",
+            f"`build doclens_own`: `data/{name}`",
+            partial(_own, trees, root / "data" / name, rows),
+        )
     for name, rows in (
         ("ACI-Bench-TestSet-1_clean.claim_min1max30.json", 40),
         ("mimic-sampled200_clean.claim_min1max30.json", 200),
     ):
         yield "DocLens", f"`claims=`: `data/{name}`", partial(_claims, root / "data" / name, rows)
     for task in ("aci_bench", "aci_bench_section", "mimic_rrs", "meqsum"):
-        yield "DocLens", f"`run --tasks {task} --prompts official`", partial(_asked, trees, task, root)
+        yield (
+            "DocLens",
+            f"`run --tasks {task} --prompts official`",
+            partial(_asked, trees, task, root),
+        )
     for script in () if quick else SCRIPTS:
         yield "DocLens", f"messages of `{script}`", partial(_same, trees, script)
 
@@ -388,7 +484,11 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
 def _own(trees: Trees, path: Path, rows: int) -> Read:
     read = trees.built("doclens_own", "own", [path], {"test": rows})
     # Reports of MIMIC-III: not even a hash of them is told.
-    return replace(read, sha="", said="MIMIC-III: counted alone") if path.name.startswith("mimic") else read
+    return (
+        replace(read, sha="", said="MIMIC-III: counted alone")
+        if path.name.startswith("mimic")
+        else read
+    )
 
 
 def _claims(path: Path, rows: int) -> Read:
@@ -407,28 +507,50 @@ def _same(trees: Trees, script: str) -> Read:
         raise ReadError(
             f"{first.name}: {first.equal} of {len(first.theirs)} requests are the same, {len(first.ours)} are ours"
         )
-    equal, other = (sum(values) for values in zip(*((each.equal, each.other) for each in files), strict=True))
-    said = f"{len(files)} sets of prompts, {equal:,} the same byte for byte" + f", {other} known to differ" * bool(
-        other
+    equal, other = (
+        sum(values) for values in zip(*((each.equal, each.other) for each in files), strict=True)
+    )
+    said = (
+        f"{len(files)} sets of prompts, {equal:,} the same byte for byte"
+        + f", {other} known to differ" * bool(other)
     )
     return Read(rows=equal + other, sha=sha_of(each.ours for each in files), said=said)
 
 
 def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
     root = trees.folder / "EHRNoteQA"
-    for task, key in (("ehrnoteqa_open_level1", "openended"), ("ehrnoteqa_mc_level1", "multichoice")):
-        yield "EHRNoteQA", f"`run --tasks {task} --prompts official`", partial(_asked, trees, task, root)
-        yield "EHRNoteQA", f"messages of `generate.py`, {key}", partial(_filled, trees, task, root, key)
+    for task, key in (
+        ("ehrnoteqa_open_level1", "openended"),
+        ("ehrnoteqa_mc_level1", "multichoice"),
+    ):
+        yield (
+            "EHRNoteQA",
+            f"`run --tasks {task} --prompts official`",
+            partial(_asked, trees, task, root),
+        )
+        yield (
+            "EHRNoteQA",
+            f"messages of `generate.py`, {key}",
+            partial(_filled, trees, task, root, key),
+        )
 
     def judge() -> Read:
         made = [
             ehrnoteqa_judge.load_judge_prompts(trees.tasks[task], "official", place)
             for task in ("ehrnoteqa_open_level1", "ehrnoteqa_mc_level1")
-            for place in (trees.folder, root, root / "src", root / "src/evaluation", root / "src/evaluation/utils.py")
+            for place in (
+                trees.folder,
+                root,
+                root / "src",
+                root / "src/evaluation",
+                root / "src/evaluation/utils.py",
+            )
         ]
         hashes = {each.sha256 for each in made}
         return Read(
-            rows=len(hashes), sha=sha_of(sorted(hashes)), said="prompts of open and of choice, from 5 places alike"
+            rows=len(hashes),
+            sha=sha_of(sorted(hashes)),
+            said="prompts of open and of choice, from 5 places alike",
         )
 
     yield "EHRNoteQA", "judge prompts, `--prompts official`", judge
@@ -440,12 +562,17 @@ def _filled(trees: Trees, task: str, root: Path, key: str) -> Read:
     built = build_dataset("ehrnoteqa", source=None, config="demo", out=data)
     rows = read_rows(built.folder, "demo", "test", spec=trees.specs["ehrnoteqa"])
     tree = ast.parse((root / "src/generation/utils.py").read_text("utf-8"))
-    text = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))[key]["gpt"]
+    text = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))[
+        key
+    ]["gpt"]
     prompts = ehrnoteqa_prompts.load_prompts(trees.tasks[task], "official", root)
     same = [
         prompts.render(item)[-1]["content"]
         == text.format_map(
-            {"note": ehrnoteqa_prompts.note_blocks(item.fields["notes"]), "question": item.fields["question"]}
+            {
+                "note": ehrnoteqa_prompts.note_blocks(item.fields["notes"]),
+                "question": item.fields["question"],
+            }
             | dict(zip(_CHOICES, item.fields["choices"], strict=True))
         )
         for item in ehrnoteqa_data.load_items(trees.tasks[task], rows)
@@ -456,7 +583,10 @@ def _filled(trees: Trees, task: str, root: Path, key: str) -> Read:
 
 
 def _archehr(trees: Trees) -> Iterator[Check]:
-    wanted = {"archehr-qa": ("data/dev", {"dev": 20}), "archehr-qa-2026": ("data/subtask_1/test", {"test_2026": 47})}
+    wanted = {
+        "archehr-qa": ("data/dev", {"dev": 20}),
+        "archehr-qa-2026": ("data/subtask_1/test", {"test_2026": 47}),
+    }
     for name, (inner, expected) in wanted.items():
         root, (cases,) = trees.folder / name, expected.values()
         places = [root, *((root / inner).parents[: inner.count("/")])[::-1], root / inner]
@@ -470,7 +600,11 @@ def _archehr(trees: Trees) -> Iterator[Check]:
                 name,
                 f"`build archehr_qa` from {'its root' if place == root else inner}",
                 partial(
-                    trees.refused, "archehr_qa", "official", place, f"none of its {cases} cases has a note excerpt"
+                    trees.refused,
+                    "archehr_qa",
+                    "official",
+                    place,
+                    f"none of its {cases} cases has a note excerpt",
                 ),
             )
     # Both checkouts, and whatever else lies beside them.
@@ -481,7 +615,9 @@ def _archehr(trees: Trees) -> Iterator[Check]:
 
 def main() -> int:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--medcalc", type=Path, metavar="test_data.csv")
     parser.add_argument("--quick", action="store_true")
@@ -490,7 +626,9 @@ def main() -> int:
     absent = [name for name in COMMITS if not (folder / name).is_dir()]
     commits = {name: commit_of(name, folder / name) for name in COMMITS if name not in absent}
     results: Counter[str] = Counter(absent=len(absent))
-    print("| repository, commit | reader | rows | SHA-256 of them | result |\n|---|---|---|---|---|")
+    print(
+        "| repository, commit | reader | rows | SHA-256 of them | result |\n|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as out:
         trees = Trees(folder, Path(out), options.medcalc and options.medcalc.resolve())
         for name, reader, check in checks(trees, quick=options.quick):
@@ -502,20 +640,35 @@ def main() -> int:
                     read = check()
             except MissingError as error:
                 result, read = "ABSENT", Read(rows=0, said=str(error).splitlines()[0])
-            except (MedicalTasksError, ReadError, OSError, KeyError, ValueError, RuntimeError) as error:
+            except (
+                MedicalTasksError,
+                ReadError,
+                OSError,
+                KeyError,
+                ValueError,
+                RuntimeError,
+            ) as error:
                 result, read = (
                     "FAIL",
-                    Read(rows=0, said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"),
+                    Read(
+                        rows=0, said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                    ),
                 )
             results[result] += 1
             told = ": ".join(filter(None, (result, read.said)))
             sha = f"`{read.sha}`" if read.sha else ""
-            print(f"| {name} `{commits[name]}` | {reader} | {read.rows:,} | {sha} | {told} |", flush=True)
+            print(
+                f"| {name} `{commits[name]}` | {reader} | {read.rows:,} | {sha} | {told} |",
+                flush=True,
+            )
     for name in absent:
         print(f"{name}: {folder / name} is not there", file=sys.stderr)
     strange = [name for name, commit in commits.items() if commit.startswith("not ")]
     if strange:
-        print(f"other content than that of the commits in this script: {', '.join(strange)}", file=sys.stderr)
+        print(
+            f"other content than that of the commits in this script: {', '.join(strange)}",
+            file=sys.stderr,
+        )
     return 1 if results["FAIL"] else 3 if absent else 0
 
 

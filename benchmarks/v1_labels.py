@@ -28,7 +28,9 @@ def agrees(row: dict[str, str], answer: object) -> bool:
     """The dataset's comparison of an answer with a row's label."""
     stated = row["Ground Truth Answer"]
     if isinstance(answer, str):
-        return [int(part) for part in answer.split("/")] == [int(part) for part in stated.split("/")]
+        return [int(part) for part in answer.split("/")] == [
+            int(part) for part in stated.split("/")
+        ]
     if not isinstance(answer, int | float):
         return str(answer) == stated
     if row["Output Type"] == "decimal":
@@ -47,7 +49,9 @@ def published(calculator_id: int, entities: dict[str, object]) -> object:
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", type=Path)
     with parser.parse_args().source.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -63,11 +67,17 @@ def main() -> None:
             agrees(row, published(calculator_id, entities)),
             result.note is not None,
         )
-        counts[calculator_id] = [count + hit for count, hit in zip(counts[calculator_id], seen, strict=True)]
+        counts[calculator_id] = [
+            count + hit for count, hit in zip(counts[calculator_id], seen, strict=True)
+        ]
 
     print(f"{'id':>3} {'rows':>5} {'label':>6} {'digits':>7} {'published':>10} {'noted':>6}  name")
     for calculator_id, found in sorted(counts.items()):
-        print("{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format(calculator_id, *found), "", RULES[calculator_id].name)
+        print(
+            "{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format(calculator_id, *found),
+            "",
+            RULES[calculator_id].name,
+        )
     sums = [sum(found[i] for found in counts.values()) for i in range(5)]
     print("{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format("sum", *sums))
 

@@ -61,7 +61,12 @@ def expected_calls(agreement: float) -> float:
 
 
 def draw_votes(
-    questions: int, agreement: float, *, seed: int, unreadable: float = 0.0, correct: float = CORRECT
+    questions: int,
+    agreement: float,
+    *,
+    seed: int,
+    unreadable: float = 0.0,
+    correct: float = CORRECT,
 ) -> list[list[bool | None]]:
     """Five votes on each of some questions; None where a reply cannot be read."""
     chance = random.Random(seed)

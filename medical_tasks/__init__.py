@@ -16,7 +16,20 @@ from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from ._api import Results, build, calc, compare, export, load, merge, report, run, score, score_text, verify
+    from ._api import (
+        Results,
+        build,
+        calc,
+        compare,
+        export,
+        load,
+        merge,
+        report,
+        run,
+        score,
+        score_text,
+        verify,
+    )
 
 __all__ = [
     "Results", "__version__", "build", "calc", "compare", "dataset_path", "export", "load", "merge", "metric_path", "report",
@@ -63,11 +76,17 @@ def dataset_path(name: str) -> str:
 
 def _folder(kind: str, package: str, name: str) -> str:
     checkout = Path(__file__).resolve().parents[1]
-    if (checkout / "setup.cfg").is_file():  # beside the package that was imported, whatever else is installed
+    if (
+        checkout / "setup.cfg"
+    ).is_file():  # beside the package that was imported, whatever else is installed
         places = [checkout / kind]
     else:
         spec = find_spec(package)
-        places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+        places = (
+            [Path(place) for place in (spec.submodule_search_locations or ())]
+            if spec is not None
+            else []
+        )
     found: list[str] = []
     for place in places:
         if (place / name / "README.md").is_file():

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from medical_tasks.leaderboard.export import Exported
     from medical_tasks.leaderboard.submission_package.contents import Verification
 
-    Answers = Mapping[str, str] | Iterable[Mapping[str, Any]] | pd.DataFrame | str | os.PathLike[str]
+    Answers = (
+        Mapping[str, str] | Iterable[Mapping[str, Any]] | pd.DataFrame | str | os.PathLike[str]
+    )
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class TaskResults:
 
         from medical_tasks.runs.results import read_items
 
-        return pd.DataFrame([row for row in read_items(self.folder) if row["task"] == self.name]).dropna(
-            axis=1, how="all"
-        )
+        return pd.DataFrame(
+            [row for row in read_items(self.folder) if row["task"] == self.name]
+        ).dropna(axis=1, how="all")
 
     def __repr__(self) -> str:
         from medical_tasks.report.terminal import render_table
@@ -95,7 +97,9 @@ class Results(Mapping[str, TaskResults]):
         import pandas as pd
 
         rows = [
-            {"task": each, "metric": name, **vars(told)} for each in self for name, told in self[each].metrics.items()
+            {"task": each, "metric": name, **vars(told)}
+            for each in self
+            for name, told in self[each].metrics.items()
         ]
         return pd.DataFrame(rows)
 
@@ -155,12 +159,21 @@ def _estimate(told: Mapping[str, Any]) -> Estimate:
     return Estimate(**fields)
 
 
-def run(tasks: str, model: str, *, judge: str | None = None, max_samples: int | None = None, **options: Any) -> Results:
+def run(
+    tasks: str,
+    model: str,
+    *,
+    judge: str | None = None,
+    max_samples: int | None = None,
+    **options: Any,
+) -> Results:
     """Evaluates a model, or goes on with a run that was stopped, and writes the run's folder (`out`, default `runs/MODEL-HASH`).
 
     Items without an answer or a score are in the results' coverage; they raise nothing.
     """
-    done = evaluated(_options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **options))
+    done = evaluated(
+        _options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **options)
+    )
     if done is None:
         raise UsageError(
             "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, or to forecast."
@@ -183,10 +196,14 @@ def score(task: str, answers: Answers, *, judge: str | None = None, **options: A
     from medical_tasks.runs.responses import GivenAnswers
 
     chosen = _options("score", task=task, judge=judge, **options)
-    chosen.responses = Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
+    chosen.responses = (
+        Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
+    )
     done = rescored(chosen)
     if done is None:
-        raise UsageError("mt.score is for one process, and does not forecast. Use `medical-tasks score` for these.")
+        raise UsageError(
+            "mt.score is for one process, and does not forecast. Use `medical-tasks score` for these."
+        )
     return done[0]
 
 
@@ -197,12 +214,16 @@ def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
 
     tasks = parse_task_names(arguments.task)
     if len(tasks) != 1:
-        raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
+        raise UsageError(
+            f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)})."
+        )
     done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset))
     return None if done is None else (Results(done[0]), done[1])
 
 
-def merge(*runs: Results | str | os.PathLike[str], out: str | os.PathLike[str], **options: Any) -> Results:
+def merge(
+    *runs: Results | str | os.PathLike[str], out: str | os.PathLike[str], **options: Any
+) -> Results:
     """Makes one run of the parts that `run(..., shard="1/8")` and the others made, in the folder `out`; no model is opened."""
     done = merged(_options("merge", runs=[_folder(each) for each in runs], out=out, **options))
     if done is None:
@@ -217,12 +238,18 @@ def merged(arguments: argparse.Namespace) -> tuple[Results, str] | None:
 
     parts = read_parts(arguments.runs)
     tasks = parse_task_names(",".join(parts[0].settings["tasks"]))
-    done = merge_parts(arguments, parts, tasks, {task.name: dataset_spec(task.dataset) for task in tasks})
+    done = merge_parts(
+        arguments, parts, tasks, {task.name: dataset_spec(task.dataset) for task in tasks}
+    )
     return None if done is None else (Results(done[0]), done[1])
 
 
 def score_text(
-    table: Any, references: Iterable[Any] | None = None, *, metrics: str | Iterable[str] | None = None, **options: Any
+    table: Any,
+    references: Iterable[Any] | None = None,
+    *,
+    metrics: str | Iterable[str] | None = None,
+    **options: Any,
 ) -> TextScores:
     """Scores texts by text metrics: a file, a DataFrame or records, or predictions with their `references`.
 
@@ -240,20 +267,29 @@ def score_text(
                 raise UsageError(
                     f"mt.score_text: {len(told)} predictions, but {len(known)} references. Give one of each."
                 )
-            table = [{"prediction": each, "reference": of} for each, of in zip(told, known, strict=True)]
+            table = [
+                {"prediction": each, "reference": of} for each, of in zip(told, known, strict=True)
+            ]
         if hasattr(table, "to_dict"):  # a DataFrame, in which an empty cell is nothing
             table = table.astype(object).where(table.notna(), None).to_dict("records")
         table = list(table)
         if not all(isinstance(each, Mapping) for each in table):
-            raise UsageError("mt.score_text: give a table of predictions and references, or the references as well.")
-        place, sheet = Path("texts"), [(f"row {number}", row) for number, row in enumerate(table, start=1)]
+            raise UsageError(
+                "mt.score_text: give a table of predictions and references, or the references as well."
+            )
+        place, sheet = (
+            Path("texts"),
+            [(f"row {number}", row) for number, row in enumerate(table, start=1)],
+        )
     content = scored(_options("score-text", table=place, metrics=names, **options), sheet)
     return TextScores(content, table_of(content))
 
 
 def compare(*runs: Results | str | os.PathLike[str], **options: Any) -> Comparison:
     """Compares two or more runs, item by item; the first is A."""
-    return Comparison(*compared(_options("compare", runs=[_folder(each) for each in runs], **options)))
+    return Comparison(
+        *compared(_options("compare", runs=[_folder(each) for each in runs], **options))
+    )
 
 
 def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -264,11 +300,14 @@ def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 
 def report(
-    runs: Results | str | os.PathLike[str] | Iterable[Results | str | os.PathLike[str]], **options: Any
+    runs: Results | str | os.PathLike[str] | Iterable[Results | str | os.PathLike[str]],
+    **options: Any,
 ) -> list[Path]:
     """Writes the report of one or more runs (`out`: a file, or a folder for HTML and Markdown) and returns its files."""
     several = [runs] if isinstance(runs, Results | str | os.PathLike) else list(runs)
-    return list(reported(_options("report", runs=[_folder(each) for each in several], **options)).values())
+    return list(
+        reported(_options("report", runs=[_folder(each) for each in several], **options)).values()
+    )
 
 
 def reported(arguments: argparse.Namespace) -> dict[str, Path]:
@@ -278,7 +317,9 @@ def reported(arguments: argparse.Namespace) -> dict[str, Path]:
     return report_as_asked(arguments)
 
 
-def export(run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **options: Any) -> Exported:
+def export(
+    run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **options: Any
+) -> Exported:
     """Writes a run in the form of another tool, `to` as in `export`: its `files`, and the fields that are `left_open`."""
     return exported(_options("export", run=_folder(run), to=to, out=out, **options))
 
@@ -291,7 +332,11 @@ def exported(arguments: argparse.Namespace) -> Exported:
 
 
 def build(
-    dataset: str, *, config: str | None = None, source: str | os.PathLike[str] | None = None, **options: Any
+    dataset: str,
+    *,
+    config: str | None = None,
+    source: str | os.PathLike[str] | None = None,
+    **options: Any,
 ) -> BuiltDataset:
     """Builds a dataset from its official files (`source`), or its synthetic demo (`config="demo"`)."""
     return built(_options("build", dataset=dataset, config=config, source=source, **options))
@@ -343,7 +388,9 @@ def load(
         config,
         agreed=lambda source, name: name == "demo" or (fetch and bool(source.pins(name))),
     )
-    tables = read_tables(folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec)
+    tables = read_tables(
+        folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec
+    )
     found = {name: Dataset(table) for name, table in tables.items()}
     return DatasetDict(found) if split is None else concatenate_datasets(list(found.values()))
 
@@ -353,7 +400,9 @@ def calc(name: int | str, **inputs: Any) -> Result:
     from medical_tasks.calculators import calculate, find
 
     calculator = find(name)
-    given = ((key, list(value) if isinstance(value, tuple) else value) for key, value in inputs.items())
+    given = (
+        (key, list(value) if isinstance(value, tuple) else value) for key, value in inputs.items()
+    )
     return calculate(calculator, calculator.named(given))
 
 
@@ -381,7 +430,9 @@ def _options(verb: str, **given: Any) -> argparse.Namespace:
     chosen = argparse.Namespace(**{name: action.default for name, action in known.items()})
     for name, value in given.items():
         if name not in known:
-            raise UsageError(f"mt.{verb} takes no {name!r}.{did_you_mean(name, known)} It takes: {', '.join(known)}.")
+            raise UsageError(
+                f"mt.{verb} takes no {name!r}.{did_you_mean(name, known)} It takes: {', '.join(known)}."
+            )
         if value is not None:
             setattr(chosen, name, _value(verb, known[name], value))
     return chosen
@@ -390,11 +441,19 @@ def _options(verb: str, **given: Any) -> argparse.Namespace:
 def _value(verb: str, action: argparse.Action, value: Any) -> Any:
     several = isinstance(action.default, list) or action.nargs == "+"
     if several:
-        return [_value_of(action, each) for each in ([value] if isinstance(value, str | os.PathLike) else value)]
+        return [
+            _value_of(action, each)
+            for each in ([value] if isinstance(value, str | os.PathLike) else value)
+        ]
     if isinstance(value, Mapping):
-        return ",".join(f'{name}="{each}"' if "," in str(each) else f"{name}={each}" for name, each in value.items())
+        return ",".join(
+            f'{name}="{each}"' if "," in str(each) else f"{name}={each}"
+            for name, each in value.items()
+        )
     if action.choices is not None and value not in action.choices:
-        raise UsageError(f"mt.{verb}: {action.dest} is one of {', '.join(map(str, action.choices))}, got {value!r}.")
+        raise UsageError(
+            f"mt.{verb}: {action.dest} is one of {', '.join(map(str, action.choices))}, got {value!r}."
+        )
     return _value_of(action, value)
 
 

@@ -146,5 +146,7 @@ def _packages(extra: str) -> list[str]:
         package, _, marker = line.partition(";")
         if re.fullmatch(rf"\s*extra == .{extra}.", marker):
             own = re.fullmatch(r"medical-tasks\[(.*)\]", package)
-            found += [one for name in own[1].split(",") for one in _packages(name)] if own else [package]
+            found += (
+                [one for name in own[1].split(",") for one in _packages(name)] if own else [package]
+            )
     return found

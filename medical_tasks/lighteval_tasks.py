@@ -18,7 +18,9 @@ from medical_tasks.harness.lighteval_launcher import command_line
 __all__ = ["TASKS_TABLE", "linked"]
 
 # lighteval asks one question an item.
-TASKS_TABLE = task_configs([task for task in tasks().values() if not task.protocol and not task.baseline])
+TASKS_TABLE = task_configs(
+    [task for task in tasks().values() if not task.protocol and not task.baseline]
+)
 
 
 def linked() -> list[Any]:

@@ -41,15 +41,21 @@ class DatasetSpec:
 
     name: str  # folder under `dataset_builders/` and argument of `medical-tasks build`
     title: str  # the name people use
-    access: Access  # `open`, or `credentialed` when the text of the source must not leave the machine
+    access: (
+        Access  # `open`, or `credentialed` when the text of the source must not leave the machine
+    )
     licence: str  # SPDX-like id of the data's licence
     homepage: str  # where the official files and their terms are
     paper: str  # link of the paper that describes it
     citation: str  # BibTeX entry
     configs: tuple[str, ...]  # configuration names, the synthetic `demo` always among them
     default_config: str  # the configuration `run` takes when several are built
-    how_to_get: tuple[str, ...]  # the steps that bring the official files, one a line, for error messages and `list`
-    version: str  # version of the built form; changes whenever the same source would give other rows
+    how_to_get: tuple[
+        str, ...
+    ]  # the steps that bring the official files, one a line, for error messages and `list`
+    version: (
+        str  # version of the built form; changes whenever the same source would give other rows
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +116,20 @@ class TaskSpec:
     dataset: str  # name of its `DatasetSpec`
     split: str  # split that is evaluated, or splits with `+` between
     metrics: tuple[MetricSpec, ...]  # what is reported, the headline first
-    version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
+    version: (
+        str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
+    )
     generation_size: int  # longest answer asked for, in tokens
     groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
-    strata: tuple[str, ...] = ()  # those of `groups` by which a random sample is stratified, the coarsest first
-    cluster: str | None = None  # group name whose members are not independent (same note, same patient), or None
-    drawn_whole: bool = False  # whether a sample takes whole clusters, for scores that compare the items of one
+    strata: tuple[
+        str, ...
+    ] = ()  # those of `groups` by which a random sample is stratified, the coarsest first
+    cluster: str | None = (
+        None  # group name whose members are not independent (same note, same patient), or None
+    )
+    drawn_whole: bool = (
+        False  # whether a sample takes whole clusters, for scores that compare the items of one
+    )
     stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
     items_a_row: int = 1  # how many items each row of the dataset makes
@@ -234,14 +248,19 @@ class Counts:
     @property
     def of(self) -> float:
         """The largest denominator of a share."""
-        return math.fsum(one.weight * (one.known + one.missing + one.unasked + one.more) for one in self.verdicts)
+        return math.fsum(
+            one.weight * (one.known + one.missing + one.unasked + one.more) for one in self.verdicts
+        )
 
     @property
     def limits(self) -> tuple[float, float]:
         """Smallest and largest value: equal where it is decided, both nan for a share of nothing."""
-        low = math.fsum(one.weight * one.hits + min(one.weight, 0.0) * one.missing for one in self.verdicts)
+        low = math.fsum(
+            one.weight * one.hits + min(one.weight, 0.0) * one.missing for one in self.verdicts
+        )
         high = math.fsum(
-            one.weight * (one.hits + one.more) + max(one.weight, 0.0) * one.missing for one in self.verdicts
+            one.weight * (one.hits + one.more) + max(one.weight, 0.0) * one.missing
+            for one in self.verdicts
         )
         if self.how == "share":
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
@@ -266,7 +285,9 @@ class ItemScore:
 
     id: str  # the item's id
     values: Mapping[str, float]
-    parsed: str = ""  # the final answer as it was read, for a person to check; "" when none was found
+    parsed: str = (
+        ""  # the final answer as it was read, for a person to check; "" when none was found
+    )
     why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=lambda: _NONE)
@@ -386,7 +407,9 @@ class View:
     title: str
     metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
     by: str = ""  # breakdown whose groups have rows of their own
-    tasks: Mapping[str, str] = field(default_factory=dict)  # likewise tasks, with the label of each (a level)
+    tasks: Mapping[str, str] = field(
+        default_factory=dict
+    )  # likewise tasks, with the label of each (a level)
     plane: bool = False
 
 
@@ -430,8 +453,12 @@ class Benchmark:
     tasks: ClassVar[tuple[TaskSpec, ...]]  # set when they are made, since each names its benchmark
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
-    verbs: ClassVar[Mapping[str, str]] = {}  # verbs of the command line that are its own, each with its module
-    gap_group: ClassVar[str] = ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
+    verbs: ClassVar[
+        Mapping[str, str]
+    ] = {}  # verbs of the command line that are its own, each with its module
+    gap_group: ClassVar[str] = (
+        ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
+    )
     views: ClassVar[tuple[View, ...]] = ()  # what a report draws of its tasks, where they report it
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
@@ -535,7 +562,9 @@ class Benchmark:
         """Reasons for which a given answer stays without a score however often it is scored, each with what helps."""
         return {}
 
-    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
         """Loads the texts that a judge is asked with; errors as `load_prompts`; `judge_prompts`."""
         if not task.judge:
             raise NotImplementedError(f"{task.name} has no judge")
@@ -550,7 +579,9 @@ class Benchmark:
         """Answers that people judged, on which its judges can be checked, by the name `judge-check` takes."""
         return {}
 
-    def submission_check(self, task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], list[str]] | None:
+    def submission_check(
+        self, task: TaskSpec, items: Sequence[Item]
+    ) -> Callable[[Sequence[Any]], list[str]] | None:
         """For a benchmark with a shared task, what says what is wrong with the records of a submission."""
         return None
 
@@ -566,7 +597,9 @@ class Benchmark:
         """How its texts are taken apart into statements or claims."""
         return None
 
-    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
+    ) -> list[Plot]:
         """Plots of a report, from the rows of `items.parquet` and the items by id (none where the data are not here)."""
         return []
 
@@ -576,16 +609,29 @@ class Benchmark:
 
 
 def hub_question(
-    asked: str, target: str, *, template: str = "", scorer: Mapping[str, Any], metadata: Sequence[str] = ()
+    asked: str,
+    target: str,
+    *,
+    template: str = "",
+    scorer: Mapping[str, Any],
+    metadata: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
     The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are columns; `template` has `{prompt}`
     and columns of `metadata` in braces ("" for the column alone); `scorer` is inspect's, by name and arguments.
     """
-    fields: dict[str, Any] = {"input": asked, "target": target, **({"metadata": list(metadata)} if metadata else {})}
+    fields: dict[str, Any] = {
+        "input": asked,
+        "target": target,
+        **({"metadata": list(metadata)} if metadata else {}),
+    }
     before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
-    return {"field_spec": fields, "solvers": [*before, {"name": "generate"}], "scorers": [dict(scorer)]}
+    return {
+        "field_spec": fields,
+        "solvers": [*before, {"name": "generate"}],
+        "scorers": [dict(scorer)],
+    }
 
 
 def texts_sha256(*texts: str) -> str:

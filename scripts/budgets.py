@@ -34,7 +34,9 @@ def data_lines(tree: ast.Module) -> int:
         node.end_lineno - node.lineno + 1
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign | ast.AnnAssign)
-        and isinstance(node.value, ast.List | ast.Dict | ast.Tuple | ast.Set | ast.Constant | ast.Call)
+        and isinstance(
+            node.value, ast.List | ast.Dict | ast.Tuple | ast.Set | ast.Constant | ast.Call
+        )
         and node.end_lineno is not None
     )
     return sum(span for span in spans if span > _DATA_LINES)
@@ -53,8 +55,15 @@ def lines(paths: Iterator[Path]) -> int:
 def figures() -> dict[str, int]:
     """Measures the house."""
     paths = sorted(PACKAGE.rglob("*.py"))
-    trees = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
-    names = {"medical_tasks." + name[:-3].replace("/", "."): name for name in trees if not name.endswith("__init__.py")}
+    trees = {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in paths
+    }
+    names = {
+        "medical_tasks." + name[:-3].replace("/", "."): name
+        for name in trees
+        if not name.endswith("__init__.py")
+    }
     users: dict[str, set[str]] = {module: set() for module in names}
     foreign = set()
     for name, tree in trees.items():
@@ -62,7 +71,11 @@ def figures() -> dict[str, int]:
             if module in names and names[module] != name:
                 users[module].add(name)
             parts = module.split(".")
-            if parts[:2] == ["medical_tasks", "benchmarks"] and len(parts) > 2 and name not in _LISTS:
+            if (
+                parts[:2] == ["medical_tasks", "benchmarks"]
+                and len(parts) > 2
+                and name not in _LISTS
+            ):
                 folder = PACKAGE / "benchmarks" / parts[2]
                 if folder.is_dir() and not name.startswith(f"benchmarks/{parts[2]}/"):
                     foreign.add((name, parts[2]))
@@ -87,7 +100,11 @@ def main() -> int:
         print(f"budgets are set for {sorted(budgets)}, and measured are {sorted(measured)}")
         return 1
     for name, value in measured.items():
-        over = "" if value <= budgets[name] else "   above the budget: make it smaller, or say why in docs/adr/"
+        over = (
+            ""
+            if value <= budgets[name]
+            else "   above the budget: make it smaller, or say why in docs/adr/"
+        )
         print(f"{name:36}{value:>8,} of {budgets[name]:>7,}{over}")
     return int(any(value > budgets[name] for name, value in measured.items()))
 

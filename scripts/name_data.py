@@ -15,7 +15,13 @@ from pathlib import Path
 
 import icu  # type: ignore[import-not-found]
 
-OUT = Path(__file__).parents[1] / "medical_tasks" / "leaderboard" / "submission_package" / "name_data.json"
+OUT = (
+    Path(__file__).parents[1]
+    / "medical_tasks"
+    / "leaderboard"
+    / "submission_package"
+    / "name_data.json"
+)
 SCRIPTS = (
     "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mymr Orya Sinh Taml "
     "Telu Thaa Thai Tibt"
@@ -28,7 +34,9 @@ ASCII = {chr(code) for code in range(0x20, 0x7F)}
 
 def characters(script: str) -> set[str]:
     """The characters a name may have of a script."""
-    return {str(each) for each in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")}
+    return {
+        str(each) for each in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
+    }
 
 
 def ranges(found: set[str]) -> str:
@@ -52,7 +60,9 @@ def decorates(char: str) -> bool:
 def look(text: str) -> str:
     """What a text looks like, without accents."""
     seen = CHECKER.getSkeleton(0, text).replace(LONG_DASH, "-")
-    return "".join(char for char in unicodedata.normalize("NFD", seen) if not decorates(char)) or text
+    return (
+        "".join(char for char in unicodedata.normalize("NFD", seen) if not decorates(char)) or text
+    )
 
 
 class Classes:
@@ -117,7 +127,9 @@ def main() -> None:
         "looks": dict(sorted(grouped.items())),
     }
     OUT.write_text(json.dumps(data, indent=1, ensure_ascii=True) + "\n", encoding="ascii")
-    print(f"{OUT}: {sum(map(len, grouped.values()))} characters with another look, {len(like_latin)} like Latin ones")
+    print(
+        f"{OUT}: {sum(map(len, grouped.values()))} characters with another look, {len(like_latin)} like Latin ones"
+    )
 
 
 if __name__ == "__main__":

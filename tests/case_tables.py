@@ -16,12 +16,18 @@ Test = TypeVar("Test", bound=Callable[..., None])
 def cases(file: str, name: str) -> Any:
     """Reads a table; of a list, texts that begin with `# ` are comments on the row behind them."""
     table = _tables(Path(file))[name]
-    return [row for row in table if not str(row).startswith("# ")] if isinstance(table, list) else table
+    return (
+        [row for row in table if not str(row).startswith("# ")]
+        if isinstance(table, list)
+        else table
+    )
 
 
 @functools.cache
 def _tables(test: Path) -> dict[str, Any]:
-    tables: dict[str, Any] = json.loads((test.parent / "cases" / f"{test.stem}.json").read_text(encoding="utf-8"))
+    tables: dict[str, Any] = json.loads(
+        (test.parent / "cases" / f"{test.stem}.json").read_text(encoding="utf-8")
+    )
     return tables
 
 

@@ -25,7 +25,9 @@ _HOME = "MEDICAL_TASKS_TESTS_HOME"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, that of SEED")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run the tests in a random order, that of SEED"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,7 +35,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if _HOME not in os.environ:
         for name in [name for name in os.environ if name.upper().startswith(_USERS)]:
             del os.environ[name]
-        os.environ["MEDICAL_TASKS_MIRROR"] = "http://127.0.0.1:9"  # nobody: no test fetches from the real addresses
+        os.environ["MEDICAL_TASKS_MIRROR"] = (
+            "http://127.0.0.1:9"  # nobody: no test fetches from the real addresses
+        )
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="home-")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True))
     # A suite started in the background inherits "ignore Ctrl-C", and so would every process it starts and interrupts.
@@ -104,6 +108,10 @@ def hub_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def warm(hub_home: Path) -> Iterator[WarmProcess]:
     """Starts commands of lighteval and inspect without the ten seconds that their imports take."""
     settings = {"HF_HOME": str(hub_home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("INSPECT", "ACCELERATE"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("INSPECT", "ACCELERATE"))
+    }
     with warm_process(LIBRARIES, kept | settings) as started:
         yield started

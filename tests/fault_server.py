@@ -62,15 +62,23 @@ class Fault:
 
     @staticmethod
     def status_code(
-        status: int, message: str = "scripted fault", *, headers: Mapping[str, str] | None = None, **more: str
+        status: int,
+        message: str = "scripted fault",
+        *,
+        headers: Mapping[str, str] | None = None,
+        **more: str,
     ) -> Fault:
         """An error reply with an OpenAI-style error body."""
-        return Fault("reply", status, headers or {}, json.dumps({"error": {"message": message, **more}}))
+        return Fault(
+            "reply", status, headers or {}, json.dumps({"error": {"message": message, **more}})
+        )
 
     @staticmethod
     def rate_limit(retry_after: str | None = None) -> Fault:
         """429, with a `retry-after` header if given."""
-        return Fault.status_code(429, headers={} if retry_after is None else {"Retry-After": retry_after})
+        return Fault.status_code(
+            429, headers={} if retry_after is None else {"Retry-After": retry_after}
+        )
 
     @staticmethod
     def not_json() -> Fault:
@@ -90,7 +98,9 @@ class Fault:
     @staticmethod
     def message(message: Mapping[str, Any], finish: str | None = "stop", **usage: int) -> Fault:
         """200 with one choice of the given message."""
-        return Fault.json_body({"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
+        return Fault.json_body(
+            {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+        )
 
     @staticmethod
     def null_content() -> Fault:
@@ -134,7 +144,11 @@ def randomly(probability: float, faults: Sequence[Fault], *, seed: int, at_most:
 
     def plan(call: Call) -> Fault | None:
         chance = random.Random(f"{seed}:{call.prompt}:{call.attempt}")
-        return chance.choice(list(faults)) if call.attempt <= at_most and chance.random() < probability else None
+        return (
+            chance.choice(list(faults))
+            if call.attempt <= at_most and chance.random() < probability
+            else None
+        )
 
     return plan
 
@@ -175,7 +189,9 @@ class FaultServer:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._http = _Server(self, place)
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
 
     @property
     def base_url(self) -> str:
@@ -203,7 +219,9 @@ class FaultServer:
         size = int(handler.headers.get("Content-Length", 0))
         raw = handler.rfile.read(size)
         if len(raw) < size:
-            handler.close_connection = True  # the client was killed while it asked: nobody has asked anything
+            handler.close_connection = (
+                True  # the client was killed while it asked: nobody has asked anything
+            )
             return
         if handler.command == "GET" and not self.lists_models:
             handler.reply(501, {}, "")
@@ -234,7 +252,11 @@ class FaultServer:
         if self._latency:
             self._closing.wait(self._latency)
         if self._key is not None and call.headers.get("authorization") != f"Bearer {self._key}":
-            handler.reply(401, {}, json.dumps({"error": {"message": "invalid key", "code": "invalid_api_key"}}))
+            handler.reply(
+                401,
+                {},
+                json.dumps({"error": {"message": "invalid key", "code": "invalid_api_key"}}),
+            )
             return
         if callable(self._plan):
             fault = self._plan(call)
@@ -265,10 +287,18 @@ class FaultServer:
             "object": "chat.completion",
             "model": call.body["model"],
             "choices": [
-                {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": self._finish}
+                {
+                    "index": index,
+                    "message": {"role": "assistant", "content": text},
+                    "finish_reason": self._finish,
+                }
                 for index, text in enumerate(texts)
             ],
-            "usage": {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
+            "usage": {
+                "prompt_tokens": asked,
+                "completion_tokens": said,
+                "total_tokens": asked + said,
+            },
         }
 
 
@@ -285,7 +315,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0) if place is None else str(place), _Handler)  # type: ignore[arg-type]
 
     def server_bind(self) -> None:
-        TCPServer.server_bind(self)  # the base class asks for a name of the address, which no test needs
+        TCPServer.server_bind(
+            self
+        )  # the base class asks for a name of the address, which no test needs
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._open_lock:
@@ -328,7 +360,11 @@ class _Handler(BaseHTTPRequestHandler):
     def reply(self, status: int, headers: Mapping[str, str], body: str | bytes) -> None:
         raw = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(raw)), **headers}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(raw)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)

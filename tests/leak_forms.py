@@ -38,7 +38,8 @@ LONG = (
 )
 BYTE_LETTERS = {byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))}
 BYTE_LETTERS |= {
-    byte: chr(256 + number) for number, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
+    byte: chr(256 + number)
+    for number, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
 }
 
 
@@ -58,7 +59,9 @@ def by(text: str, size: int) -> list[str]:
 
 
 def in_lines(text: str, form: str, size: int = 3) -> bytes:
-    return "".join(form.format(n=n, t=part) + "\n" for n, part in enumerate(by(text, size), start=10)).encode()
+    return "".join(
+        form.format(n=n, t=part) + "\n" for n, part in enumerate(by(text, size), start=10)
+    ).encode()
 
 
 def parquet(**columns: Any) -> bytes:
@@ -75,7 +78,10 @@ def arrow(table: pa.Table, new: Callable[..., Any] = pa.ipc.new_file) -> bytes:
 
 
 def sqlite(rows: Iterable[tuple[Any, ...]], *after: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(sqlite3.connect(Path(folder) / "d")) as connection:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(sqlite3.connect(Path(folder) / "d")) as connection,
+    ):
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute("CREATE TABLE t (a, b)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
@@ -110,7 +116,12 @@ def numpy_file(array: Any, *, pickled: bool = False) -> bytes:
 
 def png(text: str) -> bytes:
     def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        return (
+            struct.pack(">I", len(content))
+            + kind
+            + content
+            + struct.pack(">I", zlib.crc32(kind + content))
+        )
 
     packed = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(text.encode()))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + chunk(b"IEND", b"")
@@ -118,7 +129,10 @@ def png(text: str) -> bytes:
 
 def dump(raw: bytes) -> str:
     rows = (raw[at : at + 16] for at in range(0, len(raw), 16))
-    return "".join(f"{n * 16:08x}: {row.hex(' ', 2):39}  {row.decode('latin-1')!r:.18}\n" for n, row in enumerate(rows))
+    return "".join(
+        f"{n * 16:08x}: {row.hex(' ', 2):39}  {row.decode('latin-1')!r:.18}\n"
+        for n, row in enumerate(rows)
+    )
 
 
 def text_of(encode: Callable[[str], str]) -> Callable[[str], bytes]:
@@ -150,34 +164,47 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "zip behind a program": lambda raw: b"#!/usr/bin/env python3\n" + zipped("x", raw * 3),
     "base64": B64,
     "base64 five times": lambda raw: functools.reduce(lambda inner, _: B64(inner), range(5), raw),
-    "base64url in an address": lambda raw: b"GET /api/x?d=" + base64.urlsafe_b64encode(raw).rstrip(b"=") + b"&v=1",
+    "base64url in an address": lambda raw: (
+        b"GET /api/x?d=" + base64.urlsafe_b64encode(raw).rstrip(b"=") + b"&v=1"
+    ),
     "base64 behind a path": lambda raw: b"https://host.example/api/" + B64(raw),
     "MIME": lambda raw: base64.encodebytes(raw * 4),
     "MIME, quoted": lambda raw: b"".join(
         b"> " + line for line in base64.encodebytes(raw * 4).splitlines(keepends=True)
     ),
-    "data URI of gzip": lambda raw: b'<img src="data:text/plain;base64,' + B64(gzip.compress(raw)) + b'">',
+    "data URI of gzip": lambda raw: (
+        b'<img src="data:text/plain;base64,' + B64(gzip.compress(raw)) + b'">'
+    ),
     "base32": base64.b32encode,
     "base85": base64.b85encode,
     "ascii85": lambda raw: base64.a85encode(raw, adobe=True),
     "uuencode": lambda raw: (
-        b"begin 644 x\n" + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45)) + b"`\nend\n"
+        b"begin 644 x\n"
+        + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45))
+        + b"`\nend\n"
     ),
     "hex": lambda raw: raw.hex().encode(),
     "hex of gzip": lambda raw: gzip.compress(raw).hex().upper().encode(),
     "hex in lines": lambda raw: "\n".join(re.findall(".{1,60}", (raw * 3).hex())).encode(),
     "hex behind times": lambda raw: "".join(
-        f"10:00:{n:02d} {part}\n" for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
+        f"10:00:{n:02d} {part}\n"
+        for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
     ).encode(),
-    "base64, each line alone": lambda raw: b"\n".join(B64(part.encode()) for part in by(raw.decode(), 4)),
-    "gzip inside a log": lambda raw: b"10:00 all is well\n" * 900 + gzip.compress(raw) + b"\n10:01 all is well" * 900,
+    "base64, each line alone": lambda raw: b"\n".join(
+        B64(part.encode()) for part in by(raw.decode(), 4)
+    ),
+    "gzip inside a log": lambda raw: (
+        b"10:00 all is well\n" * 900 + gzip.compress(raw) + b"\n10:01 all is well" * 900
+    ),
     "hex with blanks": lambda raw: raw.hex(" ").encode(),
     "hex numbers": lambda raw: ", ".join(map(hex, raw)).encode(),
     "hex dump": lambda raw: dump(raw).encode(),
     "binary digits": lambda raw: " ".join(f"{byte:08b}" for byte in raw).encode(),
     "list of bytes": lambda raw: json.dumps({"bytes": list(gzip.compress(raw))}).encode(),
     "bytes literal": lambda raw: b"ERROR body=" + repr(gzip.compress(raw)).encode(),
-    "bytes as letters": lambda raw: json.dumps({"body": gzip.compress(raw).decode("latin-1")}).encode(),
+    "bytes as letters": lambda raw: json.dumps(
+        {"body": gzip.compress(raw).decode("latin-1")}
+    ).encode(),
     "percent of gzip": lambda raw: urllib.parse.quote_from_bytes(gzip.compress(raw)).encode(),
     "SQL literal": lambda raw: b"INSERT INTO t VALUES (X'" + raw.hex().encode() + b"');",
     "SQLite, gzip": lambda raw: sqlite([(1, gzip.compress(raw))]),
@@ -187,26 +214,40 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "parquet, gzip": lambda raw: parquet(a=pa.array([gzip.compress(raw)], pa.large_binary())),
     "parquet, zlib in base64": lambda raw: parquet(a=[[{"b": B64(zlib.compress(raw)).decode()}]]),
     "parquet, bytes": lambda raw: parquet(a=pa.array([raw], pa.binary())),
-    "parquet in base64 in JSON": lambda raw: json.dumps({"p": B64(parquet(a=[raw.decode()])).decode()}).encode(),
+    "parquet in base64 in JSON": lambda raw: json.dumps(
+        {"p": B64(parquet(a=[raw.decode()])).decode()}
+    ).encode(),
     "pickle": lambda raw: pickle.dumps({"a": [gzip.compress(raw)]}),
     "XOR": lambda raw: bytes(byte ^ 0xA7 for byte in raw),
 }
 WRITTEN: dict[str, Callable[[str], bytes]] = {
     "JSON": text_of(lambda text: json.dumps({"a": [{"b": text}]})),
-    "JSON three times": text_of(lambda text: json.dumps(json.dumps(json.dumps({"b": text.replace(" ", "\n")})))),
-    "JSON, hidden": text_of(lambda text: f'{{"a": {json.dumps(text)}, "a": 1}}'),  # readers see the second one
-    "u escapes": text_of(lambda text: '{"a": "' + "".join(f"\\u{ord(sign):04x}" for sign in text) + '"}'),
+    "JSON three times": text_of(
+        lambda text: json.dumps(json.dumps(json.dumps({"b": text.replace(" ", "\n")})))
+    ),
+    "JSON, hidden": text_of(
+        lambda text: f'{{"a": {json.dumps(text)}, "a": 1}}'
+    ),  # readers see the second one
+    "u escapes": text_of(
+        lambda text: '{"a": "' + "".join(f"\\u{ord(sign):04x}" for sign in text) + '"}'
+    ),
     "u{} escapes": text_of(lambda text: "".join(f"\\u{{{ord(sign):x}}}" for sign in text)),
     "x escapes": all_of("\\x{:02x}"),
     "octal escapes": all_of("\\{:03o}"),
     "log literal": text_of(lambda text: f"2026-01-01 ERROR prompt={text.replace(' ', chr(10))!a}"),
     "HTML": text_of(
-        lambda text: "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"
+        lambda text: (
+            "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"
+        )
     ),
     "HTML numbers": text_of(lambda text: "".join(f"&#{ord(sign)};" for sign in text)),
-    "XML words": text_of(lambda text: "".join(f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split()))),
+    "XML words": text_of(
+        lambda text: "".join(f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split()))
+    ),
     "markup in words": text_of(lambda text: text.replace("e", "<wbr>e")),
-    "JSON in a page": text_of(lambda text: f'<script>window.d=[{{"t":{json.dumps(text.split())}}}];</script>'),
+    "JSON in a page": text_of(
+        lambda text: f'<script>window.d=[{{"t":{json.dumps(text.split())}}}];</script>'
+    ),
     "URL": text_of(lambda text: f"GET /ask?q={urllib.parse.quote(text)} HTTP/1.1"),
     "URL twice": text_of(lambda text: urllib.parse.quote(urllib.parse.quote_plus(text))),
     "URL, all": all_of("%{:02X}"),
@@ -216,7 +257,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "capitals": text_of(lambda text: text.upper().replace(" ", " | ")),
     "unseen signs": text_of(lambda text: text.replace("au", "a\u00adu").replace("un", "u\u200bn")),
     "accents": text_of(lambda text: text.replace("a", "á")),
-    "hyphens": text_of(lambda text: " ".join(f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split())),
+    "hyphens": text_of(
+        lambda text: " ".join(f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split())
+    ),
     "colours": text_of(lambda text: " ".join(f"\x1b[1;31m{word}\x1b[0m" for word in text.split())),
     "UTF-16": lambda text: text.encode("utf-16"),
     "UTF-16, odd": lambda text: b"\x01" + text.encode("utf-16-be"),
@@ -228,12 +271,17 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "ROT13": text_of(lambda text: codecs.encode(text, "rot13")),
     "backwards": text_of(lambda text: text[::-1]),
     "times before lines": lambda text: in_lines(text, "2026-11-22T10:{n}:07.123Z {t}"),
-    "levels before lines": lambda text: in_lines(text, "2026-11-22 10:{n}:07,123 - root - DEBUG - {t}"),
+    "levels before lines": lambda text: in_lines(
+        text, "2026-11-22 10:{n}:07,123 - root - DEBUG - {t}"
+    ),
     "hosts before lines": lambda text: in_lines(text, "Nov 22 10:{n}:07 host srv[123]: {t}"),
     "names before lines": lambda text: in_lines(text, "10:{n} node worker {t}"),
-    "two kinds of lines": lambda text: in_lines(text, "10:{n} INFO {t}\n10:{n} DEBUG step took long"),
+    "two kinds of lines": lambda text: in_lines(
+        text, "10:{n} INFO {t}\n10:{n} DEBUG step took long"
+    ),
     "a few lines of a log": lambda text: (
-        in_lines("all is well here " * 900, "10:{n} INFO server {t}") + in_lines(text, "10:{n} DEBUG client {t}")
+        in_lines("all is well here " * 900, "10:{n} INFO server {t}")
+        + in_lines(text, "10:{n} DEBUG client {t}")
     ),
     "quoted lines": lambda text: in_lines(text, "> > {t}"),
     "diff": lambda text: in_lines(text, "-old line\n+{t}"),
@@ -243,8 +291,12 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "CSV, a word": lambda text: in_lines(text.replace(",", ""), "{n};{t};O", 1),
     "a word a line": lambda text: in_lines(text, "{t}", 1),
     "a word a line, tagged": lambda text: in_lines(text, "{n}\t{t}\tNN\t_", 1),
-    "numbered words": text_of(lambda text: " ".join(f"{n} {word}" for n, word in enumerate(text.split(), start=1))),
-    "words with numbers": text_of(lambda text: " ".join(f"{word}_{n}" for n, word in enumerate(text.split()))),
+    "numbered words": text_of(
+        lambda text: " ".join(f"{n} {word}" for n, word in enumerate(text.split(), start=1))
+    ),
+    "words with numbers": text_of(
+        lambda text: " ".join(f"{word}_{n}" for n, word in enumerate(text.split()))
+    ),
     "words with tags": text_of(lambda text: " ".join(f"{word}/NN" for word in text.split())),
     "words with scores": text_of(
         lambda text: " ".join(f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11))
@@ -252,36 +304,64 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "numbered fields": text_of(
         lambda text: json.dumps({f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())})
     ),
-    "JSON lines": lambda text: in_lines(text.replace('"', ""), '{{"place": {n}, "token": "{t}", "p": 0.25}}', 1),
+    "JSON lines": lambda text: in_lines(
+        text.replace('"', ""), '{{"place": {n}, "token": "{t}", "p": 0.25}}', 1
+    ),
     "words": text_of(lambda text: json.dumps(text.split())),
-    "words and tags": text_of(lambda text: json.dumps([part for word in text.split() for part in (word, "O")])),
-    "words in base64": text_of(lambda text: json.dumps([B64(word.encode()).decode() for word in text.split()])),
-    "pieces": text_of(lambda text: json.dumps([{"token": part, "logprob": -0.5} for part in pieces(text)])),
-    "pieces in a log": text_of(lambda text: f"DEBUG {[{'t': part, 'p': -0.1} for part in pieces(text)]}"),
-    "pieces, bytes alone": text_of(lambda text: json.dumps([{"bytes": [*part.encode()]} for part in pieces(text)])),
+    "words and tags": text_of(
+        lambda text: json.dumps([part for word in text.split() for part in (word, "O")])
+    ),
+    "words in base64": text_of(
+        lambda text: json.dumps([B64(word.encode()).decode() for word in text.split()])
+    ),
+    "pieces": text_of(
+        lambda text: json.dumps([{"token": part, "logprob": -0.5} for part in pieces(text)])
+    ),
+    "pieces in a log": text_of(
+        lambda text: f"DEBUG {[{'t': part, 'p': -0.1} for part in pieces(text)]}"
+    ),
+    "pieces, bytes alone": text_of(
+        lambda text: json.dumps([{"bytes": [*part.encode()]} for part in pieces(text)])
+    ),
     "GPT-2 pieces": text_of(lambda text: json.dumps(byte_pieces(text))),
-    "GPT-2 pieces in lines": text_of(lambda text: "".join(f"{n}\t{p}\n" for n, p in enumerate(byte_pieces(text)))),
+    "GPT-2 pieces in lines": text_of(
+        lambda text: "".join(f"{n}\t{p}\n" for n, p in enumerate(byte_pieces(text)))
+    ),
     "T5 pieces": text_of(lambda text: repr([part.replace(" ", "▁") for part in pieces(text)])),
-    "BERT pieces": text_of(lambda text: " ".join(f"{w[:4]} ##{w[4:]}" if len(w) > 5 else w for w in text.split())),
-    "BPE pieces": text_of(lambda text: " ".join(f"{w[:4]}@@ {w[4:]}" if len(w) > 5 else w for w in text.split())),
+    "BERT pieces": text_of(
+        lambda text: " ".join(f"{w[:4]} ##{w[4:]}" if len(w) > 5 else w for w in text.split())
+    ),
+    "BPE pieces": text_of(
+        lambda text: " ".join(f"{w[:4]}@@ {w[4:]}" if len(w) > 5 else w for w in text.split())
+    ),
     "letters": text_of(lambda text: json.dumps([*text])),
-    "letters with blanks": text_of(lambda text: "   ".join(" ".join(word) for word in text.split())),
+    "letters with blanks": text_of(
+        lambda text: "   ".join(" ".join(word) for word in text.split())
+    ),
     "code points": text_of(lambda text: json.dumps([*map(ord, text)])),
     "code points in a log": text_of(lambda text: " ".join(str(ord(sign)) for sign in text)),
     "code points, U+": text_of(lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)),
-    "token numbers": text_of(lambda text: json.dumps({"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]})),
+    "token numbers": text_of(
+        lambda text: json.dumps({"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]})
+    ),
     "SQLite, a word a row": lambda text: sqlite(enumerate(text.split())),
     "parquet, pieces": lambda text: parquet(a=[byte_pieces(text)]),
-    "parquet, columns": lambda text: parquet(**{f"w{n}": [word] for n, word in enumerate(text.split())}),
+    "parquet, columns": lambda text: parquet(
+        **{f"w{n}": [word] for n, word in enumerate(text.split())}
+    ),
     "parquet, letters": lambda text: parquet(a=[[*map(ord, text)]]),
-    "parquet, token numbers": lambda text: parquet(a=[[zlib.crc32(word.encode()) % 50_000 for word in text.split()]]),
+    "parquet, token numbers": lambda text: parquet(
+        a=[[zlib.crc32(word.encode()) % 50_000 for word in text.split()]]
+    ),
     "parquet, schema": lambda text: parquet_with_metadata({"note": text}),
     "Arrow file": lambda text: arrow(pa.table({"x": [text]})),
     "Arrow stream": lambda text: arrow(pa.table({"x": text.split()}), pa.ipc.new_stream),
     "numpy": lambda text: numpy_file(np.array(text.split())),
     "numpy, bytes": lambda text: numpy_file(np.frombuffer(text.encode(), np.uint8)),
     "numpy, objects": lambda text: numpy_file(np.array([text, None], dtype=object), pickled=True),
-    "numpy, token numbers": lambda text: numpy_file(np.array([zlib.crc32(w.encode()) % 50_000 for w in text.split()])),
+    "numpy, token numbers": lambda text: numpy_file(
+        np.array([zlib.crc32(w.encode()) % 50_000 for w in text.split()])
+    ),
     "pickled words": lambda text: pickle.dumps(text.split()),
     "name in an archive": lambda text: zipped(text, ""),
     "picture's comment": png,
@@ -292,7 +372,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
 }
 LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is not seen
     "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
-    "each letter by another": text_of(lambda text: text.translate({97 + n: 97 + (n + 5) % 26 for n in range(26)})),
+    "each letter by another": text_of(
+        lambda text: text.translate({97 + n: 97 + (n + 5) % 26 for n in range(26)})
+    ),
     "each word doubled": text_of(lambda text: " ".join(f"{word} {word}" for word in text.split())),
     "no blanks": text_of(lambda text: re.sub(r"\W", "", text)),
     "few random bytes": lambda text: B64(random.Random(1).randbytes(200)),

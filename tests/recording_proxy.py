@@ -14,7 +14,9 @@ import pytest
 __all__ = ["VARIABLES", "RecordingProxy", "recording_proxy"]
 
 VARIABLES = tuple(
-    spelled for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for spelled in (name, name.lower())
+    spelled
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+    for spelled in (name, name.lower())
 )
 
 
@@ -24,7 +26,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _take(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.server.seen.append(f"{self.requestline}\n{body.decode('utf-8', 'replace')}")
-        reply = json.dumps({"choices": [{"message": {"content": self.server.text}, "finish_reason": "stop"}]}).encode()
+        reply = json.dumps(
+            {"choices": [{"message": {"content": self.server.text}, "finish_reason": "stop"}]}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(reply)))
         self.end_headers()

@@ -18,7 +18,9 @@ from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared with the upstream files is not here")
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="../shared with the upstream files is not here"
+)
 
 
 class GeneratesOnly(Model):
@@ -42,7 +44,10 @@ def alive(pid: int) -> bool:
     """Says whether a process still runs (Linux): one that ended and that nobody has waited for yet does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):  # the second: it ended between the opening and the reading
+    except (
+        FileNotFoundError,
+        ProcessLookupError,
+    ):  # the second: it ended between the opening and the reading
         return False
 
 
@@ -72,7 +77,13 @@ NO_BENCHMARK = NoBenchmark()
 
 def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
     """A task that nothing is loaded for."""
-    whole: dict[str, Any] = {"dataset": "none", "split": "test", "version": "1-A", "generation_size": 8, **more}
+    whole: dict[str, Any] = {
+        "dataset": "none",
+        "split": "test",
+        "version": "1-A",
+        "generation_size": 8,
+        **more,
+    }
     return TaskSpec(name=name, title="Toy", benchmark=NO_BENCHMARK, metrics=metrics, **whole)
 
 
@@ -89,7 +100,9 @@ def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:
     return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
 
 
-def write_run(folder: Path, results: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **more: Any) -> None:
+def write_run(
+    folder: Path, results: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **more: Any
+) -> None:
     """Writes a run whose rows are made up."""
     items = run_files.ItemsFile(name for row in rows for name in row)
     items.add(rows)

@@ -35,7 +35,12 @@ def test_a_run_is_what_its_folder_says(reference: mt.Results) -> None:
     assert reference.content == written
     told = written["tasks"]["medcalc"]["metrics"]["accuracy"]
     metric = reference["medical|medcalc|0"].metrics["accuracy"]
-    assert (metric.value, metric.ci_low, metric.ci_high, metric.n) == (1.0, told["ci_low"], told["ci_high"], 31)
+    assert (metric.value, metric.ci_low, metric.ci_high, metric.n) == (
+        1.0,
+        told["ci_low"],
+        told["ci_high"],
+        31,
+    )
     items = reference["medcalc"].items
     assert list(items["accuracy"]) == [1.0] * 31
     assert "baseline/reference  medcalc  accuracy " in repr(reference)
@@ -60,7 +65,9 @@ def frame(golds: dict[str, str]) -> object:
     ],
     ids=["dict", "records", "frame", "file"],
 )
-def test_answers_in_every_form_score_the_same(reference: mt.Results, form: Callable[[dict[str, str]], object]) -> None:
+def test_answers_in_every_form_score_the_same(
+    reference: mt.Results, form: Callable[[dict[str, str]], object]
+) -> None:
     items = reference["medcalc"].items
     golds = {row.id: f"The answer is {row.parsed}." for row in items.itertuples()}
     golds["1"] = "I do not know."
@@ -71,20 +78,39 @@ def test_answers_in_every_form_score_the_same(reference: mt.Results, form: Calla
     compared = mt.compare(reference, scored, metric="accuracy")
     assert compared["medcalc"]["metrics"]["accuracy"]["flips"]["worsened"] == 1
     assert "B - A" in repr(compared)
-    assert mt.score("medcalc", {"1": "25"}, config="demo").folder != scored.folder  # no answers take another's place
+    assert (
+        mt.score("medcalc", {"1": "25"}, config="demo").folder != scored.folder
+    )  # no answers take another's place
     import pandas as pd
 
-    some = mt.score("medcalc", pd.DataFrame({"id": [1, 2], "response": ["25", float("nan")]}), config="demo")
-    assert (some["medcalc"].coverage["answered"], some["medcalc"].metrics["accuracy"].n) == (1, 1)  # never a 0
+    some = mt.score(
+        "medcalc", pd.DataFrame({"id": [1, 2], "response": ["25", float("nan")]}), config="demo"
+    )
+    assert (some["medcalc"].coverage["answered"], some["medcalc"].metrics["accuracy"].n) == (
+        1,
+        1,
+    )  # never a 0
     assert mt.report([reference, scored], out="both.html") == [Path("both.html")]
 
 
 def test_rows_calculations_and_packages(reference: mt.Results) -> None:
     assert mt.load("medcalc_bench", config="demo", split="test").num_rows == 31
-    assert mt.load("kqa", config="demo")["test"].num_rows == 13  # built on the way: it needs no download
+    assert (
+        mt.load("kqa", config="demo")["test"].num_rows == 13
+    )  # built on the way: it needs no download
     assert mt.calc("cha2ds2_vasc", age=72, sex="female", hypertension=True).answer == 3
     assert mt.calc("ckd_epi_2021", age=(5, "years"), sex="male", creatinine="0.9 mg/dL").warnings
-    words = ["submit", "reference", "--to", "space", "--model-name", "M", "--out", "p.zip", "--allow-partial"]
+    words = [
+        "submit",
+        "reference",
+        "--to",
+        "space",
+        "--model-name",
+        "M",
+        "--out",
+        "p.zip",
+        "--allow-partial",
+    ]
     assert main(words) == 0
     assert mt.verify("p.zip").matches
 
@@ -115,5 +141,7 @@ def test_importing_it_is_light_and_the_report_can_be_called_whatever_was_importe
         "import sys, medical_tasks as mt; print([n for n in ('numpy', 'argparse', 'pandas') if n in sys.modules]); "
         "import medical_tasks.report.page; print(callable(mt.report), sorted(set(mt.__all__) - set(dir(mt))))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert done.stdout == "[]\nTrue []\n"

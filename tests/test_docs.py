@@ -26,14 +26,20 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-PLACE = re.compile(r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`")
+PLACE = re.compile(
+    r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`"
+)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_links_lead_somewhere_and_named_files_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    links = [(path.parent / target if target else path, anchor) for target, anchor in LINK.findall(text)]
-    assert [place for place in (ROOT / place for place in PLACE.findall(text)) if not place.exists()] == []
+    links = [
+        (path.parent / target if target else path, anchor) for target, anchor in LINK.findall(text)
+    ]
+    assert [
+        place for place in (ROOT / place for place in PLACE.findall(text)) if not place.exists()
+    ] == []
     assert [(str(place), anchor) for place, anchor in links if anchor not in _anchors(place)] == []
 
 
@@ -41,7 +47,9 @@ def _anchors(path: Path) -> set[str]:
     """What a link to a file can name behind `#`, by the rule of GitHub and of the site: its headings, or nothing."""
     if path.suffix != ".md" or not path.is_file():
         return {""} if path.exists() else set()
-    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {"", *(re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads)}
 
@@ -57,11 +65,18 @@ def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) ->
     docs_site.main(tmp_path)
     nav = json.loads((tmp_path / "mkdocs.yml").read_text())["nav"]
     listed = [page for section in nav for pages in section.values() for page in pages]
-    written = {path.relative_to(tmp_path / "pages").as_posix() for path in tmp_path.glob("pages/**/*.md")}
+    written = {
+        path.relative_to(tmp_path / "pages").as_posix() for path in tmp_path.glob("pages/**/*.md")
+    }
     assert sorted(listed) == sorted(written)
     assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")} <= written
-    reference = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("pages/reference/*.md")}
-    assert [verb for verb in VERBS if f"usage: medical-tasks {verb} " not in reference["command_line"]] == []
+    reference = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in tmp_path.glob("pages/reference/*.md")
+    }
+    assert [
+        verb for verb in VERBS if f"usage: medical-tasks {verb} " not in reference["command_line"]
+    ] == []
     assert "--open-weights" in reference["command_line"]  # of one target of `submit`
     assert [name for name in tasks() if f"| `{name}` |" not in reference["tasks"]] == []
     assert "`batch_size` | a whole number from 1, or auto" in reference["arguments"]
@@ -96,17 +111,23 @@ def test_commands_are_real(path: Path) -> None:
             continue
         command = re.split(r"[#;|&)]|`| -- ", rest)[0]  # behind --, another verb's
         given = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", command))
-        wrong += [f"medical-tasks {verb} {option}" for option in sorted(given - _options(verb, command))]
+        wrong += [
+            f"medical-tasks {verb} {option}" for option in sorted(given - _options(verb, command))
+        ]
     assert wrong == []
 
 
 def test_the_documents_are_found_and_name_every_task() -> None:
     assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {path.name for path in DOCUMENTS}
     assert len(DOCUMENTS) >= 12
-    readme, changes = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md"))
+    readme, changes = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md")
+    )
     assert len(tasks()) >= 3
     assert [each.title for each in BENCHMARKS if each.title not in readme] == []
-    assert [task.name for task in tasks().values() if f"`{task.name}` {task.version}" not in changes] == []
+    assert [
+        task.name for task in tasks().values() if f"`{task.name}` {task.version}" not in changes
+    ] == []
 
 
 def test_architecture_decisions_are_numbered_without_gap() -> None:
@@ -116,7 +137,9 @@ def test_architecture_decisions_are_numbered_without_gap() -> None:
 
 
 def test_no_path_of_a_machine_stands_in_the_repository() -> None:
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     names = files.stdout.split("\n") if files.returncode == 0 else []
     if not names:
         pytest.skip("not a git checkout")
@@ -124,7 +147,10 @@ def test_no_path_of_a_machine_stands_in_the_repository() -> None:
     found = []
     for name in filter(None, names):
         path = ROOT / name
-        if path.suffix in {".py", ".md", ".toml", ".cfg", ".json", ".txt", ".sh", ""} and path.is_file():
+        if (
+            path.suffix in {".py", ".md", ".toml", ".cfg", ".json", ".txt", ".sh", ""}
+            and path.is_file()
+        ):
             text = path.read_text(encoding="utf-8", errors="replace")
             found += [f"{name}: {match.group(0)}" for match in pattern.finditer(text)]
     assert found == []

@@ -19,7 +19,9 @@ def shown(notebook: Any) -> list[list[str]]:
     """What each code cell shows as text; warnings of libraries, with paths of the machine, aside."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     texts = [[each.get("text") or each.data["text/plain"] for each in outputs] for outputs in cells]
-    return [[_HASH.sub("HASH", text) for text in each if "site-packages" not in text] for each in texts]
+    return [
+        [_HASH.sub("HASH", text) for text in each if "site-packages" not in text] for each in texts
+    ]
 
 
 @pytest.mark.slow
@@ -32,6 +34,8 @@ def test_the_notebook_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(tmp_path))
     written = nbformat.read(NOTEBOOK, as_version=4)
     run = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(run, timeout=300, startup_timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(
+        run, timeout=300, startup_timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     assert len(shown(run)) == 7
     assert shown(run) == shown(written)

@@ -20,7 +20,13 @@ def _build(kind: str, source: Path, out: Path) -> None:
     """Builds without the network, from the environment's own setuptools."""
     code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
     out.mkdir(exist_ok=True)
-    subprocess.run([sys.executable, "-c", code, str(out)], cwd=source, check=True, capture_output=True, timeout=120)
+    subprocess.run(
+        [sys.executable, "-c", code, str(out)],
+        cwd=source,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
 
 
 def _contents(wheel: Path) -> dict[str, int]:
@@ -34,7 +40,11 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     files = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if files.returncode != 0:
         pytest.skip("not a git checkout")
@@ -59,10 +69,16 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(code: str, site: Path, cwd: Path) -> str:
-    environment = os.environ | {"PYTHONPATH": str(site), "HF_HUB_OFFLINE": "1", "HF_HOME": str(cwd / "hf")}
+    environment = os.environ | {
+        "PYTHONPATH": str(site),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(cwd / "hf"),
+    }
     # -P keeps the working directory out of the path; PYTHONPATH comes before the editable install's finder.
     command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=120, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -77,7 +93,9 @@ def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> 
         assert (unpacked / "medical_tasks" / "hub_metrics" / "medcalc" / name).is_file()
 
 
-def test_it_builds_scores_and_is_loaded_by_evaluate_from_anywhere(unpacked: Path, tmp_path: Path) -> None:
+def test_it_builds_scores_and_is_loaded_by_evaluate_from_anywhere(
+    unpacked: Path, tmp_path: Path
+) -> None:
     code = (
         "import medical_tasks\n"
         "from medical_tasks.cli.entry import main\n"

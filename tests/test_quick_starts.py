@@ -19,7 +19,10 @@ from medical_tasks.benchmarks.catalog import dataset_source
 from tests.support import ROOT, SHARED, needs_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
-FILES = {"test_data.csv": "medcalc/test_data_v1.csv", "is_entails.txt": "kqa/prompts/is_entails.txt"}
+FILES = {
+    "test_data.csv": "medcalc/test_data_v1.csv",
+    "is_entails.txt": "kqa/prompts/is_entails.txt",
+}
 # A model that answers 60 long questions takes minutes here; tests/models and tests/harness run small ones by these commands.
 SKIPPED = ("inspect eval", "medical-tasks lighteval")
 MODEL = ("hf/my-model", "baseline/random")
@@ -33,7 +36,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         for name, config in (("kqa", "answered"), ("medcalc_bench", "v1.0"))
         for pin in dataset_source(name).pins(config)
     ]
-    known = {f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2] for pin in pins}
+    known = {
+        f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2] for pin in pins
+    }
 
     class Mirror(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -75,7 +80,12 @@ def give(page: str, *, incomplete: tuple[str, ...] = ()) -> dict[str, str]:
         if line.startswith(SKIPPED):
             continue
         done = subprocess.run(
-            line.replace(*MODEL), shell=True, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+            line.replace(*MODEL),
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         expected = 5 if line.startswith(incomplete or ("none",)) else 0
         assert done.returncode == expected, (line, done.stdout[-500:], done.stderr[-2000:])
@@ -95,10 +105,16 @@ def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
     answers = json.loads((SHARED / "data" / "kqa" / "dummy_res.json").read_text(encoding="utf-8"))
     with (place / "answers.csv").open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file, delimiter=";")
-        rows.writerows([("question", "answer"), *((each["Question"], each["result"]) for each in answers)])
-    (place / "questions.csv").write_text('question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8")
+        rows.writerows(
+            [("question", "answer"), *((each["Question"], each["result"]) for each in answers)]
+        )
+    (place / "questions.csv").write_text(
+        'question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8"
+    )
     (place / "own_answers.csv").write_text("question,answer\nWhy?,Because. So.\n", encoding="utf-8")
-    (place / "summaries.csv").write_text("prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8")
+    (place / "summaries.csv").write_text(
+        "prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8"
+    )
     said = give("start_answers.md", incomplete=("medical-tasks score kqa --responses",))
     assert len(said) == 5
     table = "".join(said.values())

@@ -29,7 +29,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalogue = project / "medical_tasks" / "benchmarks" / "catalog.py"
     text = catalogue.read_text(encoding="utf-8")
     mark = "from medical_tasks.errors"
-    text = text.replace(mark, IMPORT + mark, 1).replace("ARCHEHR_QA)", "ARCHEHR_QA, MEDICAL_MCQ)", 1)
+    text = text.replace(mark, IMPORT + mark, 1).replace(
+        "ARCHEHR_QA)", "ARCHEHR_QA, MEDICAL_MCQ)", 1
+    )
     catalogue.write_text(text, encoding="utf-8")
     return project
 
@@ -41,7 +43,13 @@ def python(project: Path, *words: str, code: int = 0) -> str:
         "MEDICAL_TASKS_DATA": str(project / "data"),
     }
     done = subprocess.run(
-        [sys.executable, *words], cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=280
+        [sys.executable, *words],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
@@ -62,32 +70,59 @@ def test_the_command_line_knows_it(project: Path, built: Path) -> None:
     for run in runs:
         model = f"baseline/{Path(run).name}"
         medical_tasks(
-            project, "run", "--tasks", "medical|medical_mcq", "--model", model, "--config", "demo", "--out", run
+            project,
+            "run",
+            "--tasks",
+            "medical|medical_mcq",
+            "--model",
+            model,
+            "--config",
+            "demo",
+            "--out",
+            run,
         )
-    answers = [json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"}) for number in range(1, 11)]
+    answers = [
+        json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"}) for number in range(1, 11)
+    ]
     (project / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
     medical_tasks(
-        project, "score", "medical_mcq", "--responses", "answers.jsonl", "--config", "demo", "--out", "runs/scored"
+        project,
+        "score",
+        "medical_mcq",
+        "--responses",
+        "answers.jsonl",
+        "--config",
+        "demo",
+        "--out",
+        "runs/scored",
     )
     found = [
-        json.loads((project / run / "results.json").read_text(encoding="utf-8"))["tasks"]["medical_mcq"]["metrics"]
+        json.loads((project / run / "results.json").read_text(encoding="utf-8"))["tasks"][
+            "medical_mcq"
+        ]["metrics"]
         for run in (runs[0], "runs/scored")
     ]
     assert [metrics["accuracy"]["value"] for metrics in found] == [1.0, 0.3]
     assert "Medical MCQ" in medical_tasks(project, "list")
     medical_tasks(project, "report", *runs, "--data", "data", "--out", "report.html")
-    assert "Which antibody is typical of Graves" in (project / "report.html").read_text(encoding="utf-8")
+    assert "Which antibody is typical of Graves" in (project / "report.html").read_text(
+        encoding="utf-8"
+    )
     assert "accuracy" in medical_tasks(project, "compare", runs[0], "runs/scored")
 
 
 def test_it_is_small_and_the_manifest_and_its_cards_are_made(project: Path) -> None:
-    files = [path for path in EXAMPLE.rglob("*") if path.is_file() and path != EXAMPLE / "README.md"]
+    files = [
+        path for path in EXAMPLE.rglob("*") if path.is_file() and path != EXAMPLE / "README.md"
+    ]
     assert len(files) == 11
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 250
     told = medical_tasks(project, "manifest", "--write")
     assert "medical_mcq/croissant.json" in told
     medical_tasks(project, "manifest", "--check")
-    assert "    medical_tasks.benchmarks.medical_mcq\n" in (project / "setup.cfg").read_text(encoding="utf-8")
+    assert "    medical_tasks.benchmarks.medical_mcq\n" in (project / "setup.cfg").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_datasets_and_evaluate_load_it(project: Path, built: Path) -> None:

@@ -23,7 +23,9 @@ SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 @pytest.fixture(scope="module")
 def trees() -> dict[str, ast.Module]:
     """Every module of the package by its path, read once: there are hundreds."""
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES
+    }
 
 
 def _lines(trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool]) -> list[str]:
@@ -39,14 +41,22 @@ def test_a_module_says_what_it_is_and_stays_small(trees: Mapping[str, ast.Module
     assert len(trees) > 40
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
     # A whole idea of 200 to 600 lines.
-    assert [path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600] == []
+    assert [
+        path.name for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600
+    ] == []
 
 
-def test_model_text_never_runs_and_no_assert_stands_for_a_check(trees: Mapping[str, ast.Module]) -> None:
+def test_model_text_never_runs_and_no_assert_stands_for_a_check(
+    trees: Mapping[str, ast.Module],
+) -> None:
     banned = {"eval", "exec", "compile", "__import__"}
 
     def runs(node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in banned
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in banned
+        )
 
     # Asserts are gone under -O: what a user can cause is an error type instead.
     assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
@@ -60,15 +70,21 @@ _LOADERS = frozenset(
 )
 
 
-def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping[str, ast.Module]) -> None:
+def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
+    trees: Mapping[str, ast.Module],
+) -> None:
     folders = ("benchmarks", "dataset_builders", "metrics", "scripts", "space")
     paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
-    others = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    others = {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths
+    }
 
     def loads(node: ast.AST) -> bool:
         if not isinstance(node, ast.Call):
             return False
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
         return name in _LOADERS or (name == "load" and ast.unparse(node.func) == "evaluate.load")
 
     def is_loose(node: ast.AST) -> bool:
@@ -78,12 +94,21 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
         if given.pop(None, "").rpartition(".")[2] == "LOCAL":
             given |= {name: str(value) for name, value in LOCAL.items()}
-        local = ast.unparse(node.func) == "evaluate.load" and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
-        bound = local or given.get("local_files_only") == "True" or given.get("revision", "None") != "None"
+        local = (
+            ast.unparse(node.func) == "evaluate.load"
+            and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
+        )
+        bound = (
+            local
+            or given.get("local_files_only") == "True"
+            or given.get("revision", "None") != "None"
+        )
         return not bound or given.get("trust_remote_code", "False") != "False"
 
     probe = {
-        "probe": ast.parse("A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)")
+        "probe": ast.parse(
+            "A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)"
+        )
     }
     assert _lines(probe, is_loose) == ["probe:1", "probe:2"]
     assert (len(_lines(trees, loads)), len(_lines(others, loads))) == (9, 18)
@@ -97,9 +122,22 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
     )
     assert wrong.search("Get it: pip install -c constraints.txt 'medical-tasks[lighteval]'")
     assert wrong.search("`python -m nltk.downloader punkt_tab`")
-    folders = ("medical_tasks", "dataset_builders", "metrics", "space", "scripts", "docs", "benchmarks")
+    folders = (
+        "medical_tasks",
+        "dataset_builders",
+        "metrics",
+        "space",
+        "scripts",
+        "docs",
+        "benchmarks",
+    )
     texts = {".py", ".md", ".txt", ".sh"}
-    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in texts]
+    paths = [
+        path
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in texts
+    ]
     assert len(paths) > 400
     lines = {
         f"{path.relative_to(ROOT)}:{number}": line
@@ -107,14 +145,24 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     }
     assert [place for place, line in lines.items() if wrong.search(line)] == []
-    own = [line for place, line in lines.items() if "requirements.txt:" in place and line.startswith("medical-tasks")]
+    own = [
+        line
+        for place, line in lines.items()
+        if "requirements.txt:" in place and line.startswith("medical-tasks")
+    ]
     assert len(own) == 9
     assert [line for line in own if "@ https://write-your-own-address.invalid/" not in line] == []
 
 
 def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, ast.Module]) -> None:
-    calls = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    named = [ast.unparse(call.args[0]) for call in calls if getattr(call.func, "id", "") == "install_command"]
+    calls = [
+        node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Call)
+    ]
+    named = [
+        ast.unparse(call.args[0])
+        for call in calls
+        if getattr(call.func, "id", "") == "install_command"
+    ]
     assert len(named) == 14
     expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'medcon' 'space' part.extra"
     assert set(named) == set(expected.split())
@@ -128,7 +176,11 @@ def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, a
 
 
 def _pins(name: str) -> dict[str, str]:
-    found = re.findall(r"^([\w.-]+)(?:\[.*?\])?==(\S+)(.*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(
+        r"^([\w.-]+)(?:\[.*?\])?==(\S+)(.*)",
+        (ROOT / name).read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     return {re.sub(r"[._-]+", "-", package).lower(): version for package, version, rest in found}
 
 
@@ -139,26 +191,38 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
     different = {name for name, version in hashed.items() if pinned.get(name, version) != version}
     assert different == set(), "constraints.txt has changed: make hashes"
     # What is not pinned belongs to other systems, or to torch for CUDA.
-    free = {name for name in hashed.keys() - pinned.keys() if not name.startswith(("nvidia-", "cuda-"))}
+    free = {
+        name for name in hashed.keys() - pinned.keys() if not name.startswith(("nvidia-", "cuda-"))
+    }
     assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     asked = config["options"]["install_requires"] + config["options.extras_require"].get(extra, "")
     names = {re.split(r"[=<>]", line)[0] for line in asked.split()}
     assert names - hashed.keys() == set(), "setup.cfg has changed: make hashes"
-    blocks = re.split(r"^(?=\S)", (ROOT / f"requirements/{extra}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    blocks = re.split(
+        r"^(?=\S)",
+        (ROOT / f"requirements/{extra}.txt").read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
     assert [block for block in blocks if "==" in block and "--hash=sha256:" not in block] == []
 
 
 @tabled("known", "pins", "code")
-def test_an_audit_without_data_is_no_audit(tmp_path: Path, known: str, pins: str, code: int) -> None:
+def test_an_audit_without_data_is_no_audit(
+    tmp_path: Path, known: str, pins: str, code: int
+) -> None:
     program = tmp_path / "pip-audit"
     program.write_text(
-        f'#!/bin/sh\ncase "$*" in */known.txt) {known};; *) {pins or "exit 9"};; esac\n', encoding="utf-8"
+        f'#!/bin/sh\ncase "$*" in */known.txt) {known};; *) {pins or "exit 9"};; esac\n',
+        encoding="utf-8",
     )
     program.chmod(0o755)
     done = subprocess.run(
-        ["sh", ROOT / "scripts/audit.sh", program, "constraints.txt"], capture_output=True, text=True, check=False
+        ["sh", ROOT / "scripts/audit.sh", program, "constraints.txt"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == code, done
     assert ("NOT DONE" in done.stderr) is (code == 2)
@@ -171,21 +235,33 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             return False
         name, text = node.func.attr, ast.unparse(node)
-        mode = next((ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)), "r")
+        mode = next(
+            (ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)), "r"
+        )
         reads = name in ("read_bytes", "read_text") or (
             name == "open" and mode in ("r", "rb") and not text.startswith(("os.", "web"))
         )
         return reads and not (
-            "files(" in text or "__file__" in text or "member" in text or "info)" in text or "tarfile" in text
+            "files(" in text
+            or "__file__" in text
+            or "member" in text
+            or "info)" in text
+            or "tarfile" in text
         )
 
-    assert _lines({"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")}, opens) == [
+    assert _lines(
+        {"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")}, opens
+    ) == [
         "probe:1",
         "probe:2",
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
     # A sandboxed program and the supervisor, which run by themselves, read of the system; a record of estimates is no file.
-    own = {"medical_tasks/io/files.py", "medical_tasks/runs/estimation.py", "medical_tasks/models/supervisor.py"}
+    own = {
+        "medical_tasks/io/files.py",
+        "medical_tasks/runs/estimation.py",
+        "medical_tasks/models/supervisor.py",
+    }
     assert {name for name in found if "/sandbox/" not in name} == own
 
 
@@ -194,7 +270,9 @@ def test_setup_lists_every_package() -> None:
     config.read(ROOT / "setup.cfg")
     listed = set(config["options"]["packages"].split())
     hub = {"medical_tasks.hub_datasets", "medical_tasks.hub_metrics"}
-    assert listed - hub == set(find_packages(str(ROOT), include=["medical_tasks", "medical_tasks.*"]))
+    assert listed - hub == set(
+        find_packages(str(ROOT), include=["medical_tasks", "medical_tasks.*"])
+    )
     assert hub <= listed
 
 
@@ -214,8 +292,13 @@ def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
 
     assert len(BENCHMARKS) == 5
     for benchmark in BENCHMARKS:
-        names = {path.name for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")}
-        assert {"spec.py", "data.py", "prompts.py", "scoring.py", "__init__.py"} <= names, benchmark.name
+        names = {
+            path.name
+            for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")
+        }
+        assert {"spec.py", "data.py", "prompts.py", "scoring.py", "__init__.py"} <= names, (
+            benchmark.name
+        )
     builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
     assert builders == set(datasets())
     for name in builders:

@@ -25,7 +25,10 @@ SPEC = DatasetSpec(
     citation="@misc{tiny, title = {Tiny Notes}}",
     configs=("full", "demo"),
     default_config="full",
-    how_to_get=("download notes.jsonl from https://example.org/tiny", "medical-tasks build tiny_notes --source DIR"),
+    how_to_get=(
+        "download notes.jsonl from https://example.org/tiny",
+        "medical-tasks build tiny_notes --source DIR",
+    ),
     version="2.0.0",
 )
 
@@ -50,7 +53,11 @@ COLUMNS = (
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """What a folder holds, by path."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def make_rows(split: str, *, count: int = 3, word: str = "first") -> list[dict[str, Any]]:
@@ -62,7 +69,9 @@ def make_rows(split: str, *, count: int = 3, word: str = "first") -> list[dict[s
             "weight": number / 4,
             "checked": number % 2 == 0,
             "statements": [f"{word} {part}" for part in range(number)],
-            "sentences": [{"number": part + 1, "text": f"{word} µ {part}"} for part in range(number)],
+            "sentences": [
+                {"number": part + 1, "text": f"{word} µ {part}"} for part in range(number)
+            ],
         }
         for number in range(count)
     ]
@@ -73,7 +82,9 @@ def write_official(folder: Path, *, count: int = 3, word: str = "first") -> Path
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "notes.jsonl"
     lines = [
-        json.dumps({"split": split, "row": row}) for split in SPLITS for row in make_rows(split, count=count, word=word)
+        json.dumps({"split": split, "row": row})
+        for split in SPLITS
+        for row in make_rows(split, count=count, word=word)
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
@@ -99,7 +110,11 @@ SOURCE = DatasetSource(
     key="id",
     splits={"full": SPLITS, "demo": SPLITS},
     files={
-        "full": {"notes": OfficialFile(places=("notes.jsonl", "data/notes.jsonl"), description="the notes")},
+        "full": {
+            "notes": OfficialFile(
+                places=("notes.jsonl", "data/notes.jsonl"), description="the notes"
+            )
+        },
         "demo": {},
     },
     read=read,

@@ -27,7 +27,9 @@ def write_xlsx(path: Path, rows: Sequence[Sequence[str]]) -> Path:
 def with_parts(path: Path, changes: Mapping[str, str | bytes | None]) -> Path:
     """Writes the file anew with other parts, None for one that is left out."""
     with zipfile.ZipFile(path) as archive:
-        parts: dict[str, str | bytes | None] = {name: archive.read(name) for name in archive.namelist()}
+        parts: dict[str, str | bytes | None] = {
+            name: archive.read(name) for name in archive.namelist()
+        }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in (parts | dict(changes)).items():
             if content is not None:

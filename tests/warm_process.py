@@ -87,7 +87,12 @@ class WarmProcess:
         self.asking = [__file__, "ask", address]
 
     def start(
-        self, words: Sequence[object], *, cwd: Path, environment: Mapping[str, str], outputs: tuple[int, int]
+        self,
+        words: Sequence[object],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        outputs: tuple[int, int],
     ) -> Started:
         """Starts `-m MODULE ...` or `SCRIPT ...`; outputs are the numbers of the files for what it prints."""
         return _ask(self.address, words, str(cwd), environment, outputs)
@@ -99,13 +104,17 @@ class WarmProcess:
         with ThreadPoolExecutor(2) as readers:
             (out, writes_out), (err, writes_err) = os.pipe(), os.pipe()
             try:
-                started = self.start(words, cwd=cwd, environment=environment, outputs=(writes_out, writes_err))
+                started = self.start(
+                    words, cwd=cwd, environment=environment, outputs=(writes_out, writes_err)
+                )
             finally:
                 os.close(writes_out)
                 os.close(writes_err)
                 printed = [readers.submit(_read, end) for end in (out, err)]
             code = started.wait()
-            return subprocess.CompletedProcess([*map(str, words)], code, *(text.result() for text in printed))
+            return subprocess.CompletedProcess(
+                [*map(str, words)], code, *(text.result() for text in printed)
+            )
 
 
 def _read(end: int) -> str:
@@ -137,11 +146,17 @@ def warm_process(modules: Sequence[str], environment: Mapping[str, str]) -> Iter
 
 
 def _ask(
-    address: str, words: Sequence[object], cwd: str, environment: Mapping[str, str], outputs: tuple[int, int]
+    address: str,
+    words: Sequence[object],
+    cwd: str,
+    environment: Mapping[str, str],
+    outputs: tuple[int, int],
 ) -> Started:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(address)
-    body = json.dumps({"words": [*map(str, words)], "cwd": cwd, "environment": dict(environment)}).encode()
+    body = json.dumps(
+        {"words": [*map(str, words)], "cwd": cwd, "environment": dict(environment)}
+    ).encode()
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", outputs))
     connection.sendmsg([len(body).to_bytes(8, "big")], [rights])
     connection.sendall(body)

@@ -72,12 +72,16 @@ SUITE = "medical"
 
 def parse_task_names(text: str) -> list[TaskSpec]:
     """Reads a comma list of task names in any of the spellings, such as `medical|medcalc,medcalc_direct`; each counts once."""
-    return list({task.name: task for part in text.split(",") for task in _parse_one(part.strip())}.values())
+    return list(
+        {task.name: task for part in text.split(",") for task in _parse_one(part.strip())}.values()
+    )
 
 
 def _parse_one(text: str) -> list[TaskSpec]:
     if not text:
-        raise UsageError("empty task name. Give for example --tasks medcalc, or --tasks medical for all.")
+        raise UsageError(
+            "empty task name. Give for example --tasks medcalc, or --tasks medical for all."
+        )
     if text == SUITE:
         return list(tasks().values())
     words = text.replace(":", "|").split("|")
@@ -137,7 +141,9 @@ def build_dataset(
 
     known = dataset_source(name)
     if fetch and source is not None:
-        raise UsageError(f"--fetch and --source {source}: the files come from one or the other. Leave one out.")
+        raise UsageError(
+            f"--fetch and --source {source}: the files come from one or the other. Leave one out."
+        )
     return build_source(
         known,
         place=fetched(known, config) if fetch else source,

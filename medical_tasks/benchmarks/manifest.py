@@ -90,7 +90,9 @@ def check_manifest(root: Path) -> list[str]:
 
 
 def _written(texts: Mapping[Path, str]) -> list[Path]:
-    changed = [path for path, text in texts.items() if not path.is_file() or read_text(path) != text]
+    changed = [
+        path for path, text in texts.items() if not path.is_file() or read_text(path) != text
+    ]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(texts[path], encoding="utf-8")
@@ -119,7 +121,10 @@ def _of_project(root: Path) -> dict[Path, str]:
 def _with_packages(text: str, root: Path) -> str:
     folders = sorted(path.parent for path in (root / "medical_tasks").rglob("__init__.py"))
     names = [".".join(folder.relative_to(root).parts) for folder in folders]
-    listed = "".join(f"    {name}\n" for name in (*names, "medical_tasks.hub_datasets", "medical_tasks.hub_metrics"))
+    listed = "".join(
+        f"    {name}\n"
+        for name in (*names, "medical_tasks.hub_datasets", "medical_tasks.hub_metrics")
+    )
     return re.sub(r"(?m)^packages =\n(?:    .*\n)+", f"packages =\n{listed}", text)
 
 
@@ -132,9 +137,15 @@ def _with_table(text: str, root: Path) -> str:
         first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])
         more = f" and {len(benchmark.tasks) - _SHOWN} more" if len(benchmark.tasks) > _SHOWN else ""
         terms = dict.fromkeys(f"{spec.access}, {spec.licence}" for spec in benchmark.datasets)
-        rows.append(f"| [{benchmark.title}]({benchmark.paper}) | {first}{more} | {'; '.join(terms)} |")
+        rows.append(
+            f"| [{benchmark.title}]({benchmark.paper}) | {first}{more} | {'; '.join(terms)} |"
+        )
     table = "\n".join(rows)
-    return re.sub(r"(?s)(<!-- tasks: make manifest -->\n).*?(?=\n<!-- end of tasks -->)", lambda m: m[1] + table, text)
+    return re.sub(
+        r"(?s)(<!-- tasks: make manifest -->\n).*?(?=\n<!-- end of tasks -->)",
+        lambda m: m[1] + table,
+        text,
+    )
 
 
 def check_cards(root: Path | None = None) -> list[str]:
@@ -149,7 +160,11 @@ def check_cards(root: Path | None = None) -> list[str]:
         leaderboards = place / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in _generated(place, name):
             problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
-    strange = [path.parent for path in sorted(place.glob("*/README.md")) if path.parent.name not in datasets()]
+    strange = [
+        path.parent
+        for path in sorted(place.glob("*/README.md"))
+        if path.parent.name not in datasets()
+    ]
     return [*problems, *(f"{folder}: belongs to no dataset of the suite" for folder in strange)]
 
 

@@ -55,7 +55,10 @@ __all__ = [
 
 
 def calculate(
-    calculator: int | str | AnyCalculator, entities: Mapping[str, object], *, conventions: frozenset[str] = frozenset()
+    calculator: int | str | AnyCalculator,
+    entities: Mapping[str, object],
+    *,
+    conventions: frozenset[str] = frozenset(),
 ) -> Result:
     """Apply a calculator to a patient's entities; `conventions` names departures from the published rules to follow."""
     entry = calculator if isinstance(calculator, Calculator) else find(calculator)
@@ -72,4 +75,6 @@ def check_conventions(names: Iterable[str], calculator: AnyCalculator | None = N
     for name in names:
         if name not in known:
             whose = "" if calculator is None else f" of {calculator.slug}"
-            raise CalculatorInputError(f"unknown convention {name!r}{whose}. Known: {', '.join(known) or 'none'}.")
+            raise CalculatorInputError(
+                f"unknown convention {name!r}{whose}. Known: {', '.join(known) or 'none'}."
+            )

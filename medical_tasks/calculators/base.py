@@ -38,8 +38,12 @@ class Result:
     missing_taken_absent: tuple[str, ...]  # names of inputs that were not given
     ignored: tuple[str, ...]  # names among the entities that this calculator does not use
     source: str  # the rule's guideline or paper
-    warnings: tuple[str, ...] = ()  # what to know before the answer is used, which the steps say too
-    unit_doubts: tuple[str, ...] = ()  # those of the warnings that are about a unit; the answer is of the unit as given
+    warnings: tuple[
+        str, ...
+    ] = ()  # what to know before the answer is used, which the steps say too
+    unit_doubts: tuple[
+        str, ...
+    ] = ()  # those of the warnings that are about a unit; the answer is of the unit as given
 
     @property
     def answer_text(self) -> str:
@@ -53,7 +57,9 @@ class Convention:
 
     name: str  # how it is asked for
     description: str  # what it changes, for a person and for the steps
-    absent: Mapping[str, object] = field(default_factory=dict)  # parameter to the value taken when its input is missing
+    absent: Mapping[str, object] = field(
+        default_factory=dict
+    )  # parameter to the value taken when its input is missing
     options: Mapping[str, object] = field(default_factory=dict)  # parameters set for the function
 
 
@@ -75,7 +81,11 @@ class Valid:
         """The range in words, such as `18 to 70 years`."""
         if self.high == math.inf:
             return f"{self.low:g} {unit} or more"
-        return f"{self.high:g} {unit} or less" if self.low == -math.inf else f"{self.low:g} to {self.high:g} {unit}"
+        return (
+            f"{self.high:g} {unit} or less"
+            if self.low == -math.inf
+            else f"{self.low:g} to {self.high:g} {unit}"
+        )
 
     def warning(self, item: Quantity, values: Mapping[str, Any]) -> str | None:
         """The sentence for a value outside the range, None for one inside."""
@@ -99,15 +109,23 @@ class Calculator(Generic[P, R_co]):
     name: str  # the dataset's calculator name
     category: Category  # the dataset's category
     output: Output  # the dataset's output type; a gestational age is an `integer` there
-    function: Callable[P, R_co]  # the rule, pure and keyword-only; its last parameter `say` receives its steps
+    function: Callable[
+        P, R_co
+    ]  # the rule, pure and keyword-only; its last parameter `say` receives its steps
     inputs: tuple[Input, ...]  # what it needs, in the order of the steps
     source: str  # guideline or paper of the rule
     unit: str = ""  # unit of the answer, "" for scores
     aliases: tuple[str, ...] = ()  # further names it is found by
-    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # joins inputs that belong together
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = (
+        None  # joins inputs that belong together
+    )
     conventions: tuple[Convention, ...] = ()  # named departures it offers
-    valid: tuple[Valid, ...] = ()  # the published ranges of its inputs; empty where the publication limits none of them
-    unused: tuple[str, ...] = ()  # entities that the dataset gives beside the rule's inputs; a person may name them too
+    valid: tuple[
+        Valid, ...
+    ] = ()  # the published ranges of its inputs; empty where the publication limits none of them
+    unused: tuple[
+        str, ...
+    ] = ()  # entities that the dataset gives beside the rule's inputs; a person may name them too
     _table: Mapping[str, Input] = field(init=False, repr=False)
     _ranges: tuple[tuple[Valid, Quantity], ...] = field(init=False, repr=False)
     _rivals: tuple[Quantity, ...] = field(init=False, repr=False)
@@ -122,12 +140,20 @@ class Calculator(Generic[P, R_co]):
                         raise ValueError(f"calculator {self.id}: {name!r} names two inputs")
         object.__setattr__(self, "_table", table)
         measured = {item.parameter: item for item in self.inputs if isinstance(item, Quantity)}
-        object.__setattr__(self, "_ranges", tuple((valid, measured[valid.parameter]) for valid in self.valid))
-        object.__setattr__(self, "_rivals", tuple(item for item in measured.values() if item.rival is not None))
+        object.__setattr__(
+            self, "_ranges", tuple((valid, measured[valid.parameter]) for valid in self.valid)
+        )
+        object.__setattr__(
+            self, "_rivals", tuple(item for item in measured.values() if item.rival is not None)
+        )
         for name in ("__name__", "__module__"):
             object.__setattr__(self, name, getattr(self.function, name))
-        object.__setattr__(self, "__doc__", f"{inspect.getdoc(self.function)}\n\nSource: {self.source}")
-        object.__setattr__(self, "__wrapped__", self.function)  # so that help() and signature() show the function
+        object.__setattr__(
+            self, "__doc__", f"{inspect.getdoc(self.function)}\n\nSource: {self.source}"
+        )
+        object.__setattr__(
+            self, "__wrapped__", self.function
+        )  # so that help() and signature() show the function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The bare rule: see `function`."""
@@ -164,13 +190,19 @@ class Calculator(Generic[P, R_co]):
         return entities
 
     def _unknown(self, name: str) -> str:
-        names = {fold(known): item for item in self.inputs for known in (item.name, item.parameter, *item.aliases)}
+        names = {
+            fold(known): item
+            for item in self.inputs
+            for known in (item.name, item.parameter, *item.aliases)
+        }
         near = difflib.get_close_matches(fold(name), names, n=3)
         hint = ", ".join(dict.fromkeys(names[known].key for known in near))
         known = ", ".join(item.key for item in self.inputs)
         return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {known}"
 
-    def calculate(self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE) -> Result:
+    def calculate(
+        self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE
+    ) -> Result:
         """Read a patient's entities and apply the rule; conventions of other calculators have no effect here."""
         try:
             return self._calculate(entities, conventions)
@@ -186,7 +218,10 @@ class Calculator(Generic[P, R_co]):
         if conventions:
             for convention in self.conventions:
                 if convention.name in conventions:
-                    instead, options = {**instead, **convention.absent}, {**options, **convention.options}
+                    instead, options = (
+                        {**instead, **convention.absent},
+                        {**options, **convention.options},
+                    )
                     say(f"Convention {convention.name}: {convention.description}")
         values: dict[str, Any] = {}
         absent: list[str] = []
@@ -207,7 +242,11 @@ class Calculator(Generic[P, R_co]):
             if item.silent:
                 continue
             absent.append(item.name)
-            say(item.absent_line if value is item.absent else f"{item.name}: not mentioned, taken as {value}.")
+            say(
+                item.absent_line
+                if value is item.absent
+                else f"{item.name}: not mentioned, taken as {value}."
+            )
         if required:
             also = f"; given but not used: {', '.join(map(repr, ignored))}" if ignored else ""
             raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
@@ -248,7 +287,9 @@ class Calculator(Generic[P, R_co]):
         text = " ".join(answer) if isinstance(answer, tuple) else str(answer)
         return f"{f'{answer:.6g}' if type(answer) is float else text} {self.unit}".rstrip()
 
-    def _by_rival(self, item: Quantity, found: Mapping[str, object], values: Mapping[str, Any]) -> str | None:
+    def _by_rival(
+        self, item: Quantity, found: Mapping[str, object], values: Mapping[str, Any]
+    ) -> str | None:
         """What the other factor would make of a value whose conversion laboratories do not agree on."""
         measure, rival, parameter = item.measure, item.rival, item.parameter
         if rival is None or parameter not in found:
@@ -292,7 +333,9 @@ def _answer(value: object) -> Answer:
     if isinstance(value, tuple):
         weeks, days = value
         return f"{weeks} weeks", f"{days} days"
-    raise TypeError(f"a calculator returned {value!r}; expected an int, float, date or (weeks, days)")
+    raise TypeError(
+        f"a calculator returned {value!r}; expected an int, float, date or (weeks, days)"
+    )
 
 
 _CATALOG: Final[dict[str, dict[str, Any]]] = packaged(__file__, "catalog.json")
@@ -318,9 +361,14 @@ def calculator(
             key: tuple(value) if isinstance(value, list) else value
             for key, value in _CATALOG[function.__name__].items()
         }
-        ranges = (Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ()))
+        ranges = (
+            Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ())
+        )
         known = dict(SHARED)
-        known |= {parameter: read_input(parameter, form, SHARED) for parameter, form in facts.pop("inputs", {}).items()}
+        known |= {
+            parameter: read_input(parameter, form, SHARED)
+            for parameter, form in facts.pop("inputs", {}).items()
+        }
         for parameter, (name, *aliases) in facts.pop("findings", {}).items():
             known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
         known |= {item.parameter: item for item in inputs if isinstance(item, Input)}
@@ -328,7 +376,9 @@ def calculator(
         if adapt is not None:
             names = [item.parameter if isinstance(item, Input) else item for item in inputs]
         if unread := [name for name in names if name not in known]:
-            raise ValueError(f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`")
+            raise ValueError(
+                f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`"
+            )
         return Calculator(
             function=function,
             inputs=tuple(known[name] for name in names),

@@ -34,7 +34,9 @@ def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = q
 
 
 @calculator(source="Dorwart WV, Chalmers L. Clin Chem 1975;21:190-194 (simple form).")
-def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: float, say: Say = quiet) -> float:
+def serum_osmolality(
+    *, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: float, say: Say = quiet
+) -> float:
     """Serum osmolality in mOsm/kg: 2 · Na + BUN/2.8 + glucose/18, without ethanol."""
     osmolality = 2 * sodium_mmol_l + bun_mg_dl / 2.8 + glucose_mg_dl / 18
     say(
@@ -87,12 +89,16 @@ def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
 _NORMAL_GAP: Final = 12
 _NORMAL_BICARBONATE: Final = 24
 _DELTA_SOURCE: Final = "Wrenn K. Ann Emerg Med 1990;19:1310-1313 (normal gap 12)."
-_RATIO_SOURCE: Final = "Rastegar A. J Am Soc Nephrol 2007;18:2429-2431 (normal gap 12, bicarbonate 24)."
+_RATIO_SOURCE: Final = (
+    "Rastegar A. J Am Soc Nephrol 2007;18:2429-2431 (normal gap 12, bicarbonate 24)."
+)
 _FIGGE: Final = "Figge J et al. Crit Care Med 1998;26:1807-1810"
 
 
 @calculator(source="Emmett M, Narins RG. Medicine 1977;56:38-54 (without potassium).")
-def anion_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
+def anion_gap(
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+) -> float:
     """Anion gap in mEq/L: Na − (Cl + HCO₃); potassium is left out."""
     return _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
 
@@ -108,15 +114,24 @@ def _gap(sodium: float, chloride: float, bicarbonate: float, say: Say) -> float:
 
 @calculator(source=f"{_FIGGE}.")
 def albumin_corrected_anion_gap(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    albumin_g_dl: float,
+    say: Say = quiet,
 ) -> float:
     """Anion gap in mEq/L corrected for albumin: gap + 2.5 · (4 − albumin g/dL)."""
-    return _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
+    return _corrected(
+        _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say
+    )
 
 
 def _corrected(gap: float, albumin: float, say: Say) -> float:
     corrected = gap + 2.5 * (4 - albumin)
-    say(f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin:.6g}) = {corrected:.6g} mEq/L.")
+    say(
+        f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin:.6g}) = {corrected:.6g} mEq/L."
+    )
     return corrected
 
 
@@ -142,14 +157,18 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
 
 
 @calculator(source=_DELTA_SOURCE)
-def delta_gap(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
+def delta_gap(
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+) -> float:
     """Delta gap in mEq/L: anion gap − 12."""
     gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
     return _delta_gap(gap, say)
 
 
 @calculator(source=_RATIO_SOURCE)
-def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet) -> float:
+def delta_ratio(
+    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, say: Say = quiet
+) -> float:
     """Delta ratio: (anion gap − 12) / (24 − HCO₃)."""
     gap = _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say)
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
@@ -157,19 +176,33 @@ def delta_ratio(*, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmo
 
 @calculator(source=f"{_FIGGE}; {_DELTA_SOURCE}")
 def albumin_corrected_delta_gap(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    albumin_g_dl: float,
+    say: Say = quiet,
 ) -> float:
     """Delta gap in mEq/L of the albumin-corrected anion gap: corrected gap − 12."""
-    gap = _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
+    gap = _corrected(
+        _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say
+    )
     return _delta_gap(gap, say)
 
 
 @calculator(source=f"{_FIGGE}; {_RATIO_SOURCE}")
 def albumin_corrected_delta_ratio(
-    *, sodium_mmol_l: float, chloride_mmol_l: float, bicarbonate_mmol_l: float, albumin_g_dl: float, say: Say = quiet
+    *,
+    sodium_mmol_l: float,
+    chloride_mmol_l: float,
+    bicarbonate_mmol_l: float,
+    albumin_g_dl: float,
+    say: Say = quiet,
 ) -> float:
     """Delta ratio of the albumin-corrected anion gap: (corrected gap − 12) / (24 − HCO₃)."""
-    gap = _corrected(_gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say)
+    gap = _corrected(
+        _gap(sodium_mmol_l, chloride_mmol_l, bicarbonate_mmol_l, say), albumin_g_dl, say
+    )
     return _delta_ratio(_delta_gap(gap, say), bicarbonate_mmol_l, say)
 
 
@@ -177,13 +210,19 @@ def albumin_corrected_delta_ratio(
 def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quiet) -> float:
     """Insulin resistance: fasting insulin µIU/mL · fasting glucose mg/dL / 405."""
     index = insulin_micro_iu_ml * glucose_mg_dl / 405
-    say(f"HOMA-IR = insulin × glucose / 405 = {insulin_micro_iu_ml:.6g} × {glucose_mg_dl:.6g} / 405 = {index:.6g}.")
+    say(
+        f"HOMA-IR = insulin × glucose / 405 = {insulin_micro_iu_ml:.6g} × {glucose_mg_dl:.6g} / 405 = {index:.6g}."
+    )
     return index
 
 
 @calculator(source="Friedewald WT et al. Clin Chem 1972;18:499-502.")
 def ldl_friedewald(
-    *, total_cholesterol_mg_dl: float, hdl_mg_dl: float, triglycerides_mg_dl: float, say: Say = quiet
+    *,
+    total_cholesterol_mg_dl: float,
+    hdl_mg_dl: float,
+    triglycerides_mg_dl: float,
+    say: Say = quiet,
 ) -> float:
     """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL."""
     ldl = total_cholesterol_mg_dl - hdl_mg_dl - triglycerides_mg_dl / 5

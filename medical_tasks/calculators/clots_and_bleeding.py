@@ -9,7 +9,12 @@ from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 
 Surgery: TypeAlias = Literal[
-    "none", "minor", "major", "laparoscopic", "arthroscopic", "elective major lower extremity arthroplasty"
+    "none",
+    "minor",
+    "major",
+    "laparoscopic",
+    "arthroscopic",
+    "elective major lower extremity arthroplasty",
 ]
 Mobility: TypeAlias = Literal["normal", "on bed rest", "confined to bed >72 hours"]
 
@@ -85,7 +90,9 @@ def caprini(
     points.flag("Varicose veins", varicose_veins)
     points.flag("Swollen legs", swollen_legs)
     points.flag("Central venous access", central_venous_access, 2)
-    points.flag("History of deep vein thrombosis or pulmonary embolism", previous_dvt or previous_pe, 3)
+    points.flag(
+        "History of deep vein thrombosis or pulmonary embolism", previous_dvt or previous_pe, 3
+    )
     points.flag("Family history of thrombosis", family_history, 3)
     points.flag("Factor V Leiden", factor_v_leiden, 3)
     points.flag("Prothrombin 20210A", prothrombin_20210a, 3)
@@ -130,7 +137,9 @@ def wells_dvt(
     """
     points = Points(say)
     points.flag("Active cancer", active_cancer)
-    points.flag("Bedridden over 3 days or major surgery within 12 weeks", bedridden or major_surgery)
+    points.flag(
+        "Bedridden over 3 days or major surgery within 12 weeks", bedridden or major_surgery
+    )
     points.flag("Calf swelling over 3 cm", calf_swelling)
     points.flag("Collateral superficial veins", collateral_veins)
     points.flag("Swelling of the entire leg", entire_leg_swollen)
@@ -166,9 +175,18 @@ def wells_pe(
     points.flag("Clinical signs of deep vein thrombosis", dvt_signs, 3)
     points.flag("Pulmonary embolism as first or equally likely diagnosis", pe_most_likely, 3)
     fast = heart_rate_per_min > 100
-    points.add(f"Heart rate {heart_rate_per_min:.6g} is {'over 100' if fast else '100 or less'}", 1.5 if fast else 0)
-    points.flag("Immobilization for 3 days or surgery in the previous 4 weeks", immobilization or surgery, 1.5)
-    points.flag("Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt, 1.5)
+    points.add(
+        f"Heart rate {heart_rate_per_min:.6g} is {'over 100' if fast else '100 or less'}",
+        1.5 if fast else 0,
+    )
+    points.flag(
+        "Immobilization for 3 days or surgery in the previous 4 weeks",
+        immobilization or surgery,
+        1.5,
+    )
+    points.flag(
+        "Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt, 1.5
+    )
     points.flag("Hemoptysis", hemoptysis, 1)
     points.flag("Malignancy treated within 6 months or palliative", malignancy, 1)
     return float(points.total)
@@ -196,9 +214,13 @@ def perc(
     points = Points(say)
     old, fast, low = age_years >= 50, heart_rate_per_min >= 100, oxygen_saturation_percent < 95
     points.add(f"Age {age_years:.6g} is {'50 or more' if old else 'under 50'}", int(old))
-    points.add(f"Heart rate {heart_rate_per_min:.6g} is {'100 or more' if fast else 'under 100'}", int(fast))
     points.add(
-        f"Oxygen saturation {oxygen_saturation_percent:.6g} % is {'under 95' if low else '95 or more'}", int(low)
+        f"Heart rate {heart_rate_per_min:.6g} is {'100 or more' if fast else 'under 100'}",
+        int(fast),
+    )
+    points.add(
+        f"Oxygen saturation {oxygen_saturation_percent:.6g} % is {'under 95' if low else '95 or more'}",
+        int(low),
     )
     points.flag("Unilateral leg swelling", leg_swelling)
     points.flag("Hemoptysis", hemoptysis)

@@ -76,7 +76,9 @@ class _PatchInput(Input):
             try:
                 amount, line = _MG.read(raw, self.name)
             except UnitError:
-                raise CalculatorInputError(f"{self.name}: expected a rate in {self.expects}; got {raw!r}") from None
+                raise CalculatorInputError(
+                    f"{self.name}: expected a rate in {self.expects}; got {raw!r}"
+                ) from None
             by_mass = True
         say(line)
         return amount, by_mass
@@ -96,7 +98,14 @@ def _inputs() -> tuple[Input, ...]:
         dose |= {"aliases": () if drug in ("FentaNYL buccal", _PATCH) else (drug,)}
         measure = _MICROGRAM if unit == "µg" else _MG
         inputs.append(_PatchInput(**dose) if drug == _PATCH else Quantity(**dose, measure=measure))
-        inputs.append(Quantity(parameter=f"{parameter}_per_day", name=f"{name} Per Day", measure=_TIMES, **not_taken))
+        inputs.append(
+            Quantity(
+                parameter=f"{parameter}_per_day",
+                name=f"{name} Per Day",
+                measure=_TIMES,
+                **not_taken,
+            )
+        )
     return tuple(inputs)
 
 
@@ -108,12 +117,16 @@ def _opioid_doses(values: dict[str, Any]) -> dict[str, Any]:
         if amount is None and per_day is None:
             continue
         if amount is None:
-            raise CalculatorInputError(f"missing required input: {drug} Dose (its doses per day are given)")
+            raise CalculatorInputError(
+                f"missing required input: {drug} Dose (its doses per day are given)"
+            )
         by_mass = False
         if drug == _PATCH:
             amount, by_mass = amount
         if per_day is None and (drug != _PATCH or by_mass):
-            raise CalculatorInputError(f"missing required input: {drug} Dose Per Day (its dose is given)")
+            raise CalculatorInputError(
+                f"missing required input: {drug} Dose Per Day (its dose is given)"
+            )
         doses.append(OpioidDose(drug, amount, per_day, by_mass))
     return {"doses": tuple(doses)}
 
@@ -202,7 +215,13 @@ EQUIVALENT_MG: Final[Mapping[Steroid, float]] = MappingProxyType(
 )
 """Doses of equal glucocorticoid effect, in mg."""
 
-_ONE_ROUTE: Final = ("Betamethasone IV", "Cortisone PO", "PrednisoLONE PO", "PredniSONE PO", "Triamcinolone IV")
+_ONE_ROUTE: Final = (
+    "Betamethasone IV",
+    "Cortisone PO",
+    "PrednisoLONE PO",
+    "PredniSONE PO",
+    "Triamcinolone IV",
+)
 _WORDS: Final = MappingProxyType(
     {name: name for name in EQUIVALENT_MG} | {name.rsplit(" ", 1)[0]: name for name in _ONE_ROUTE}
 )
@@ -233,7 +252,9 @@ class _SteroidDoseInput(Input):
             raise CalculatorInputError(f"{self.name}: expected {self.expects}; got {raw!r}")
         steroid = _BY_FOLD.get(fold(str(drug)))
         if steroid is None:
-            raise CalculatorInputError(f"{self.name}: expected one of {', '.join(EQUIVALENT_MG)}; got {drug!r}")
+            raise CalculatorInputError(
+                f"{self.name}: expected one of {', '.join(EQUIVALENT_MG)}; got {drug!r}"
+            )
         mg, line = _DOSE.read(dose, f"{self.name}, {steroid}")
         say(line)
         return SteroidDose(steroid, mg)
@@ -246,7 +267,11 @@ class _SteroidDoseInput(Input):
 
 def _steroid_doses(values: dict[str, Any]) -> dict[str, Any]:
     source: SteroidDose = values["source"]
-    return {"source_steroid": source.steroid, "source_dose_mg": source.mg, "target_steroid": values["target_steroid"]}
+    return {
+        "source_steroid": source.steroid,
+        "source_dose_mg": source.mg,
+        "target_steroid": values["target_steroid"],
+    }
 
 
 @calculator(
@@ -268,5 +293,7 @@ def steroid_conversion(
     source, target = EQUIVALENT_MG[source_steroid], EQUIVALENT_MG[target_steroid]
     dose = source_dose_mg * target / source
     say(f"Equal effect: {source:g} mg of {source_steroid} and {target:g} mg of {target_steroid}.")
-    say(f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of {target_steroid}.")
+    say(
+        f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of {target_steroid}."
+    )
     return dose

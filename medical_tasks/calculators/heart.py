@@ -206,7 +206,9 @@ def framingham_risk(
         CalculatorInputError: the age is 0, which has no logarithm.
     """
     if age_years <= 0:
-        raise CalculatorInputError(f"age: the risk equation needs an age above 0; got {age_years:g} years")
+        raise CalculatorInputError(
+            f"age: the risk equation needs an age above 0; got {age_years:g} years"
+        )
     b = MEN if sex == "male" else WOMEN
     log_age = math.log(age_years)
     log_cholesterol = math.log(total_cholesterol_mg_dl)
@@ -230,7 +232,9 @@ def framingham_risk(
         f"({b.constant}) = {terms:.6g}."
     )
     risk: float = 100 * (1 - b.survival ** math.exp(terms))
-    say(f"Risk = 100 × (1 − {b.survival}^exp(L)) = 100 × (1 − {b.survival}^{math.exp(terms):.6g}) = {risk:.6g} %.")
+    say(
+        f"Risk = 100 × (1 − {b.survival}^exp(L)) = 100 × (1 − {b.survival}^{math.exp(terms):.6g}) = {risk:.6g} %."
+    )
     return risk
 
 

@@ -23,11 +23,25 @@ from medical_tasks.calculators.units import CalculatorInputError
 
 AnyCalculator: TypeAlias = Calculator[..., Any]
 
-_FAMILIES: Final = (chemistry, clots_and_bleeding, drugs, heart, infection, intensive_care, kidney_and_liver, person)
+_FAMILIES: Final = (
+    chemistry,
+    clots_and_bleeding,
+    drugs,
+    heart,
+    infection,
+    intensive_care,
+    kidney_and_liver,
+    person,
+)
 CALCULATORS: Final[tuple[AnyCalculator, ...]] = tuple(
     sorted(
         # A set: a family may also use a calculator of another one.
-        {entry for family in _FAMILIES for entry in vars(family).values() if isinstance(entry, Calculator)},
+        {
+            entry
+            for family in _FAMILIES
+            for entry in vars(family).values()
+            if isinstance(entry, Calculator)
+        },
         key=lambda entry: entry.id,
     )
 )
@@ -49,10 +63,14 @@ _BY_NAME: Final = _names()
 
 def find(calculator: int | str) -> AnyCalculator:
     """A calculator by the dataset's id, its slug, its name or an alias, in any case and spacing."""
-    found = _BY_ID.get(calculator) if isinstance(calculator, int) else _BY_NAME.get(fold(calculator))
+    found = (
+        _BY_ID.get(calculator) if isinstance(calculator, int) else _BY_NAME.get(fold(calculator))
+    )
     if found is not None:
         return found
     near = difflib.get_close_matches(fold(str(calculator)), _BY_NAME, n=3)
     slugs = list(dict.fromkeys(_BY_NAME[name].slug for name in near))
     hint = f"did you mean {', '.join(slugs)}? " if slugs else ""
-    raise CalculatorInputError(f"no calculator {calculator!r}; {hint}`medical-tasks calc --list` shows all")
+    raise CalculatorInputError(
+        f"no calculator {calculator!r}; {hint}`medical-tasks calc --list` shows all"
+    )

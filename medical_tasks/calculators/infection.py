@@ -240,7 +240,10 @@ def feverpain(
     """
     points = Points(say)
     points.flag("Fever in the past 24 hours", fever)
-    points.add("No cough or coryza" if cough_and_coryza_absent else "Cough or coryza", int(cough_and_coryza_absent))
+    points.add(
+        "No cough or coryza" if cough_and_coryza_absent else "Cough or coryza",
+        int(cough_and_coryza_absent),
+    )
     points.flag("Symptom onset within 3 days", onset_within_3_days)
     points.flag("Purulent tonsils", purulent_tonsils)
     points.flag("Severe inflammation of the tonsils", severe_inflammation)
@@ -305,7 +308,9 @@ def sofa(
     _BILIRUBIN.count(bilirubin_mg_dl, points)
     pressure = None
     if systolic_mm_hg is not None and diastolic_mm_hg is not None:
-        measured = mean_arterial_pressure(systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say)
+        measured = mean_arterial_pressure(
+            systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say
+        )
         pressure = round(measured, 9)
     doses = (
         f"Circulation: dopamine {dopamine_mcg_kg_min:.6g}, dobutamine {dobutamine_mcg_kg_min:.6g}, epinephrine "
@@ -318,18 +323,25 @@ def sofa(
     elif dopamine_mcg_kg_min > 0 or dobutamine_mcg_kg_min > 0:
         points.add(f"{doses}, dopamine up to 5 or any dobutamine", 2)
     elif pressure is None:
-        points.add(f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension))
+        points.add(
+            f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension)
+        )
     elif pressure < 70:
         points.add(f"{doses}, MAP {pressure:.6g} mm Hg is under 70", 1)
     else:
         why = ", which decides over the reported hypotension" if hypotension else ""
         points.add(f"{doses}, MAP {pressure:.6g} mm Hg is 70 or more{why}", 0)
     by_creatinine, creatinine = (
-        (0, "creatinine not given") if creatinine_mg_dl is None else _SOFA_CREATININE.find(creatinine_mg_dl)
+        (0, "creatinine not given")
+        if creatinine_mg_dl is None
+        else _SOFA_CREATININE.find(creatinine_mg_dl)
     )
-    by_urine, urine = (0, "urine output not given") if urine_ml_day is None else _OUTPUT.find(urine_ml_day)
+    by_urine, urine = (
+        (0, "urine output not given") if urine_ml_day is None else _OUTPUT.find(urine_ml_day)
+    )
     points.add(
-        f"Kidney, the worse of {creatinine} ({by_creatinine}) and {urine} ({by_urine})", max(by_creatinine, by_urine)
+        f"Kidney, the worse of {creatinine} ({by_creatinine}) and {urine} ({by_urine})",
+        max(by_creatinine, by_urine),
     )
     return points.score
 
@@ -363,6 +375,8 @@ def sirs(
     fast = respiratory_rate_per_min is not None and respiratory_rate_per_min > 20
     low = paco2_mm_hg is not None and paco2_mm_hg < 32
     met = "met" if fast or low else "not met"
-    points.add(f"Respiratory rate over 20 ({rate}) or PaCO2 under 32 mm Hg ({gas}) {met}", int(fast or low))
+    points.add(
+        f"Respiratory rate over 20 ({rate}) or PaCO2 under 32 mm Hg ({gas}) {met}", int(fast or low)
+    )
     _SIRS_WHITE_CELLS.count(white_cells_10e9_l, points)
     return points.score

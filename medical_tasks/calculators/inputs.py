@@ -33,9 +33,13 @@ REQUIRED: Final = _Required()
 class Input:
     """One input: where it comes from and which parameter it feeds."""
 
-    parameter: str  # keyword of the calculator's function, with the unit at its end where there is one
+    parameter: (
+        str  # keyword of the calculator's function, with the unit at its end where there is one
+    )
     name: str  # the dataset's name for it, used in steps and messages
-    aliases: tuple[str, ...] = ()  # further names; case, spacing, punctuation and subscripts never matter
+    aliases: tuple[
+        str, ...
+    ] = ()  # further names; case, spacing, punctuation and subscripts never matter
     absent: object = REQUIRED  # value taken when it is not given, or `REQUIRED`
     absent_text: str = ""  # what that value means, for the steps; the value itself when empty
     silent: bool = False  # whether a missing value is no assumption and needs no step (a drug that is not taken)
@@ -97,7 +101,9 @@ class Quantity(Input):
     @property
     def expects(self) -> str:
         """The accepted units."""
-        return ", ".join(self.measure.accepted) + (", or a sum of them" if self.measure.compound else "")
+        return ", ".join(self.measure.accepted) + (
+            ", or a sum of them" if self.measure.compound else ""
+        )
 
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})
@@ -200,7 +206,9 @@ class Day(Input):
     @property
     def expects(self) -> str:
         """The accepted forms."""
-        return f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
+        return (
+            f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
+        )
 
 
 def _day(raw: object) -> datetime.date | None:
@@ -210,7 +218,9 @@ def _day(raw: object) -> datetime.date | None:
         return raw
     if not isinstance(raw, str) or (match := _DATE.fullmatch(raw.strip())) is None:
         return None
-    month, day, year = (match[1], match[2], match[3]) if match[3] else (match[5], match[6], match[4])
+    month, day, year = (
+        (match[1], match[2], match[3]) if match[3] else (match[5], match[6], match[4])
+    )
     try:
         return datetime.date(int(year), int(month), int(day))
     except ValueError:

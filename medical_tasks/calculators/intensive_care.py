@@ -9,17 +9,29 @@ from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
 
 
-@calculator(source="One third of systole and two thirds of diastole; standard clinical approximation.")
-def mean_arterial_pressure(*, systolic_mm_hg: float, diastolic_mm_hg: float, say: Say = quiet) -> float:
+@calculator(
+    source="One third of systole and two thirds of diastole; standard clinical approximation."
+)
+def mean_arterial_pressure(
+    *, systolic_mm_hg: float, diastolic_mm_hg: float, say: Say = quiet
+) -> float:
     """Mean arterial pressure in mm Hg: (SBP + 2 · DBP) / 3."""
     pressure = (systolic_mm_hg + 2 * diastolic_mm_hg) / 3
-    say(f"MAP = (SBP + 2 × DBP) / 3 = ({systolic_mm_hg:.6g} + 2 × {diastolic_mm_hg:.6g}) / 3 = {pressure:.6g} mm Hg.")
+    say(
+        f"MAP = (SBP + 2 × DBP) / 3 = ({systolic_mm_hg:.6g} + 2 × {diastolic_mm_hg:.6g}) / 3 = {pressure:.6g} mm Hg."
+    )
     return pressure
 
 
-@calculator(source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854.")
+@calculator(
+    source="Teasdale G, Jennett B. Lancet 1974;304:81-84; Teasdale G et al. Lancet Neurol 2014;13:844-854."
+)
 def glasgow_coma_score(
-    *, eye_response: int | None, verbal_response: int | None, motor_response: int | None, say: Say = quiet
+    *,
+    eye_response: int | None,
+    verbal_response: int | None,
+    motor_response: int | None,
+    say: Say = quiet,
 ) -> int:
     """Glasgow coma score, 3 to 15: eye 1 to 4, verbal 1 to 5, motor 1 to 6.
 
@@ -33,7 +45,9 @@ def glasgow_coma_score(
     parts = (("eye", eye_response, 4), ("verbal", verbal_response, 5), ("motor", motor_response, 6))
     untested = [part for part, value, _ in parts if value is None]
     if untested:
-        tested = ", ".join(f"{part} {value}" for part, value, _ in parts if value is not None) or "none"
+        tested = (
+            ", ".join(f"{part} {value}" for part, value, _ in parts if value is not None) or "none"
+        )
         raise CalculatorInputError(
             f"Best {' and '.join(untested)} response: a total needs all three parts; got 'not testable'. Report the "
             f"tested parts on their own ({tested})"
@@ -41,7 +55,9 @@ def glasgow_coma_score(
     points = Points(say)
     for part, value, best in parts:
         if value is None or not 1 <= value <= best:
-            raise CalculatorInputError(f"Best {part} response: points are 1 to {best}; got {value}. Check the response")
+            raise CalculatorInputError(
+                f"Best {part} response: points are 1 to {best}; got {value}. Check the response"
+            )
         points.add(f"Best {part} response {value} of {best}", value)
     return points.score
 
@@ -64,20 +80,34 @@ def whole_coma_score(glasgow_coma_score: float) -> int:
 Admission: TypeAlias = Literal["nonoperative", "elective", "emergency"]
 
 
-_TEMPERATURE: Final = Bands("Temperature", "°C", 4, (30, 3), (32, 2), (34, 1), (36, 0), (38.5, 1), (39, 3), (41, 4))
-_PRESSURE: Final = Bands("MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4))
-_HEART_RATE: Final = Bands("Heart rate", "", 4, (40, 3), (55, 2), (70, 0), (110, 2), (140, 3), (180, 4))
-_RESPIRATION: Final = Bands("Respiratory rate", "", 4, (6, 2), (10, 1), (12, 0), (25, 1), (35, 3), (50, 4))
+_TEMPERATURE: Final = Bands(
+    "Temperature", "°C", 4, (30, 3), (32, 2), (34, 1), (36, 0), (38.5, 1), (39, 3), (41, 4)
+)
+_PRESSURE: Final = Bands(
+    "MAP", "mm Hg", 4, (">", 49, 2), (">", 69, 0), (">", 109, 2), (">", 129, 3), (">", 159, 4)
+)
+_HEART_RATE: Final = Bands(
+    "Heart rate", "", 4, (40, 3), (55, 2), (70, 0), (110, 2), (140, 3), (180, 4)
+)
+_RESPIRATION: Final = Bands(
+    "Respiratory rate", "", 4, (6, 2), (10, 1), (12, 0), (25, 1), (35, 3), (50, 4)
+)
 # The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the milder class holds until the
 # printed bound of the worse one is reached.
 _GRADIENT: Final = Bands("A-a gradient", "mm Hg", 0, (200, 2), (350, 3), (">", 499, 4))
 _OXYGEN: Final = Bands("PaO2", "mm Hg", 4, (55, 3), (">", 60, 1), (">", 70, 0))
 _ACIDITY: Final = Bands("pH", "", 4, (7.15, 3), (7.25, 2), (7.33, 0), (7.5, 1), (7.6, 3), (7.7, 4))
-_SODIUM: Final = Bands("Sodium", "mmol/L", 4, (111, 3), (120, 2), (130, 0), (150, 1), (155, 2), (160, 3), (180, 4))
-_POTASSIUM: Final = Bands("Potassium", "mmol/L", 4, (2.5, 2), (3, 1), (3.5, 0), (5.5, 1), (6, 3), (7, 4))
+_SODIUM: Final = Bands(
+    "Sodium", "mmol/L", 4, (111, 3), (120, 2), (130, 0), (150, 1), (155, 2), (160, 3), (180, 4)
+)
+_POTASSIUM: Final = Bands(
+    "Potassium", "mmol/L", 4, (2.5, 2), (3, 1), (3.5, 0), (5.5, 1), (6, 3), (7, 4)
+)
 _CREATININE: Final = Bands("Creatinine", "mg/dL", 2, (0.6, 0), (1.5, 2), (2, 3), (3.5, 4))
 _HEMATOCRIT: Final = Bands("Hematocrit", "%", 4, (20, 2), (30, 0), (46, 1), (50, 2), (60, 4))
-_WHITE_CELLS: Final = Bands("White blood cells", "10^9/L", 4, (1, 2), (3, 0), (15, 1), (20, 2), (40, 4))
+_WHITE_CELLS: Final = Bands(
+    "White blood cells", "10^9/L", 4, (1, 2), (3, 0), (15, 1), (20, 2), (40, 4)
+)
 _AGE: Final = Bands("Age", "", 0, (45, 2), (55, 3), (65, 5), (75, 6))
 
 
@@ -135,12 +165,16 @@ def apache_ii(
     """
     points = Points(say)
     _TEMPERATURE.count(temperature_c, points)
-    measured = mean_arterial_pressure(systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say)
+    measured = mean_arterial_pressure(
+        systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say
+    )
     _PRESSURE.count(round(measured, 9), points)
     _HEART_RATE.count(heart_rate_per_min, points)
     _RESPIRATION.count(respiratory_rate_per_min, points)
     if fio2_percent >= 50:
-        _GRADIENT.count(_needed(aa_gradient_mm_hg, "A-a gradient", "50 % or more", fio2_percent), points)
+        _GRADIENT.count(
+            _needed(aa_gradient_mm_hg, "A-a gradient", "50 % or more", fio2_percent), points
+        )
     else:
         _OXYGEN.count(_needed(pao2_mm_hg, "PaO2", "under 50 %", fio2_percent), points)
     _ACIDITY.count(ph, points)
@@ -159,7 +193,10 @@ def apache_ii(
     points.add(f"Glasgow coma score: 15 − {coma}", 15 - coma)
     _AGE.count(age_years, points)
     if chronic_illness:
-        points.add(f"Severe organ failure or immunocompromise, {surgery}", 2 if surgery == "elective" else 5)
+        points.add(
+            f"Severe organ failure or immunocompromise, {surgery}",
+            2 if surgery == "elective" else 5,
+        )
     else:
         points.add("Severe organ failure or immunocompromise absent", 0)
     return points.score

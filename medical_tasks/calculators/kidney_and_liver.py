@@ -8,7 +8,11 @@ from typing import Final, Literal, TypeAlias
 
 from medical_tasks.calculators.base import calculator
 from medical_tasks.calculators.inputs import Input, fold
-from medical_tasks.calculators.person import adjusted_body_weight, body_mass_index, ideal_body_weight
+from medical_tasks.calculators.person import (
+    adjusted_body_weight,
+    body_mass_index,
+    ideal_body_weight,
+)
 from medical_tasks.calculators.shared_inputs import Sex
 from medical_tasks.calculators.steps import Bands, Points, Say, quiet
 from medical_tasks.calculators.units import CalculatorInputError
@@ -16,10 +20,18 @@ from medical_tasks.calculators.units import CalculatorInputError
 
 @calculator(
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
-    valid_when={"height_cm": lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2},
+    valid_when={
+        "height_cm": lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2
+    },
 )
 def creatinine_clearance(
-    *, sex: Sex, age_years: float, weight_kg: float, height_cm: float, creatinine_mg_dl: float, say: Say = quiet
+    *,
+    sex: Sex,
+    age_years: float,
+    weight_kg: float,
+    height_cm: float,
+    creatinine_mg_dl: float,
+    say: Say = quiet,
 ) -> float:
     """Creatinine clearance in mL/min: (140 − age) · W / (72 · Scr), times 0.85 for women.
 
@@ -32,7 +44,9 @@ def creatinine_clearance(
         say(f"BMI under 18.5, underweight: the actual weight counts, {weight:.6g} kg.")
     elif index < 25:
         weight = min(ideal_body_weight(sex=sex, height_cm=height_cm, say=say), weight_kg)
-        say(f"BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, {weight:.6g} kg.")
+        say(
+            f"BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, {weight:.6g} kg."
+        )
     else:
         say("BMI 25 or more, overweight: the adjusted weight counts.")
         weight = adjusted_body_weight(sex=sex, weight_kg=weight_kg, height_cm=height_cm, say=say)
@@ -94,7 +108,9 @@ class _Race(Input):
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
     inputs=(_Race(parameter="black", name="Race", aliases=("ethnicity",)),),
 )
-def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
+def mdrd_gfr(
+    *, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet
+) -> float:
     """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
 
     The race factor belongs to the published equation; NKF and ASN advise against it since 2021.
@@ -103,7 +119,9 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
         CalculatorInputError: the age is 0, for which the equation has no value.
     """
     if age_years <= 0:
-        raise CalculatorInputError(f"age: the MDRD equation needs an age above 0; got {age_years:g} years")
+        raise CalculatorInputError(
+            f"age: the MDRD equation needs an age above 0; got {age_years:g} years"
+        )
     factor = (0.742 if sex == "female" else 1.0) * (1.212 if black else 1.0)
     rate: float = 175 * creatinine_mg_dl**-1.154 * age_years**-0.203 * factor
     say(
@@ -127,7 +145,9 @@ def fractional_excretion_of_sodium(
     say: Say = quiet,
 ) -> float:
     """Fractional excretion of sodium in percent: 100 · (UNa · PCr) / (PNa · UCr)."""
-    percent = 100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
+    percent = (
+        100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
+    )
     say(
         f"FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × ({urine_sodium_mmol_l:.6g} × "
         f"{creatinine_mg_dl:.6g}) / ({sodium_mmol_l:.6g} × {urine_creatinine_mg_dl:.6g}) = {percent:.6g} %."
@@ -136,7 +156,9 @@ def fractional_excretion_of_sodium(
 
 
 @calculator(source="Sterling RK et al. Hepatology 2006;43:1317-1325.")
-def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
+def fib_4(
+    *, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet
+) -> float:
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
     say(
@@ -146,7 +168,9 @@ def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l:
     return index
 
 
-@calculator(source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026.")
+@calculator(
+    source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026."
+)
 def meld_na(
     *,
     creatinine_mg_dl: float,
@@ -176,8 +200,12 @@ def meld_na(
         f"Within limits: creatinine {creatinine:.6g} (1 to 4), bilirubin {bilirubin:.6g} (1 or more), INR {ratio:.6g} (1 or "
         f"more), sodium {sodium:.6g} (125 to 137)."
     )
-    exact = 0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
-    initial = round(exact * 10)  # one decimal, times 10, in one step: a whole number without binary noise
+    exact = (
+        0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
+    )
+    initial = round(
+        exact * 10
+    )  # one decimal, times 10, in one step: a whole number without binary noise
     say(
         f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × ln({ratio:.6g}) + 0.643 = "
         f"{exact:.6g}, rounded to one decimal and times 10 = {initial}."

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from medical_tasks.calculators.units import CalculatorInputError, Conversion, Substance, conversion, fold_unit
+from medical_tasks.calculators.units import (
+    CalculatorInputError,
+    Conversion,
+    Substance,
+    conversion,
+    fold_unit,
+)
 
 _CACHE_LIMIT: Final = 512
 _NUMBER = r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.\d+|\.)?(?:e[+-]?\d+)?)"
@@ -23,15 +29,21 @@ class Measure:
     unit: str  # the unit of the function's parameter; "" for a pure number
     low: float  # smallest value accepted, in `unit`. Limits are those of the possible, not of the normal
     high: float  # largest value accepted, in `unit`
-    accepts: tuple[str, ...] = ()  # other units to name in messages; every spelling and prefix is read
+    accepts: tuple[
+        str, ...
+    ] = ()  # other units to name in messages; every spelling and prefix is read
     substance: Substance | None = None  # what is measured, when mass and molar units may both occur
-    spellings: Mapping[str, str] = field(default_factory=dict)  # those that mean another unit here alone (folded)
+    spellings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # those that mean another unit here alone (folded)
     # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another accepted unit makes it usual, or
     # when it did not come in `unit` itself.
     usual: tuple[float, float] | None = None
     per_volume: bool = False  # whether a bare volume unit means a count per that volume (`µL` for a platelet count)
     compound: bool = False  # whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`)
-    _ways: dict[str, Conversion | None] = field(init=False, default_factory=dict, repr=False, compare=False)
+    _ways: dict[str, Conversion | None] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -57,7 +69,9 @@ class Measure:
                     raise self._impossible(value, raw, name)
             return self._read_slowly(raw, name)
         except OverflowError:
-            raise CalculatorInputError(f"{name}: the number is too large to be a measurement") from None
+            raise CalculatorInputError(
+                f"{name}: the number is too large to be a measurement"
+            ) from None
 
     def _learn(self, unit: str, name: str) -> Conversion | None:
         """The way from a unit met for the first time; None when it is the measure's own."""
@@ -69,7 +83,14 @@ class Measure:
         if folded == fold_unit(self.unit):
             way = None
         else:
-            way = conversion(folded, self.unit, substance=self.substance, accepted=self.accepted, what=name, shown=unit)
+            way = conversion(
+                folded,
+                self.unit,
+                substance=self.substance,
+                accepted=self.accepted,
+                what=name,
+                shown=unit,
+            )
         if len(self._ways) < _CACHE_LIMIT:
             self._ways[unit] = way
         return way
@@ -92,7 +113,9 @@ class Measure:
                 line = f"{line[:-1]} (no unit given, taken as {self.unit})."
         else:
             ways = [(number, self._learn(unit or "", name)) for number, unit in parts]
-            value = math.fsum(number if way is None else _converted(way, number) for number, way in ways)
+            value = math.fsum(
+                number if way is None else _converted(way, number) for number, way in ways
+            )
             written = " + ".join(f"{number:.10g} {unit}" for number, unit in parts)
             line = f"{name} = {written} = {value:.6g} {self.unit}."
         if not self.low <= value <= self.high:
@@ -106,7 +129,11 @@ class Measure:
             number = parts[0][0]
             for unit in self.accepted:
                 way = self._learn(unit, "value")
-                if self.usual[0] <= (number if way is None else _converted(way, number)) <= self.usual[1]:
+                if (
+                    self.usual[0]
+                    <= (number if way is None else _converted(way, number))
+                    <= self.usual[1]
+                ):
                     return number, unit
         return None
 
@@ -152,7 +179,9 @@ def _parts(raw: object, compound: bool) -> list[tuple[float, str | None]]:
         return []
     numbers = [_parts(number, False) for number in raw[::2]]
     units = list(raw[1::2]) or [None]
-    if all(len(n) == 1 and n[0][1] is None for n in numbers) and all(isinstance(u, str | None) for u in units):
+    if all(len(n) == 1 and n[0][1] is None for n in numbers) and all(
+        isinstance(u, str | None) for u in units
+    ):
         return [(n[0][0], u or None) for n, u in zip(numbers, units, strict=True)]
     return []
 
@@ -163,7 +192,11 @@ def _text_parts(text: str, compound: bool) -> list[tuple[float, str | None]]:
     if not compound:
         match = _START.match(stripped)
         number = _number(match[0]) if match else None
-        return [] if match is None or number is None else [(number, stripped[match.end() :].strip() or None)]
+        return (
+            []
+            if match is None or number is None
+            else [(number, stripped[match.end() :].strip() or None)]
+        )
     parts: list[tuple[float, str | None]] = []
     position = 0
     while position < len(stripped):

@@ -15,8 +15,12 @@ from medical_tasks.calculators.units import CalculatorInputError
 @calculator(source="Quetelet index; WHO Technical Report Series 894 (2000).")
 def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Body mass index in kg/m²: weight / height²."""
-    index = weight_kg * 10_000 / (height_cm * height_cm)  # one division, so that a BMI of exactly 25 stays 25
-    say(f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} kg/m^2.")
+    index = (
+        weight_kg * 10_000 / (height_cm * height_cm)
+    )  # one division, so that a BMI of exactly 25 stays 25
+    say(
+        f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} kg/m^2."
+    )
     return index
 
 
@@ -34,12 +38,18 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     return weight
 
 
-@calculator(source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).")
-def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
+@calculator(
+    source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974)."
+)
+def adjusted_body_weight(
+    *, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet
+) -> float:
     """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW."""
     ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
     weight = ideal + 0.4 * (weight_kg - ideal)
-    say(f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = {weight:.6g} kg.")
+    say(
+        f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = {weight:.6g} kg."
+    )
     return weight
 
 
@@ -47,7 +57,9 @@ def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: S
 def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Body surface area in m²: √(height cm · weight kg / 3600)."""
     area = math.sqrt(weight_kg * height_cm / 3600)
-    say(f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = {area:.6g} m^2.")
+    say(
+        f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = {area:.6g} m^2."
+    )
     return area
 
 
@@ -64,11 +76,15 @@ _LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 194
 
 
 @calculator(source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).")
-def due_date(*, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet) -> datetime.date:
+def due_date(
+    *, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet
+) -> datetime.date:
     """Due date: last menstrual date + 280 days + (cycle length − 28) days."""
     shift = _whole(cycle_length_days) - 28
     due = last_menstrual_date + datetime.timedelta(days=280 + shift)
-    say(f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = {due:%m/%d/%Y}.")
+    say(
+        f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = {due:%m/%d/%Y}."
+    )
     return due
 
 
@@ -78,7 +94,9 @@ def _whole(days: float) -> int:
     return int(days)
 
 
-@calculator(source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).")
+@calculator(
+    source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017)."
+)
 def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> datetime.date:
     """Date of conception: last menstrual date + 14 days.
 
@@ -105,7 +123,9 @@ def gestational_age(
             f"{current_date:%m/%d/%Y} and {last_menstrual_date:%m/%d/%Y}, {days} days apart: are they swapped?"
         )
     weeks, rest = divmod(days, 7)
-    say(f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks and {rest} days.")
+    say(
+        f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks and {rest} days."
+    )
     return weeks, rest
 
 
@@ -158,7 +178,8 @@ def charlson(
     points.flag("Congestive heart failure", heart_failure)
     points.flag("Peripheral vascular disease", peripheral_vascular_disease)
     points.flag(
-        "Cerebrovascular accident or transient ischemic attack", cerebrovascular_accident or transient_ischemic_attack
+        "Cerebrovascular accident or transient ischemic attack",
+        cerebrovascular_accident or transient_ischemic_attack,
     )
     points.flag("Dementia", dementia)
     points.flag("Chronic pulmonary disease", chronic_pulmonary_disease)

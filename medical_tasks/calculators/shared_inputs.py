@@ -18,13 +18,20 @@ from medical_tasks.io.files import packaged
 Sex: TypeAlias = Literal["male", "female"]
 
 
-def read_input(parameter: str, form: Mapping[str, Any], shared: Mapping[str, Input] = MappingProxyType({})) -> Input:
+def read_input(
+    parameter: str, form: Mapping[str, Any], shared: Mapping[str, Input] = MappingProxyType({})
+) -> Input:
     """Reads an input of a JSON file: a choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
 
     What is missing in a form is that of the shared input of the same name, or of the one that is named by `of`.
     """
-    given: dict[str, Any] = {key: form[key] for key in ("absent", "absent_text", "words") if key in form}
-    given |= {"parameter": parameter, **{key: frozenset(form[key]) for key in ("yes", "no") if key in form}}
+    given: dict[str, Any] = {
+        key: form[key] for key in ("absent", "absent_text", "words") if key in form
+    }
+    given |= {
+        "parameter": parameter,
+        **{key: frozenset(form[key]) for key in ("yes", "no") if key in form},
+    }
     if "names" in form:
         given |= {"name": form["names"][0], "aliases": tuple(form["names"][1:])}
     if "words" in form:
@@ -38,7 +45,9 @@ def read_input(parameter: str, form: Mapping[str, Any], shared: Mapping[str, Inp
         more |= {"usual": tuple(form["usual"])} if "usual" in form else {}
         more |= {"substance": getattr(units, form["substance"])} if "substance" in form else {}
         measure = Measure(unit=unit, low=low, high=high, accepts=tuple(accepts), **more)
-        rival = replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
+        rival = (
+            replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
+        )
         return Quantity(**given, measure=measure, rival=rival)
     known = shared.get(form.get("of", parameter))
     if known is None:
@@ -49,7 +58,10 @@ def read_input(parameter: str, form: Mapping[str, Any], shared: Mapping[str, Inp
 
 
 SHARED: Final[Mapping[str, Input]] = MappingProxyType(
-    {parameter: read_input(parameter, form) for parameter, form in packaged(__file__, "shared_inputs.json").items()}
+    {
+        parameter: read_input(parameter, form)
+        for parameter, form in packaged(__file__, "shared_inputs.json").items()
+    }
 )
 """Parameter to input; a calculator whose function has such a parameter needs no more to read it."""
 

@@ -55,14 +55,16 @@ class Bands:
         steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
         self._lowest: Final = tuple(
-            math.nextafter(bound, math.inf) if sign == ">" else float(bound) for sign, bound, _ in steps
+            math.nextafter(bound, math.inf) if sign == ">" else float(bound)
+            for sign, bound, _ in steps
         )
         if any(low >= high for low, high in zip(self._lowest, self._lowest[1:], strict=False)):
             raise ValueError(f"{what}: the steps do not ascend: {steps}")
         self._points: Final = (under, *(points for _, _, points in steps))
         unit = f" {unit}" if unit else ""
         self._tails: Final = tuple(
-            f"{unit} is {_text(lower, upper)}" for lower, upper in zip((None, *steps), (*steps, None), strict=True)
+            f"{unit} is {_text(lower, upper)}"
+            for lower, upper in zip((None, *steps), (*steps, None), strict=True)
         )
 
     def find(self, value: float) -> tuple[int, str]:

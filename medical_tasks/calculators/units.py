@@ -49,7 +49,9 @@ def _molecule(name: str, grams_per_mole: str, valence: int | None = None) -> Sub
 
 
 CREATININE: Final = _molecule("creatinine", "113.12")
-UREA_NITROGEN: Final = _molecule("urea nitrogen", "28.02")  # 1 mmol of urea carries two nitrogen atoms
+UREA_NITROGEN: Final = _molecule(
+    "urea nitrogen", "28.02"
+)  # 1 mmol of urea carries two nitrogen atoms
 GLUCOSE: Final = _molecule("glucose", "180.16")
 SODIUM: Final = _molecule("sodium", "22.99", valence=1)
 POTASSIUM: Final = _molecule("potassium", "39.10", valence=1)
@@ -65,7 +67,9 @@ TRIGLYCERIDES: Final = _molecule("triglycerides", "885.7")
 # Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is 1.611 g/dL.
 HEMOGLOBIN: Final = _molecule("hemoglobin", "16114.5")
 ENZYME: Final = Substance(
-    "enzyme", "1 µkat = 60 U", MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)})
+    "enzyme",
+    "1 µkat = 60 U",
+    MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)}),
 )
 # Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the international standard (Vølund A. Am J Clin Nutr
 # 1993;58:714-715; Knopp JL et al. J Diabetes Sci Technol 2019;13:597-600); 6.945, still in use, from 24.8 µIU/ng, an older
@@ -78,7 +82,11 @@ def _insulin(pmol_l: str, micro_iu_ng: str) -> Substance:
         "insulin",
         f"1 µIU/mL = {pmol_l} pmol/L, 1 ng = {micro_iu_ng} µIU",
         MappingProxyType(
-            {"activity": Fraction(1), "mole": Fraction(10**9) / Fraction(pmol_l), "mass": 1000 * Fraction(micro_iu_ng)}
+            {
+                "activity": Fraction(1),
+                "mole": Fraction(10**9) / Fraction(pmol_l),
+                "mass": 1000 * Fraction(micro_iu_ng),
+            }
         ),
     )
 
@@ -88,7 +96,9 @@ INSULIN_BY_RIVALS: Final = _insulin("6.945", "28.8")
 """The factors that other laboratories use; an answer from such a unit says what they would make of it."""
 
 
-Token: TypeAlias = tuple[str, int, Fraction]  # dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
+Token: TypeAlias = tuple[
+    str, int, Fraction
+]  # dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
 
 _AMOUNTS: Final = frozenset({"mass", "mole", "equivalent", "activity", "katal"})
 _POWER: Final = {"k": 3, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12, "f": -15}
@@ -97,7 +107,9 @@ _POWER: Final = {"k": 3, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12, 
 def _tokens() -> dict[str, Token]:
     table: dict[str, Token] = {}
 
-    def prefixed(symbol: str, dimension: str, prefixes: str, power: int = 1, base: Fraction = Fraction(1)) -> None:
+    def prefixed(
+        symbol: str, dimension: str, prefixes: str, power: int = 1, base: Fraction = Fraction(1)
+    ) -> None:
         table[symbol] = (dimension, power, base)
         for prefix in prefixes:
             table[prefix + symbol] = (dimension, power, base * Fraction(10) ** _POWER[prefix])
@@ -146,7 +158,11 @@ def _tokens() -> dict[str, Token]:
     named("cmh2o", "pressure", "0.0980665")
     named("celsius c centigrade kelvin", "temperature", 1)
     named("fahrenheit f", "temperature", Fraction(5, 9))
-    named("1 cells cell count beats beat breaths breath doses dose times time drinks drink fraction", "", 1)
+    named(
+        "1 cells cell count beats beat breaths breath doses dose times time drinks drink fraction",
+        "",
+        1,
+    )
     named("% percent pct", "", "0.01")
     named("k thou thousand", "", 1000)
     named("million", "", 1_000_000)
@@ -154,8 +170,18 @@ def _tokens() -> dict[str, Token]:
 
 
 _TOKENS: Final[Mapping[str, Token]] = _tokens()
-_SHORT: Final = {"bpm": "beats/min", "degc": "c", "degf": "f", "degk": "kelvin", "°c": "c", "°f": "f", "°k": "kelvin"}
-_SUPERSCRIPTS: Final = str.maketrans({c: f"^{i}" for i, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"−": "-", "×": "x", "·": ""})
+_SHORT: Final = {
+    "bpm": "beats/min",
+    "degc": "c",
+    "degf": "f",
+    "degk": "kelvin",
+    "°c": "c",
+    "°f": "f",
+    "°k": "kelvin",
+}
+_SUPERSCRIPTS: Final = str.maketrans(
+    {c: f"^{i}" for i, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"−": "-", "×": "x", "·": ""}
+)
 _TEN = re.compile(r"^x?10(?:\^|\*\*|\*|e)(\d{1,2})")
 _POWERED = re.compile(r"^([a-z]+)\^?([23])$")
 # Zero points in kelvin-sized degrees: value in celsius = (value + shift) * factor.
@@ -165,10 +191,14 @@ _ZERO: Final = {"c": Fraction(0), "kelvin": Fraction("-273.15"), "f": Fraction(-
 @lru_cache(maxsize=4096)
 def fold_unit(text: str) -> str:
     """One spelling of a unit: lower case, no spaces, `u` for micro, `/` for per, `^` before exponents."""
-    plain = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS)).casefold().replace("μ", "u")
+    plain = (
+        unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS)).casefold().replace("μ", "u")
+    )
     plain = re.sub(r"\bper\b", "/", plain)
     plain = re.sub(r"^degrees?\b", "", plain.strip())
-    plain = "".join(plain.split()).replace("celsisus", "celsius").replace("fahreinheit", "fahrenheit")
+    plain = (
+        "".join(plain.split()).replace("celsisus", "celsius").replace("fahreinheit", "fahrenheit")
+    )
     plain = plain.replace("centigrade", "c").replace("celsius", "c").replace("fahrenheit", "f")
     return _SHORT.get(plain, plain)
 
@@ -184,7 +214,12 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
         if not part and (position == 0 or ten):
             continue
         token = _TOKENS.get(part)
-        if token is None and (powered := _POWERED.match(part)) and (base := _TOKENS.get(powered[1])) and base[1] == 1:
+        if (
+            token is None
+            and (powered := _POWERED.match(part))
+            and (base := _TOKENS.get(powered[1]))
+            and base[1] == 1
+        ):
             token = (base[0], int(powered[2]), base[2] ** int(powered[2]))
         if token is None:
             return None
@@ -227,7 +262,9 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         return Conversion(float(shift), float(factor), text)
     if factor == 1:
         return Conversion(0.0, 1.0, "")
-    crossed = substance is not None and unit.split("/")[0].lstrip("kdcmunpf") != to.split("/")[0].lstrip("kdcmunpf")
+    crossed = substance is not None and unit.split("/")[0].lstrip("kdcmunpf") != to.split("/")[
+        0
+    ].lstrip("kdcmunpf")
     note = f" ({substance.note})" if crossed and substance is not None else ""
     return Conversion(0.0, float(factor), f" × {float(factor):.6g}{note}")
 
@@ -244,7 +281,9 @@ def conversion(
     """The way from `unit` to `to`; `accepted`, `what` and `shown` are for the message of a refused unit."""
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
-        raise UnitError(f"{what}: unit {shown or unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}")
+        raise UnitError(
+            f"{what}: unit {shown or unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}"
+        )
     return found
 
 

@@ -16,11 +16,24 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
 
-__all__ = ["Options", "add_options", "check_options", "check_out", "main", "tell_figures", "write_figures"]
+__all__ = [
+    "Options",
+    "add_options",
+    "check_options",
+    "check_out",
+    "main",
+    "tell_figures",
+    "write_figures",
+]
 
 
 def check_options(
-    arguments: Namespace, command: str, needed: Sequence[str], allowed: Sequence[str], *, words: Mapping[str, str]
+    arguments: Namespace,
+    command: str,
+    needed: Sequence[str],
+    allowed: Sequence[str],
+    *,
+    words: Mapping[str, str],
 ) -> None:
     """Options of one step mean nothing for another, and are not passed over in silence; `words` are what is no option."""
     given = [
@@ -30,14 +43,20 @@ def check_options(
     ]
     shown = {name: words.get(name) or f"--{name.replace('_', '-')}" for name in (*given, *needed)}
     if missing := [shown[name] for name in needed if name not in given]:
-        raise UsageError(f"{command} needs {', '.join(missing)}. See: medical-tasks {command.split()[0]} --help")
+        raise UsageError(
+            f"{command} needs {', '.join(missing)}. See: medical-tasks {command.split()[0]} --help"
+        )
     if stray := [shown[name] for name in given if name not in (*needed, *allowed)]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
 
 
 def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
     """Refuses to write over a file that is read."""
-    if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in read):
+    if (
+        out is not None
+        and out.exists()
+        and any(path.exists() and out.samefile(path) for path in read)
+    ):
         raise UsageError(f"{out}: is {what}. Give --out another name.")
 
 

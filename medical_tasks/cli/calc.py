@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
     name = arguments.calculator
     if (arguments.batch is None) != (arguments.out is None):
-        raise UsageError("--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl")
+        raise UsageError(
+            "--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl"
+        )
     asked = [arguments.list, arguments.batch is not None, name is not None]
     if sum(asked) != 1 or (arguments.show_inputs and name is None):
         raise UsageError(
@@ -57,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.list:
         shown = ("id", "slug", "name", "category", "output")
-        tell(render_list(), [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS])
+        tell(
+            render_list(), [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS]
+        )
         return 0
     if arguments.batch is not None:
         return _batch(arguments.batch, arguments.out, arguments.convention)
@@ -70,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
     check_conventions(conventions, calculator)
-    result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))
+    result = calculate(
+        calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions)
+    )
     tell(_rendered(calculator, result), {"calculator": calculator.slug, **_result(result)})
     return 0
 
@@ -82,7 +88,10 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
     steps = [step for step in steps if step not in warnings]
     lines = [answer.removesuffix("."), *warnings, "", "Steps:", *(f"  {step}" for step in steps)]
     if result.missing_taken_absent:
-        lines += ["", f"Not given, and taken as the steps say: {', '.join(result.missing_taken_absent)}"]
+        lines += [
+            "",
+            f"Not given, and taken as the steps say: {', '.join(result.missing_taken_absent)}",
+        ]
     return "\n".join([*lines, "", f"Source: {result.source}"])
 
 
@@ -104,7 +113,9 @@ FORM = '{"calculator_id": 2, "inputs": {"sex": "Male", "age": [64, "years"], ...
 _WRITTEN = frozenset({"answer", "explanation", "warnings", "error"})
 
 
-def from_arguments(calculator: int | str | AnyCalculator, arguments: Iterable[str]) -> dict[str, object]:
+def from_arguments(
+    calculator: int | str | AnyCalculator, arguments: Iterable[str]
+) -> dict[str, object]:
     """Entities for `calculate` from `key=value` texts; an unknown or repeated key is a `CalculatorInputError`.
 
     Keys are the inputs' names, parameters or aliases in any case and spacing; values are texts such as `72`, `80kg`,
@@ -115,7 +126,9 @@ def from_arguments(calculator: int | str | AnyCalculator, arguments: Iterable[st
     for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals or not key.strip():
-            raise CalculatorInputError(f"{entry.slug}: expected key=value, got {argument!r}; write for example age=72")
+            raise CalculatorInputError(
+                f"{entry.slug}: expected key=value, got {argument!r}; write for example age=72"
+            )
         pairs.append((key.strip(), value.strip()))
     return entry.named(pairs)
 
@@ -139,12 +152,17 @@ def render_inputs(entry: AnyCalculator) -> str:
     for key, item in zip(keys, entry.inputs, strict=True):
         need = "required" if item.absent is REQUIRED else "optional"
         lines.append(f"  {key:<{width}}  {need}  {item.expects}  [{item.name}]")
-    units = {item.parameter: item.measure.unit for item in entry.inputs if isinstance(item, Quantity)}
+    units = {
+        item.parameter: item.measure.unit for item in entry.inputs if isinstance(item, Quantity)
+    }
     lines += [
         f"  published for {valid.parameter} {valid.span(units[valid.parameter])} ({valid.source})"
         for valid in entry.valid
     ]
-    lines += [f"  convention {convention.name}: {convention.description}" for convention in entry.conventions]
+    lines += [
+        f"  convention {convention.name}: {convention.description}"
+        for convention in entry.conventions
+    ]
     lines.append(f"Source: {entry.source}")
     return "\n".join(lines)
 
@@ -158,7 +176,9 @@ class BatchCounts:
     first_error: str  # line number and message of the first one, "" when there is none
 
 
-def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> dict[str, Any]:
+def calculate_line(
+    record: Mapping[str, Any], conventions: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Makes the calculation that a line asks for: the same keys with `answer`, `explanation` and `warnings`, or with `error`.
 
     The calculator may be named by its id, slug, name or alias; `conventions` name departures from the published rules.
@@ -181,7 +201,12 @@ def _result(result: Result) -> dict[str, Any]:
 def _described(calculator: AnyCalculator) -> dict[str, Any]:
     """What a calculator takes, for programs."""
     inputs = [
-        {"key": each.key, "name": each.name, "required": each.absent is REQUIRED, "expects": each.expects}
+        {
+            "key": each.key,
+            "name": each.name,
+            "required": each.absent is REQUIRED,
+            "expects": each.expects,
+        }
         for each in calculator.inputs
     ]
     return {
@@ -195,12 +220,16 @@ def _described(calculator: AnyCalculator) -> dict[str, Any]:
 
 def _calculator(record: Mapping[str, Any]) -> AnyCalculator:
     if "calculator_id" not in record:
-        raise CalculatorInputError(f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}")
+        raise CalculatorInputError(
+            f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}"
+        )
     wanted = record["calculator_id"]
     if isinstance(wanted, float) and wanted.is_integer():
         wanted = int(wanted)
     if isinstance(wanted, bool) or not isinstance(wanted, int | str):
-        raise CalculatorInputError(f"calculator_id: expected a whole number or a name, got {wanted!r}")
+        raise CalculatorInputError(
+            f"calculator_id: expected a whole number or a name, got {wanted!r}"
+        )
     return find(wanted)
 
 
@@ -208,21 +237,32 @@ def _inputs(record: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
-        raise CalculatorInputError(f"inputs: expected an object of names and values, got {got}. Write {FORM}")
+        raise CalculatorInputError(
+            f"inputs: expected an object of names and values, got {got}. Write {FORM}"
+        )
     return inputs.items()
 
 
-def calculate_batch(source: Path, out: Path, conventions: frozenset[str] = frozenset()) -> BatchCounts:
+def calculate_batch(
+    source: Path, out: Path, conventions: frozenset[str] = frozenset()
+) -> BatchCounts:
     """Makes all calculations of a file of JSON Lines; `out`, with the lines in the same order, appears when it is whole."""
     if not source.exists():
-        raise MissingError(f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}")
+        raise MissingError(
+            f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}"
+        )
     if source.is_dir():
-        raise UsageError(f"{source}: is a folder. Give --batch a JSON Lines file with lines like {FORM}")
+        raise UsageError(
+            f"{source}: is a folder. Give --batch a JSON Lines file with lines like {FORM}"
+        )
     if out.exists() and out.samefile(source):
         raise UsageError(f"{out}: is the input too. Give --out another name.")
     lines = errors = 0
     first_error = ""
-    with WholeFile(out) as written, Progress("calculations", _count(source), quiet=not source.is_file()) as progress:
+    with (
+        WholeFile(out) as written,
+        Progress("calculations", _count(source), quiet=not source.is_file()) as progress,
+    ):
         for number, record in _records(source):
             made = calculate_line(record, conventions)
             written.write(_json_line(made))
@@ -261,13 +301,17 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
             f"{source}, line {number}: not UTF-8 text ({error.reason}). Save the file as UTF-8."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{source}, line {number}: not JSON ({error}). A line is like {FORM}") from error
+        raise UsageError(
+            f"{source}, line {number}: not JSON ({error}). A line is like {FORM}"
+        ) from error
     if not isinstance(value, dict):
         raise UsageError(
             f"{source}, line {number}: expected a JSON object, got {type(value).__name__}. A line is like {FORM}"
         )
     if isinstance(value, _Repeated):
-        raise UsageError(f"{source}, line {number}: a key of the line stands twice. Keep one; a line is like {FORM}")
+        raise UsageError(
+            f"{source}, line {number}: a key of the line stands twice. Keep one; a line is like {FORM}"
+        )
     return value
 
 
@@ -302,6 +346,8 @@ def _json_line(made: dict[str, Any]) -> str:
     if not text.isascii():
         try:
             text.encode("utf-8")
-        except UnicodeEncodeError:  # half a character pair, which JSON can carry as an escape and UTF-8 cannot
+        except (
+            UnicodeEncodeError
+        ):  # half a character pair, which JSON can carry as an escape and UTF-8 cannot
             text = json.dumps(made, allow_nan=False)
     return f"{text}\n"

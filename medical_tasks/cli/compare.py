@@ -23,11 +23,29 @@ _FLIPS = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of two or more runs; the first is A")
-    parser.add_argument("--all-pairs", action="store_true", help="every two runs, not only each against the first")
-    parser.add_argument("--task", action="append", default=[], metavar="NAME", help="only this task; may be repeated")
     parser.add_argument(
-        "--metric", action="append", default=[], metavar="NAME", help="only this metric; may be repeated"
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="folders of two or more runs; the first is A",
+    )
+    parser.add_argument(
+        "--all-pairs", action="store_true", help="every two runs, not only each against the first"
+    )
+    parser.add_argument(
+        "--task",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this task; may be repeated",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this metric; may be repeated",
     )
     parser.add_argument(
         "--by",
@@ -63,7 +81,9 @@ def _margin(text: str) -> float:
     except ValueError:
         margin = math.nan
     if not 0.0 < margin < math.inf:
-        raise argparse.ArgumentTypeError(f"takes a difference above 0, such as 0.03 for three points, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"takes a difference above 0, such as 0.03 for three points, got {text!r}"
+        )
     return margin
 
 

@@ -39,7 +39,11 @@ _OPTIONS: Final[Options] = {
             "metavar": "FILE",
             "help": "sample, align: discharge.csv.gz or a file of its columns; filter: messages; extract: notes; check: rows",
         },
-        "--seed": {"type": int, "metavar": "N", "help": "decides who and in which order (default 0)"},
+        "--seed": {
+            "type": int,
+            "metavar": "N",
+            "help": "decides who and in which order (default 0)",
+        },
     },
     "sample": {
         "--tokenizer": {
@@ -51,26 +55,63 @@ _OPTIONS: Final[Options] = {
             "help": "how many patients (default 1:1=275,1:2=275,2:1=150,2:2=150,2:3=150)",
         },
         "--bounds": {"metavar": "N,N", "help": "most tokens of level 1 and 2 (default 3000,7000)"},
-        "--allow-fewer": {"action": "store_true", "help": "take what there is where patients are too few"},
+        "--allow-fewer": {
+            "action": "store_true",
+            "help": "take what there is where patients are too few",
+        },
     },
     "generate, expand, extract, check": {
-        "--model": {"metavar": "M", "help": "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME"},
+        "--model": {
+            "metavar": "M",
+            "help": "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME",
+        },
         "--model-args": {
             "metavar": "K=V,...",
             "help": "settings of its backend (for generate, temperature is 1 if not said)",
         },
-        "--tries": {"type": int, "metavar": "N", "help": "most replies of a step, or for a message (default 3)"},
-        "--max-new-tokens": {"type": int, "metavar": "N", "help": "longest reply (default 1500, 1000 and 2000)"},
+        "--tries": {
+            "type": int,
+            "metavar": "N",
+            "help": "most replies of a step, or for a message (default 3)",
+        },
+        "--max-new-tokens": {
+            "type": int,
+            "metavar": "N",
+            "help": "longest reply (default 1500, 1000 and 2000)",
+        },
     },
     "sheet, import, answer-sheet, scores": {
         "--reviewers": {"metavar": "NAME,...", "help": "sheet, answer-sheet: who gets a share"},
-        "--overlap": {"type": int, "metavar": "N", "help": "sheet, answer-sheet: N questions or cases for everybody"},
+        "--overlap": {
+            "type": int,
+            "metavar": "N",
+            "help": "sheet, answer-sheet: N questions or cases for everybody",
+        },
         "--blank-keeps": {"action": "store_true", "help": "import: a row without a mark is kept"},
-        "--partial": {"action": "store_true", "help": "import, scores: go on without some people's sheets"},
-        "--out": {"type": Path, "metavar": "PATH", "help": "answer-sheet: folder; scores: the table, CSV"},
-        "--data": {"type": Path, "metavar": "DIR", "help": "answer-sheet: the built dataset the runs were on"},
-        "--upstream": {"type": Path, "metavar": "DIR", "help": "answer-sheet: for runs with --prompts official"},
-        "--max-samples": {"type": int, "metavar": "N", "help": "answer-sheet, check: at most N questions or rows"},
+        "--partial": {
+            "action": "store_true",
+            "help": "import, scores: go on without some people's sheets",
+        },
+        "--out": {
+            "type": Path,
+            "metavar": "PATH",
+            "help": "answer-sheet: folder; scores: the table, CSV",
+        },
+        "--data": {
+            "type": Path,
+            "metavar": "DIR",
+            "help": "answer-sheet: the built dataset the runs were on",
+        },
+        "--upstream": {
+            "type": Path,
+            "metavar": "DIR",
+            "help": "answer-sheet: for runs with --prompts official",
+        },
+        "--max-samples": {
+            "type": int,
+            "metavar": "N",
+            "help": "answer-sheet, check: at most N questions or rows",
+        },
     },
 }
 
@@ -79,7 +120,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     known = _constructions()
     steps = dict.fromkeys(step for each in known.values() for step in each.steps)
-    parser.add_argument("benchmark", choices=tuple(known), metavar="|".join(known), help="in whose manner")
+    parser.add_argument(
+        "benchmark", choices=tuple(known), metavar="|".join(known), help="in whose manner"
+    )
     parser.add_argument("step", choices=tuple(steps), metavar="STEP", help=", ".join(steps))
     add_options(parser, _OPTIONS)
     add_guard_arguments(parser)
@@ -98,7 +141,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     step, needed, allowed = chosen.steps[arguments.step]
     command = f"construct {arguments.benchmark} {arguments.step}"
-    check_options(arguments, command, needed, allowed, words={"benchmark": "", "step": "", "paths": "PATH"})
+    check_options(
+        arguments, command, needed, allowed, words={"benchmark": "", "step": "", "paths": "PATH"}
+    )
     # Whatever step: an error about text that is held may not be told in its own words.
     subject = policy.Subject.of(chosen.dataset, task=f"construct {chosen.dataset.name}")
     with policy.protect([subject], policy.attestation_from(arguments)):

@@ -61,7 +61,11 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
     try:
-        fields = [field.strip() for row in csv.reader([text], strict=True, skipinitialspace=True) for field in row]
+        fields = [
+            field.strip()
+            for row in csv.reader([text], strict=True, skipinitialspace=True)
+            for field in row
+        ]
     except csv.Error as error:
         raise UsageError(
             f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
@@ -74,11 +78,15 @@ def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
     return tuple(fields)
 
 
-def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int) -> dict[str, Any]:
+def _correlate(
+    table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int
+) -> dict[str, Any]:
     """Every chosen column with every one it is set against; what --json prints."""
     from medical_tasks.scoring.correlation import FEWEST_ROWS
 
-    pairs = [_pair(table, score, other, seed) for score in columns for other in against if score != other]
+    pairs = [
+        _pair(table, score, other, seed) for score in columns for other in against if score != other
+    ]
     if not pairs:
         raise UsageError(
             f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
@@ -96,7 +104,12 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
         "files": table.files,
         "rows": len(table.names),
         "against": list(against),
-        "intervals": {"method": "bootstrap of rows", "confidence": _CONFIDENCE, "resamples": RESAMPLES, "seed": seed},
+        "intervals": {
+            "method": "bootstrap of rows",
+            "confidence": _CONFIDENCE,
+            "resamples": RESAMPLES,
+            "seed": seed,
+        },
         "pairs": pairs,
         "text_columns": list(table.texts),
         "rows_not_in_all_files": list(table.partial),
@@ -108,7 +121,11 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
     from medical_tasks.scoring.estimates import as_json
 
     found = rank_correlation(
-        table.scores[score], table.scores[against], seed=seed, resamples=RESAMPLES, confidence=_CONFIDENCE
+        table.scores[score],
+        table.scores[against],
+        seed=seed,
+        resamples=RESAMPLES,
+        confidence=_CONFIDENCE,
     )
     n, reason = found.spearman.n, None
     if n < FEWEST_ROWS:
@@ -118,14 +135,23 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
         reason = "one of the two is the same in all rows"
     estimates = {"spearman": found.spearman, "kendall": found.kendall}
     parts = {name: as_json(estimate) for name, estimate in estimates.items()}
-    return {"score": score, "against": against, "n": n, "missing": found.missing, "undefined": reason, **parts}
+    return {
+        "score": score,
+        "against": against,
+        "n": n,
+        "missing": found.missing,
+        "undefined": reason,
+        **parts,
+    }
 
 
 def _render(correlated: dict[str, Any]) -> str:
     """The table, and what its intervals mean."""
     rows = []
     for pair in correlated["pairs"]:
-        counted = f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
+        counted = (
+            f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
+        )
         cells = [cell for name in ("spearman", "kendall") for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
     settings = correlated["intervals"]
@@ -139,7 +165,9 @@ def _render(correlated: dict[str, Any]) -> str:
         "narrow.",
     ]
     if correlated["text_columns"]:
-        lines.append(f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}.")
+        lines.append(
+            f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}."
+        )
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
@@ -154,7 +182,11 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
 
     rows: list[Sequence[object]] = [_OUT_HEADER]
     for pair in pairs:
-        figures = [pair[name][end] for name in ("spearman", "kendall") for end in ("value", "ci_low", "ci_high")]
+        figures = [
+            pair[name][end]
+            for name in ("spearman", "kendall")
+            for end in ("value", "ci_low", "ci_high")
+        ]
         rows.append((pair["score"], pair["against"], *figures, pair["n"], pair["missing"]))
     write_table(out, rows)
 
@@ -162,7 +194,10 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
 def _finish(pairs: Sequence[dict[str, Any]]) -> int:
     without = [pair for pair in pairs if pair["undefined"]]
     if without:
-        said = [f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})" for pair in without]
+        said = [
+            f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})"
+            for pair in without
+        ]
         raise IncompleteError(
             f"{len(without)} of {len(pairs)} pairs have no coefficient: {listed(said, _SHOWN, between='; ')}. Choose the others "
             "with --columns, or fill in the scores."

@@ -32,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = _known()
     first = next(iter(known))
     parser.add_argument(
-        "benchmark", nargs="?", default=first, choices=tuple(known), help=f"whose form ({first} if not given)"
+        "benchmark",
+        nargs="?",
+        default=first,
+        choices=tuple(known),
+        help=f"whose form ({first} if not given)",
     )
     for each in known.values():
         each.add_arguments(parser)

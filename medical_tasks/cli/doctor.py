@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one = parser.add_mutually_exclusive_group()
     text = "add a file to lighteval's own tasks, so that its stock command finds this suite's without --custom-tasks"
     one.add_argument("--link-lighteval", dest="link", action="store_true", default=None, help=text)
-    one.add_argument("--unlink-lighteval", dest="link", action="store_false", help="remove that file")
+    one.add_argument(
+        "--unlink-lighteval", dest="link", action="store_false", help="remove that file"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,13 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
         heading: [f"  {each.subject}: {each.text}" for each in findings if each.level == level]
         for level, heading in _HEADINGS.items()
     }
-    parts = ["\n".join([styled(f"{heading}:", "bold"), *lines]) for heading, lines in told.items() if lines]
+    parts = [
+        "\n".join([styled(f"{heading}:", "bold"), *lines])
+        for heading, lines in told.items()
+        if lines
+    ]
     tell("\n\n".join(parts), [vars(finding) for finding in findings])
     return 3 if any(finding.level == "warning" for finding in findings) else 0
 
 
 Level = Literal["warning", "ok", "optional"]
-_HEADINGS: dict[Level, str] = {"warning": "Broken", "ok": "Installed", "optional": "Optional, not installed"}
+_HEADINGS: dict[Level, str] = {
+    "warning": "Broken",
+    "ok": "Installed",
+    "optional": "Optional, not installed",
+}
 
 
 @dataclass(frozen=True)
@@ -72,13 +82,23 @@ class _Part:
 
 
 _PARTS = (
-    _Part("lighteval", ("lighteval", "torch", "transformers", "accelerate"), "models hf/...; lighteval"),
+    _Part(
+        "lighteval",
+        ("lighteval", "torch", "transformers", "accelerate"),
+        "models hf/...; lighteval",
+    ),
     _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
     _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
     _Part("ray", ("ray",), "models ray/...: workers on several machines"),
-    _Part("local-judges", ("accelerate", "torch", "transformers", "sentencepiece"), "judges that run on this machine"),
+    _Part(
+        "local-judges",
+        ("accelerate", "torch", "transformers", "sentencepiece"),
+        "judges that run on this machine",
+    ),
     _Part("space", ("starlette", "uvicorn"), "serving the leaderboard"),
-    _Part("dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"),
+    _Part(
+        "dev", ("mlcroissant", "pytest", "ruff", "mypy"), "make test", "make env-dev in a checkout"
+    ),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
@@ -131,7 +151,9 @@ def _vllm_server() -> Finding:
         program = find_vllm()
     except MissingError as error:
         return Finding("optional", "vllm-server", f"models vllm-server/...: {error}")
-    return Finding("ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)")
+    return Finding(
+        "ok", "vllm-server", f"vllm {vllm_version(program)} in {program} (models vllm-server/...)"
+    )
 
 
 def _versions() -> Iterator[Finding]:
@@ -143,10 +165,14 @@ def _versions() -> Iterator[Finding]:
             yield Finding("warning", f"{package} version", f"{version}: {found}")
     path = lighteval_launcher.link_path()
     if path.is_file():
-        yield Finding("ok", "lighteval link", f"the stock command finds this suite's tasks by {path}")
+        yield Finding(
+            "ok", "lighteval link", f"the stock command finds this suite's tasks by {path}"
+        )
     else:
         step = "without it, --custom-tasks medical_tasks.lighteval_tasks: medical-tasks doctor --link-lighteval"
-        yield Finding("optional", "lighteval link", f"the stock command finds this suite's tasks; {step}")
+        yield Finding(
+            "optional", "lighteval link", f"the stock command finds this suite's tasks; {step}"
+        )
     if not path.with_name("tinyBenchmarks.pkl").is_file():
         yield Finding(
             "optional",
@@ -156,7 +182,11 @@ def _versions() -> Iterator[Finding]:
 
 
 def _has_gpu() -> bool:
-    return shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists()
+    return (
+        shutil.which("nvidia-smi") is not None
+        or Path("/dev/nvidia0").exists()
+        or Path("/dev/kfd").exists()
+    )
 
 
 def _machine() -> Iterator[Finding]:
@@ -200,7 +230,9 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
     subject = f"dataset {spec.name}"
     outdated = {config: made for config, made in built.items() if made.version != spec.version}
     for config, made in sorted(outdated.items()):
-        command = " ".join(["medical-tasks build", spec.name, "--config", config, *_build_options(made)])
+        command = " ".join(
+            ["medical-tasks build", spec.name, "--config", config, *_build_options(made)]
+        )
         yield Finding(
             "warning",
             subject,
@@ -211,7 +243,11 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
     if set(current) - {"demo"}:
         yield Finding("ok", subject, f"{', '.join(current)} in {folder}")
     elif not set(built) - {"demo"}:
-        yield Finding("optional", subject, f"official data not built; the steps: medical-tasks build {spec.name}")
+        yield Finding(
+            "optional",
+            subject,
+            f"official data not built; the steps: medical-tasks build {spec.name}",
+        )
 
 
 def _build_options(made: BuiltConfig) -> list[str]:

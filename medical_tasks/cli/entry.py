@@ -77,7 +77,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
     },
 }
-VERBS: dict[str, str] = {verb: summary for group in GROUPS.values() for verb, summary in group.items()}
+VERBS: dict[str, str] = {
+    verb: summary for group in GROUPS.values() for verb, summary in group.items()
+}
 _STOPPED = 130
 
 
@@ -89,7 +91,11 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Shows the options that most people need, and how to see the others."""
-        more = {action: action.help for action in self._actions if self.first and action.dest not in self.first}
+        more = {
+            action: action.help
+            for action in self._actions
+            if self.first and action.dest not in self.first
+        }
         if not more or "--help-all" in self.words:
             return super().format_help()
         for action in more:
@@ -101,8 +107,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         options = [name for name in self._option_string_actions if name.startswith("--")]
-        given = (word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2)
-        strange = next((word for word in given if not any(name.startswith(word) for name in options)), "")
+        given = (
+            word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2
+        )
+        strange = next(
+            (word for word in given if not any(name.startswith(word) for name in options)), ""
+        )
         hint = did_you_mean(strange, options)
         if hint:
             message = f"there is no option {strange}"
@@ -128,7 +138,11 @@ def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     for title, group in options.items():
         place = parser.add_argument_group(title) if title else parser
         for name, told in group.items():
-            about = dict(packaged(__file__, "options.json")["shared"][told] if isinstance(told, str) else told)
+            about = dict(
+                packaged(__file__, "options.json")["shared"][told]
+                if isinstance(told, str)
+                else told
+            )
             if isinstance(about.get("type"), str):
                 about["type"] = _TYPES[about["type"]]
             place.add_argument(name, **about)
@@ -165,7 +179,11 @@ _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
 def _overview() -> str:
-    lines = ["usage: medical-tasks VERB ...", "", "Medical LLM benchmarks: datasets, tasks, metrics."]
+    lines = [
+        "usage: medical-tasks VERB ...",
+        "",
+        "Medical LLM benchmarks: datasets, tasks, metrics.",
+    ]
     width = max(40, get_terminal_size().columns - 2)
     for group, verbs in GROUPS.items():
         lines += ["", styled(f"{group}:", "bold")]
@@ -225,7 +243,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"medical-tasks {__version__}")
         return 0
     if not words or words[0] not in VERBS:
-        said = f"there is no verb {words[0]!r}.{did_you_mean(words[0], VERBS)}" if words else "name a VERB."
+        said = (
+            f"there is no verb {words[0]!r}.{did_you_mean(words[0], VERBS)}"
+            if words
+            else "name a VERB."
+        )
         print(f"error: {said} See: medical-tasks --help", file=sys.stderr)
         return UsageError.exit_code
     verb, tail = words[0], words[1:]
@@ -250,7 +272,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if memory_error(error):
             told = f"error: not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or take fewer items"
-            print(f"{told} or a machine with more, and give the same command again.", file=sys.stderr)
+            print(
+                f"{told} or a machine with more, and give the same command again.", file=sys.stderr
+            )
             if argv is None:
                 # Libraries that were only half loaded may crash when the interpreter ends in order.
                 sys.stderr.flush()

@@ -40,7 +40,9 @@ _CODES = {"GO": 0, "NO-GO": 6, "INCONCLUSIVE": 7}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("policy", type=Path, metavar="POLICY", help="the rules, a TOML file")
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs")
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -39,7 +39,13 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.output import tell
-from medical_tasks.judges.checks import CHECK_FORMAT, check_key, read_check, record_check, summary_of
+from medical_tasks.judges.checks import (
+    CHECK_FORMAT,
+    check_key,
+    read_check,
+    record_check,
+    summary_of,
+)
 from medical_tasks.judges.session import JudgeSession, next_step
 from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, open_run_folder
 from medical_tasks.runs.judge_arguments import each_judge, judge_request
@@ -61,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     sets = _sets()
     if arguments.set not in sets:
-        raise UsageError(f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}.")
+        raise UsageError(
+            f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}."
+        )
     known, asked = sets[arguments.set], _request(arguments, sets)
     judges = _judges(arguments, known)
     checks: dict[str, Any] = {}
@@ -72,8 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
             )
         checks[_name(check["judge"]["name"], {*judges, *checks})] = check
     if not judges and not checks:
-        raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
-    alone, private = len(judges) == 1 and not checks, any(subject.access != "open" for subject in known.subjects)
+        raise UsageError(
+            f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"
+        )
+    alone, private = (
+        len(judges) == 1 and not checks,
+        any(subject.access != "open" for subject in known.subjects),
+    )
     made, failed = dict[str, dict[str, Any]](), dict[str, str]()
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
@@ -103,7 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
         out = arguments.out or default_folder(f"judges-{arguments.set}", {"checks": folders})
         with WholeFile(out / "judges.html") as page:
             page.write(judges_page(choice))
-        tell_figures(f"{render_choice(choice)}\n\n{out / 'judges.html'}", choice, out / "choosing.json")
+        tell_figures(
+            f"{render_choice(choice)}\n\n{out / 'judges.html'}", choice, out / "choosing.json"
+        )
     return _finish(made, failed)
 
 
@@ -122,8 +137,13 @@ def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) 
     check_least({"--max-pairs": arguments.max_pairs})
     given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
     special = {name for each in sets.values() for name in each.takes} - sets[arguments.set].takes
-    if stray := [name for name, value in given.items() if name in special and value not in (None, "own")]:
-        takers = ", ".join(name for name, known in sets.items() if known.takes.issuperset(stray)) or "other sets"
+    if stray := [
+        name for name, value in given.items() if name in special and value not in (None, "own")
+    ]:
+        takers = (
+            ", ".join(name for name, known in sets.items() if known.takes.issuperset(stray))
+            or "other sets"
+        )
         raise UsageError(
             f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got {arguments.set}. Leave it out."
         )
@@ -131,9 +151,13 @@ def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) 
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
         )
-    raters = [] if arguments.raters is None else [name.strip() for name in arguments.raters.split(",")]
+    raters = (
+        [] if arguments.raters is None else [name.strip() for name in arguments.raters.split(",")]
+    )
     if not all(raters):
-        raise UsageError(f"--raters must be names of columns with commas between them, got {arguments.raters!r}.")
+        raise UsageError(
+            f"--raters must be names of columns with commas between them, got {arguments.raters!r}."
+        )
     return CheckRequest(**{**given, "raters": raters})
 
 
@@ -141,7 +165,11 @@ def _judges(
     arguments: argparse.Namespace, known: CheckSetSource
 ) -> dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]:
     """What is asked of each judge, and the folder of its check with its settings, by the judge's name."""
-    task = known.task(arguments.format) if known.task else next(each for each in tasks().values() if each.judge)
+    task = (
+        known.task(arguments.format)
+        if known.task
+        else next(each for each in tasks().values() if each.judge)
+    )
     several, found = each_judge(arguments), dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]()
     for one in several:
         request = judge_request(one, [task], prompts=arguments.prompts) or JudgeRequest()
@@ -151,7 +179,9 @@ def _judges(
         if "format" in known.takes:
             settings["format"] = arguments.format or "open"
         if any(settings == others for _, _, others in found.values()):
-            raise UsageError(f"--judge {request.name}: is given twice with the same settings. Once is enough.")
+            raise UsageError(
+                f"--judge {request.name}: is given twice with the same settings. Once is enough."
+            )
         path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
         if arguments.out and len(several) + len(arguments.compare) > 1:
             path = arguments.out / default_folder(request.name, settings).name
@@ -166,12 +196,25 @@ def _name(judge: str, taken: Collection[str]) -> str:
 
 
 def _checked(
-    arguments: argparse.Namespace, chosen: CheckSet, request: JudgeRequest, folder: Callable[[], RunFolder]
+    arguments: argparse.Namespace,
+    chosen: CheckSet,
+    request: JudgeRequest,
+    folder: Callable[[], RunFolder],
 ) -> dict[str, Any]:
     """Asks the judge and makes the content of check.json."""
-    from medical_tasks.judges.check_figures import check_figures, choice_figures, labels_of, pair_labels, same_labels
+    from medical_tasks.judges.check_figures import (
+        check_figures,
+        choice_figures,
+        labels_of,
+        pair_labels,
+        same_labels,
+    )
 
-    opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
+    opening: dict[str, Any] = {
+        "args": request.args,
+        "options": request.options,
+        "label": arguments.set,
+    }
     with open_session_in(folder, request.name, **opening) as session:
         began = time.monotonic()
         if arguments.style is not None and session.reads == "pair":
@@ -193,7 +236,9 @@ def _checked(
         elif arguments.sensitivity:
             ways["turned"] = session, request.mode, True
         for name, how in ways.items():
-            beside[name] = same_labels(chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views)
+            beside[name] = same_labels(
+                chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views
+            )
         if arguments.forecast:
             return {}
         if policy.protecting():
@@ -204,7 +249,11 @@ def _checked(
             "set": chosen.name,
             "date": datetime.now(tz=UTC).date().isoformat(),
             "suite_version": __version__,
-            "judge": {"name": session.name, "comparable": session.comparable, "identity": session.identity},
+            "judge": {
+                "name": session.name,
+                "comparable": session.comparable,
+                "identity": session.identity,
+            },
             "votes": request.options.votes,
             "reasks": request.options.reasks,
             "mode": request.mode,
@@ -226,7 +275,12 @@ def _checked(
                 averages=chosen.averages,
             ),
             **choice_figures(
-                chosen.pairs, labels, chosen.views[-1], judge=session.name, answers=chosen.answers, whole=chosen.whole
+                chosen.pairs,
+                labels,
+                chosen.views[-1],
+                judge=session.name,
+                answers=chosen.answers,
+                whole=chosen.whole,
             ),
             **beside,
             "cost": {
@@ -245,7 +299,11 @@ def _finish(made: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) ->
     lost = [f"{name} could not be checked: {reason}." for name, reason in failed.items()]
     for name, check in made.items():
         if check["scored"]:
-            how = {"votes": check["votes"], "mode": check["mode"], "prompts": check["prompts"]["set"]}
+            how = {
+                "votes": check["votes"],
+                "mode": check["mode"],
+                "prompts": check["prompts"]["set"],
+            }
             record_check(check_key(check["judge"]["identity"], **how), summary_of(check))
         if missing := check["pairs"] - check["scored"]:
             said = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())

@@ -38,9 +38,21 @@ def run(arguments: argparse.Namespace) -> int:
     words, given = arguments.command, _checked(arguments)
     out = given["out"] = given["out"].expanduser()
     # What is left of it, such as `--ou DIR`, is overruled by the one behind it.
-    kept = [each for place, each in enumerate(words) if each.split("=")[0] != "--out" and words[place - 1] != "--out"]
-    shared = arguments.gpus > 1 and given["model"].startswith("hf/") and "model_parallel" not in given["model_args"]
-    copies = f"torchrun --standalone --nproc_per_node={arguments.gpus} -m medical_tasks" if shared else "medical-tasks"
+    kept = [
+        each
+        for place, each in enumerate(words)
+        if each.split("=")[0] != "--out" and words[place - 1] != "--out"
+    ]
+    shared = (
+        arguments.gpus > 1
+        and given["model"].startswith("hf/")
+        and "model_parallel" not in given["model_args"]
+    )
+    copies = (
+        f"torchrun --standalone --nproc_per_node={arguments.gpus} -m medical_tasks"
+        if shared
+        else "medical-tasks"
+    )
     parts = f"{out}.parts"
     values: dict[str, Any] = {
         "shards": arguments.shards,
@@ -59,7 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         "quote": shlex.quote,
         "json": lambda text: json.dumps(text.replace("$", "$$"), ensure_ascii=False),
     }
-    text = files("medical_tasks.cli").joinpath(f"launch_{arguments.print}.jinja").read_text(encoding="utf-8")
+    text = (
+        files("medical_tasks.cli")
+        .joinpath(f"launch_{arguments.print}.jinja")
+        .read_text(encoding="utf-8")
+    )
     made = environment.from_string(text).render(values)
     tell(made, {arguments.print: f"{made}\n"})
     return 0
@@ -73,19 +89,27 @@ def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
     words = arguments.command
     if words[:1] != ["run"]:
         said = f"launch takes the command of run behind --, got {' '.join(words[:1]) or 'none'}"
-        raise UsageError(f"{said}: medical-tasks launch --print slurm --shards 8 -- run --tasks T --model M --out DIR")
+        raise UsageError(
+            f"{said}: medical-tasks launch --print slurm --shards 8 -- run --tasks T --model M --out DIR"
+        )
     if strange := [word for word in words if not word.isprintable()]:
-        raise UsageError(f"{strange[0]!r}: has a character that no script can be trusted with. Give it another name.")
+        raise UsageError(
+            f"{strange[0]!r}: has a character that no script can be trusted with. Give it another name."
+        )
     given = vars(read_words("run", words[1:]))
     parse_task_names(given["tasks"])
     check_least({"--shards": arguments.shards})
     check_least({"--gpus": arguments.gpus}, 0)
     if given["shard"] or given["forecast"]:
-        raise UsageError("--shard and --forecast have no meaning behind --: each part gets its own. Leave them out.")
+        raise UsageError(
+            "--shard and --forecast have no meaning behind --: each part gets its own. Leave them out."
+        )
     if given["out"] is None:
         raise UsageError("run behind -- needs --out DIR, on a file system that all machines share.")
     out = given["out"]
-    if arguments.print == "k8s" and (".." in out.parts or str(out).startswith("~") or out.parent == Path("/")):
+    if arguments.print == "k8s" and (
+        ".." in out.parts or str(out).startswith("~") or out.parent == Path("/")
+    ):
         raise UsageError(
             f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such as /shared/runs/x."
         )
@@ -103,7 +127,15 @@ def _for_merge(given: Mapping[str, Any]) -> list[str]:
     declare_options(parser, merge)
     for action in parser._actions:
         value = given.get(action.dest, action.default)
-        if action.option_strings and action.dest not in ("out", "config") and value != action.default:
+        if (
+            action.option_strings
+            and action.dest not in ("out", "config")
+            and value != action.default
+        ):
             for each in value if isinstance(value, list) else [value]:
-                words += action.option_strings[:1] if each is True else [action.option_strings[0], str(each)]
+                words += (
+                    action.option_strings[:1]
+                    if each is True
+                    else [action.option_strings[0], str(each)]
+                )
     return words

@@ -70,7 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _site(board, arguments.out, uploads=arguments.uploads)
     if action == "list":
         submissions = board.submissions(arguments.state)
-        return _shown(maintaining.submission_lines(submissions, board.submissions("accepted")), board)
+        return _shown(
+            maintaining.submission_lines(submissions, board.submissions("accepted")), board
+        )
     if action == "show":
         submission = board.submission(what)
         package = board.package(submission.id)
@@ -82,7 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "accept":
         return _accept(board, arguments)
     if action == "reject":
-        _told(board.decide(what, "rejected", by=arguments.by or "", reason=arguments.reason or ""), "rejected")
+        _told(
+            board.decide(what, "rejected", by=arguments.by or "", reason=arguments.reason or ""),
+            "rejected",
+        )
         return 0
     if action == "history":
         submissions = board.submissions() if what is None else [board.submission(what)]
@@ -101,7 +106,9 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
         if getattr(arguments, name) not in (None, False, []) and name not in _TAKES[action]:
             users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
-            raise UsageError(f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out.")
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
+            )
     if action == "site" and arguments.out is None:
         raise UsageError(
             "site needs --out, the folder of the pages: medical-tasks leaderboard site --store ... --out site"
@@ -112,7 +119,9 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
-    given = [name for name in (*_VERIFYING, *_GUARD) if getattr(arguments, name) not in (None, False, [])]
+    given = [
+        name for name in (*_VERIFYING, *_GUARD) if getattr(arguments, name) not in (None, False, [])
+    ]
     if given and arguments.unverified:
         raise UsageError(
             f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. Give one of them."
@@ -124,8 +133,14 @@ def _accept(board: Board, arguments: argparse.Namespace) -> int:
     wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
     waiting, _ = board.check(arguments.what, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
-    report = None if arguments.unverified else maintaining.verified_report(board, arguments.what, arguments)
-    made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
+    report = (
+        None
+        if arguments.unverified
+        else maintaining.verified_report(board, arguments.what, arguments)
+    )
+    made = board.decide(
+        arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces
+    )
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
     return _notes(notes)

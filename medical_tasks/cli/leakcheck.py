@@ -39,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     tell(None, report)
     if report.found:
         total = len(report.row_labels)
-        rows = "; ".join(report.row_labels[:_SHOWN_ROWS]) + (" and more" if total > _SHOWN_ROWS else "")
+        rows = "; ".join(report.row_labels[:_SHOWN_ROWS]) + (
+            " and more" if total > _SHOWN_ROWS else ""
+        )
         unread = f"\nNot looked into:\n{_lines(report.unreadable)}" if report.unreadable else ""
         raise RefusedError(
             f"{arguments.run}: text of {arguments.source} stands in {len(report.found)} files:\n"
@@ -51,13 +53,19 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.run}: {len(report.unreadable)} files could not be looked into, so nothing is proved:\n"
             f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in what could be read. {compared}"
         )
-    tell(f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}")
+    tell(
+        f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}"
+    )
     return 0
 
 
 def _check_same_rows(run: Path, source: str) -> None:
     """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
-    folder = Path(source).expanduser() if Path(source).expanduser().is_dir() else datasets_home() / source
+    folder = (
+        Path(source).expanduser()
+        if Path(source).expanduser().is_dir()
+        else datasets_home() / source
+    )
     name = built_name(folder) if folder.is_dir() else None
     if name not in datasets() or not (run / RESULTS_FILE).is_file():
         return  # files of the user's own, or a folder that is no run: they are compared as they are
@@ -67,7 +75,11 @@ def _check_same_rows(run: Path, source: str) -> None:
             continue
         config = str(data.get("config"))
         built = config in built_configs(folder)
-        if not built or rows_sha256(folder, config, str(data["split"]), spec=datasets()[name]) != data["rows_sha256"]:
+        if (
+            not built
+            or rows_sha256(folder, config, str(data["split"]), spec=datasets()[name])
+            != data["rows_sha256"]
+        ):
             said = "holds other rows of it" if built else "does not hold it"
             raise UsageError(
                 f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so that comparing with it would "
@@ -81,9 +93,15 @@ def _compared(report: LeakReport) -> str:
         f"Compared: {report.files} files ({report.file_words} words, all readings counted) with {report.rows} rows of the source "
         f"({report.source_words} words). Texts of {shortest} to {report.words - 1} words were looked for as a whole; "
         f"{report.too_short} shorter ones were not."
-        + (f" What {report.pictures} pictures and fonts show was not looked at." if report.pictures else "")
+        + (
+            f" What {report.pictures} pictures and fonts show was not looked at."
+            if report.pictures
+            else ""
+        )
     )
 
 
 def _lines(entries: Mapping[str, str]) -> str:
-    return "  " + listed([f"{name}: {said}" for name, said in entries.items()], _SHOWN_FILES, between="\n  ")
+    return "  " + listed(
+        [f"{name}: {said}" for name, said in entries.items()], _SHOWN_FILES, between="\n  "
+    )

@@ -24,7 +24,16 @@ from medical_tasks.spec import TaskSpec
 
 PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
-_BACKENDS_WITH_TASKS = ("accelerate", "vllm", "nanotron", "sglang", "custom", "baseline", "endpoint", "tasks")
+_BACKENDS_WITH_TASKS = (
+    "accelerate",
+    "vllm",
+    "nanotron",
+    "sglang",
+    "custom",
+    "baseline",
+    "endpoint",
+    "tasks",
+)
 
 # lighteval's options that take no value.
 _FLAGS = (
@@ -45,7 +54,9 @@ class _Request:
     """What the arguments ask for."""
 
     arguments: list[str]  # lighteval's arguments
-    positional: list[str]  # those of them that are neither options nor values of options, the command first
+    positional: list[
+        str
+    ]  # those of them that are neither options nor values of options, the command first
     tasks: list[TaskSpec]  # this suite's tasks that are named
     ours: bool  # whether the tasks come from this suite's table, not from one that the user named
     asks_help: bool  # whether lighteval will only explain itself
@@ -70,7 +81,13 @@ def _read(words: Sequence[str]) -> _Request:
             if word == "--tasks" and not rest:
                 raise UsageError("--tasks needs a value, for example --tasks medcalc.")
             named.append(spelled(word.partition("=")[2] if "=" in word else rest.pop(0)))
-        elif word.startswith("--") and "=" not in word and rest and not word.startswith("--no-") and word not in _FLAGS:
+        elif (
+            word.startswith("--")
+            and "=" not in word
+            and rest
+            and not word.startswith("--no-")
+            and word not in _FLAGS
+        ):
             found += [word, rest.pop(0)]
         else:
             if _names_tasks(word, behind=len(positional)):
@@ -85,7 +102,11 @@ def _read(words: Sequence[str]) -> _Request:
     if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
         found += ["--custom-tasks", CUSTOM_TASKS]
     return _Request(
-        arguments=found, positional=positional + named, tasks=wanted, ours=not own_table, asks_help=asks_help
+        arguments=found,
+        positional=positional + named,
+        tasks=wanted,
+        ours=not own_table,
+        asks_help=asks_help,
     )
 
 
@@ -101,7 +122,9 @@ def _offered(name: str) -> list[TaskSpec]:
     found = parse_task_names(name)
     fitting = [task for task in found if not task.protocol and not task.baseline]
     if not fitting and found[0].baseline:
-        raise UsageError(f"{name}: no model is asked for this task. Use `medical-tasks run --tasks {found[0].name}`.")
+        raise UsageError(
+            f"{name}: no model is asked for this task. Use `medical-tasks run --tasks {found[0].name}`."
+        )
     if not fitting:
         # inspect's logs hold texts, so it refuses credentialed data.
         closed = dataset_spec(found[0].dataset).access == "credentialed"

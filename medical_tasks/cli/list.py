@@ -22,9 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
         if entry["damaged"]:
             built = "damaged"
         judge = "needs a judge" if entry["judge"] else "no judge"
-        lines.append(f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}")
+        lines.append(
+            f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}"
+        )
         lines.append(f"{'':<{width}}  {entry['title']}")
-    for dataset, message in {entry["dataset"]: entry["damaged"] for entry in entries if entry["damaged"]}.items():
+    for dataset, message in {
+        entry["dataset"]: entry["damaged"] for entry in entries if entry["damaged"]
+    }.items():
         lines.append(f"\n{dataset}: {message}")
     missing = {
         entry["dataset"]: entry["how_to_get"]

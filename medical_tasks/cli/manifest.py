@@ -9,7 +9,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from medical_tasks.benchmarks.manifest import check_cards, check_manifest, write_cards, write_manifest
+from medical_tasks.benchmarks.manifest import (
+    check_cards,
+    check_manifest,
+    write_cards,
+    write_manifest,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 
@@ -20,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode.add_argument("--write", action="store_true", help="write the files")
     mode.add_argument("--check", action="store_true", help="fail when one differs from the specs")
     parser.add_argument(
-        "--root", type=Path, default=Path(), metavar="DIR", help="the repository (default: this folder)"
+        "--root",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the repository (default: this folder)",
     )
 
 
@@ -28,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes or checks; exit code 2 when something differs."""
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
-        raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")
+        raise UsageError(
+            f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
+        )
     if arguments.write:
         written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
         tell("\n".join(f"wrote {path}" for path in written), written=written)

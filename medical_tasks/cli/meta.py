@@ -75,7 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
     """The outputs that are compared, and the tasks of runs."""
-    from medical_tasks.runs.output_tables import check_size, join_outputs, read_outputs, read_runs, run_name
+    from medical_tasks.runs.output_tables import (
+        check_size,
+        join_outputs,
+        read_outputs,
+        read_runs,
+        run_name,
+    )
 
     named = [(text, run_name(text)) for text in arguments.sources]
     runs = [name for _, name in named if name is not None]
@@ -137,8 +143,12 @@ def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
     from medical_tasks.scoring.preferences import EPSILON
 
-    human = column_names("--human", arguments.human) or tuple(name for name in table.columns if name.startswith(HUMAN))
-    metrics = column_names("--metrics", arguments.metrics) or tuple(name for name in table.columns if name not in human)
+    human = column_names("--human", arguments.human) or tuple(
+        name for name in table.columns if name.startswith(HUMAN)
+    )
+    metrics = column_names("--metrics", arguments.metrics) or tuple(
+        name for name in table.columns if name not in human
+    )
     asked = {
         "--human": human,
         "--metrics": metrics,
@@ -155,13 +165,17 @@ def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
     if both is not None:
         raise UsageError(f"{both!r} is named as a metric and as a human score. It is one of them.")
     if arguments.against is not None and arguments.against not in metrics:
-        raise UsageError(f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}.")
+        raise UsageError(
+            f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}."
+        )
     if len(metrics) > _MOST_METRICS and arguments.metrics is None:
         raise UsageError(
             f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: --metrics A,B,..."
         )
     if len(metrics) < 2 and arguments.preferences is None and not human:
-        raise UsageError(f"one metric and no human scores or preferences: there is nothing to compare {metrics} with.")
+        raise UsageError(
+            f"one metric and no human scores or preferences: there is nothing to compare {metrics} with."
+        )
     return MetaOptions(
         metrics=metrics,
         human=human,

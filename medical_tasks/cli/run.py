@@ -35,7 +35,9 @@ TOO_LONG = "What is too long for the model stays unanswered: a longer context (m
 def report_results(done: Results, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score."""
     results, folder = done.content, done.folder
-    path = write_markdown(results, folder)  # first: who reads the table may leave in its middle, as `head` does
+    path = write_markdown(
+        results, folder
+    )  # first: who reads the table may leave in its middle, as `head` does
     tell(render_table(results), results, folder=folder, report=path)
     tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
     missing = {
@@ -48,14 +50,20 @@ def report_results(done: Results, *, next_step: str = AGAIN) -> int:
         only_too_long = reasons == {"no answer: prompt too long"}
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
             next_step = judge_step(reasons)
-        lasting = {name: said for each in missing for name, said in task_spec(each).benchmark.lasting_reasons().items()}
+        lasting = {
+            name: said
+            for each in missing
+            for name, said in task_spec(each).benchmark.lasting_reasons().items()
+        }
         if known := {reason: said for reason, said in lasting.items() if reason in reasons}:
             next_step = " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
         parts = [
             f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
             for name, counts in missing.items()
         ]
-        troubles = {entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry} - {None}
+        troubles = {
+            entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry
+        } - {None}
         if troubles:
             next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
         raise IncompleteError(

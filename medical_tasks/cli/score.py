@@ -35,5 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     if done is None:
         return 0
     results, unanswered = done
-    mended = _FINISH if arguments.responses.is_dir() else "Add the missing lines and give the same command again."
+    mended = (
+        _FINISH
+        if arguments.responses.is_dir()
+        else "Add the missing lines and give the same command again."
+    )
     return report_results(results, next_step=mended if unanswered else AGAIN)

@@ -46,16 +46,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def scored(
+    arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]
+) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
-    from medical_tasks.models.text_metrics import MODEL_METRICS, chosen_metrics, identity_of_models, score_texts
+    from medical_tasks.models.text_metrics import (
+        MODEL_METRICS,
+        chosen_metrics,
+        identity_of_models,
+        score_texts,
+    )
     from medical_tasks.scoring.estimates import as_json
 
     where, seed = str(arguments.table), arguments.seed
     check_least({"--seed": seed}, 0)
     if not sheet:
         raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
-    columns = {name: _columns(where, sheet, name, getattr(arguments, name)) for name in (*_NAMES, "cluster")}
+    columns = {
+        name: _columns(where, sheet, name, getattr(arguments, name))
+        for name in (*_NAMES, "cluster")
+    }
     named = column_names("--metrics", arguments.metrics)
     models = parse_model_args(arguments.task_args, option="--task-args")
     metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
@@ -63,9 +73,16 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
         raise UsageError(
             f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name two columns."
         )
-    texts = {name: [_texts(where, place, row, of) for place, row in sheet] for name, of in columns.items()}
+    texts = {
+        name: [_texts(where, place, row, of) for place, row in sheet]
+        for name, of in columns.items()
+    }
     for name in ("reference", "cluster"):
-        bare = [place for (place, _), found in zip(sheet, texts[name], strict=True) if not any(map(str.strip, found))]
+        bare = [
+            place
+            for (place, _), found in zip(sheet, texts[name], strict=True)
+            if not any(map(str.strip, found))
+        ]
         if bare and columns[name]:
             raise UsageError(
                 f"{where}: no {name} in {listed(bare, _SHOWN)} (column {', '.join(columns[name])}). Every row needs "
@@ -81,10 +98,16 @@ def scored(arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str
         arguments=models,
         seed=seed,
     )
-    notes = {"predictions are empty; they are scored as they are.": sum(not text.strip() for text in predictions)}
+    notes = {
+        "predictions are empty; they are scored as they are.": sum(
+            not text.strip() for text in predictions
+        )
+    }
     if any(name.startswith("rouge") for name in metrics):
         unread = sum(not any(map(rouge_tokens, known)) for known in texts["reference"])
-        notes["references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 there."] = unread
+        notes[
+            "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 there."
+        ] = unread
     units = {metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -107,10 +130,22 @@ def table_of(content: Mapping[str, Any]) -> str:
     """Makes the table on the terminal."""
     (column,) = content["columns"]["prediction"]
     rows = [
-        (Path(content["table"]).name, column, metric_label(name, each), valued(each), interval(each), str(each["n"]))
+        (
+            Path(content["table"]).name,
+            column,
+            metric_label(name, each),
+            valued(each),
+            interval(each),
+            str(each["n"]),
+        )
         for name, each in content["metrics"].items()
     ]
-    return "\n".join([*align(("table", "column", "metric", "value", "95 % interval", "n"), rows), *content["notes"]])
+    return "\n".join(
+        [
+            *align(("table", "column", "metric", "value", "95 % interval", "n"), rows),
+            *content["notes"],
+        ]
+    )
 
 
 def _columns(
@@ -126,11 +161,17 @@ def _columns(
                 f"{where}: which column is the {name}? Name it with --{name}. There are {', '.join(there)}."
             )
         return () if found is None else (found,)
-    names = (given,) if given in there or name != "reference" else column_names("--reference", given) or ()
+    names = (
+        (given,)
+        if given in there or name != "reference"
+        else column_names("--reference", given) or ()
+    )
     for each in names:
         if each not in there:
             hint = did_you_mean(each, there)
-            raise UsageError(f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}.")
+            raise UsageError(
+                f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}."
+            )
     return names
 
 

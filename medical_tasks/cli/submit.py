@@ -50,13 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"give the folder of a finished run: medical-tasks submit RUN --to {arguments.to} (options: --to {arguments.to} --help)"
         )
-    if arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file():  # else the target says so
-        recipes = [mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()]
+    if (
+        arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file()
+    ):  # else the target says so
+        recipes = [
+            mapping(entry["recipe"]) for entry in read_results(arguments.run)["tasks"].values()
+        ]
         if drawn := recipes and recipes[0].get("subset"):
             raise UsageError(
                 f"{arguments.run}: is a sample of {drawn['asked']} items (--subset). Run it on all of them."
             )
         if shard := recipes and recipes[0].get("shard"):
-            again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
+            again = (
+                "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
+            )
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
     return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))

@@ -33,7 +33,9 @@ _STDIN = "-"
 def run(arguments: argparse.Namespace) -> int:
     """Builds an index, or looks a text up."""
     step, needed, allowed = _STEPS[arguments.step]
-    check_options(arguments, f"umls {arguments.step}", needed, allowed, words={"step": "", "text": "TEXT"})
+    check_options(
+        arguments, f"umls {arguments.step}", needed, allowed, words={"step": "", "text": "TEXT"}
+    )
     return step(arguments)
 
 
@@ -45,13 +47,16 @@ def _build(arguments: argparse.Namespace) -> int:
     kept = None if arguments.again else _same_index(out, strings, folding)
     if kept is not None:
         tell(
-            f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). {_summary(kept)}", kept
+            f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). {_summary(kept)}",
+            kept,
         )
         return 0
     info = build_index(source, out, folding=folding)
     tell(f"{out}: {_summary(info)}", info)
     if info.without_type:
-        tell(f"{info.without_type:,} strings are left out, because their concept is not in MRSTY.RRF.")
+        tell(
+            f"{info.without_type:,} strings are left out, because their concept is not in MRSTY.RRF."
+        )
     tell(f'Try it: medical-tasks umls find --index {out} "a text"')
     return 0
 
@@ -62,7 +67,11 @@ def _check_out(out: Path) -> None:
         return
     if not out.is_dir():
         raise UsageError(f"{out}: is a file. Give --out the name of a folder to make.")
-    others = sorted(path.name for path in out.iterdir() if path.name not in _FILES and not path.name.startswith(_STAGE))
+    others = sorted(
+        path.name
+        for path in out.iterdir()
+        if path.name not in _FILES and not path.name.startswith(_STAGE)
+    )
     if others:
         raise UsageError(
             f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out another folder."
@@ -91,7 +100,11 @@ def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
 
 
 def _summary(info: IndexInfo) -> str:
-    folded = [name for name, on in (("case folded", info.lowercase), ("ASCII only", info.ascii_only)) if on]
+    folded = [
+        name
+        for name, on in (("case folded", info.lowercase), ("ASCII only", info.ascii_only))
+        if on
+    ]
     return (
         f"{info.terms:,} terms of {info.strings:,} English strings, {len(info.types)} semantic types, "
         f"{', '.join(folded) or 'as written'}; MRCONSO.RRF is {info.source[:16]}..."
@@ -100,9 +113,15 @@ def _summary(info: IndexInfo) -> str:
 
 def _find(arguments: argparse.Namespace) -> int:
     variant = arguments.variant or _DEFAULT_VARIANT
-    text = sys.stdin.buffer.read().decode(errors="replace") if arguments.text == _STDIN else arguments.text
+    text = (
+        sys.stdin.buffer.read().decode(errors="replace")
+        if arguments.text == _STDIN
+        else arguments.text
+    )
     with UmlsIndex(arguments.index.expanduser()) as index:
-        matches = sorted(Matcher(index, variant=variant).matches(text), key=lambda match: match.start)
+        matches = sorted(
+            Matcher(index, variant=variant).matches(text), key=lambda match: match.start
+        )
         summary = _summary(index.info)
     found = [{**match._asdict(), "text": text[match.start : match.end]} for match in matches]
     tell(None, variant=variant, index=index.info.source, matches=found)
@@ -116,7 +135,9 @@ def _find(arguments: argparse.Namespace) -> int:
     ]
     tell("\n".join(align(("from", "to", "text", "term", "concepts"), rows)))
     concepts = {concept for match in matches for concept in match.concepts}
-    tell(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
+    tell(
+        f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}"
+    )
     return 0
 
 

@@ -39,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _shown(path: Path, model: str, found: Verification) -> str:
     width = max(len(check.name) for check in found.checks)
     lines = [f"{path}: {model}, id {found.package}\n"]
-    lines += [f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}" for check in found.checks]
+    lines += [
+        f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}" for check in found.checks
+    ]
     counted = {
         outcome: sum(check.outcome == outcome for check in found.checks)
         for outcome in ("match", "mismatch", "not checked")

@@ -65,24 +65,30 @@ def read_compared(folder: Path) -> Compared:
     return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
 
 
-def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]) -> str:
+def refusals(
+    first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]
+) -> str:
     """Says why no task of two results can be compared."""
     common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
     if not common:
         told = [", ".join(each.results["tasks"]) or "none" for each in (first, second)]
-        return (
-            f"no task in common: {first.label} has {told[0]}; {second.label} has {told[1]}. Compare runs of one task."
-        )
+        return f"no task in common: {first.label} has {told[0]}; {second.label} has {told[1]}. Compare runs of one task."
     if not compared:
         return f"none of the tasks asked for is in {first.label} or {second.label}. Tasks of both: {', '.join(common)}."
     shared = [name for name in compared if name in common] or list(compared)
     if all(name in common and name not in tasks for name in shared):
         return f"task {shared[0]!r} of both runs is not known to this version. Tasks: {', '.join(tasks)}."
-    return "\n".join(f"{name}: {sentence}" for name in shared for sentence in compared[name]["refused"])
+    return "\n".join(
+        f"{name}: {sentence}" for name in shared for sentence in compared[name]["refused"]
+    )
 
 
 def compare_tasks(
-    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+    first: Compared,
+    second: Compared,
+    tasks: Mapping[str, TaskSpec],
+    *,
+    selection: Selection | None = None,
 ) -> dict[str, Any]:
     """Compares every task that both results have, B (`second`) minus A (`first`).
 
@@ -100,7 +106,9 @@ def compare_tasks(
             alone = first if entries[1] is None else second
             compared[name] = _refused([f"only {alone.label} has this task"])
         elif name not in tasks:
-            compared[name] = _refused(["this version of the suite does not know the task; update it"])
+            compared[name] = _refused(
+                ["this version of the suite does not know the task; update it"]
+            )
         else:
             sides = (rows[0].get(name, {}), rows[1].get(name, {}))
             compared[name] = _compare_task(tasks[name], entries, sides, wanted)
@@ -116,10 +124,14 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in run.rows:
         if not ("task" in row and "id" in row):
-            raise UsageError(f"{run.label}: its items are damaged: a row lacks its task or id. Score again.")
+            raise UsageError(
+                f"{run.label}: its items are damaged: a row lacks its task or id. Score again."
+            )
         of_task = found.setdefault(row["task"], {})
         if row["id"] in of_task:
-            said = f"{one_line(str(row['task']))} has two rows of the item {one_line(str(row['id']))}"
+            said = (
+                f"{one_line(str(row['task']))} has two rows of the item {one_line(str(row['id']))}"
+            )
             raise UsageError(f"{run.label}: its items are damaged: {said}. Score again.")
         of_task[row["id"]] = row
     return found
@@ -149,7 +161,11 @@ class _Both:
     def reported(self) -> dict[str, MetricSpec]:
         """Metrics by name, of those that both runs report and that are the same measure in both."""
         left = self.differences.left_out
-        return {each.name: each for each in self.task.metrics if each.needs not in left and all(self.reports(each))}
+        return {
+            each.name: each
+            for each in self.task.metrics
+            if each.needs not in left and all(self.reports(each))
+        }
 
 
 def _compare_task(
@@ -169,14 +185,20 @@ def _compare_task(
         warnings.append(f"{alone} items are in one run only and are left out")
     headline = task.metrics[0]
     if unscored := sum(
-        not (is_counted(headline, a) and is_counted(headline, b)) for a, b in zip(first, second, strict=True)
+        not (is_counted(headline, a) and is_counted(headline, b))
+        for a, b in zip(first, second, strict=True)
     ):
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
     reported = both.reported()
-    if any("repeats" in recipe for recipe in recipes):  # an item that is right in some of them is a mean
-        warnings.append("what varies from run to run of one model (--repeats) is in no interval or p value below")
+    if any(
+        "repeats" in recipe for recipe in recipes
+    ):  # an item that is right in some of them is a mean
+        warnings.append(
+            "what varies from run to run of one model (--repeats) is in no interval or p value below"
+        )
         reported = {
-            name: replace(each, kind="mean") if each.kind == "proportion" else each for name, each in reported.items()
+            name: replace(each, kind="mean") if each.kind == "proportion" else each
+            for name, each in reported.items()
         }
     for entry in entries:
         reported, said = _with_figures(reported, mapping(entry.get("metrics")))
@@ -186,7 +208,9 @@ def _compare_task(
         warnings.append(f"{names} cannot be compared: {why}")
     clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
     columns: dict[str, Columns] = {}
-    if wanted.metrics and not any({metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()):
+    if wanted.metrics and not any(
+        {metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()
+    ):
         return _refused([_unreported(both, name) for name in wanted.metrics])
     for name, metric in reported.items():
         if wanted.metrics and name not in wanted.metrics and metric.whole not in wanted.metrics:
@@ -220,7 +244,9 @@ def _compare_task(
             metrics[name] = compare(each)
             if corrected := _corrected(each.metric, entries, (first, second), clusters, warnings):
                 if wanted.margin is not None:
-                    warnings.append(f"{name + SUFFIX}: equivalence is tested without the correction")
+                    warnings.append(
+                        f"{name + SUFFIX}: equivalence is tested without the correction"
+                    )
                 metrics[name + SUFFIX] = corrected | {
                     key: metrics[name][key] for key in ("comparable",) if key in metrics[name]
                 }
@@ -230,7 +256,13 @@ def _compare_task(
     groups = [mapping(entry.get("breakdown")) for entry in entries]
     known = {name: [group for each in groups for group in mapping(each.get(name))] for name in by}
     breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
-    return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
+    return {
+        "n_items": len(first),
+        "warnings": warnings,
+        "metrics": metrics,
+        "breakdown": breakdown,
+        "refused": [],
+    }
 
 
 def _corrected(
@@ -246,7 +278,9 @@ def _corrected(
     if not any(each.get("value") is not None for each in told):
         return None
     if not same_calibration(told):
-        warnings.append(f"{name} is left out: the runs were not both corrected, and by the same check (--calibration)")
+        warnings.append(
+            f"{name} is left out: the runs were not both corrected, and by the same check (--calibration)"
+        )
         return None
     kind: MetricKind = "ratio" if metric.kind == "ratio" else "mean"
     spec = replace(metric, name=name, kind=kind, limits=(-math.inf, math.inf))
@@ -255,7 +289,9 @@ def _corrected(
         with_judge_error(made, [each["calibration"] for each in told])
     except (NotCorrectableError, LookupError, TypeError) as error:
         damaged = (
-            "" if isinstance(error, NotCorrectableError) else "its figures were changed after scoring: score again. "
+            ""
+            if isinstance(error, NotCorrectableError)
+            else "its figures were changed after scoring: score again. "
         )
         warnings.append(f"{name} is left out: {damaged}{one_line(str(error))}")
         return None
@@ -263,7 +299,9 @@ def _corrected(
         each is not None and not metric.limits[0] <= each <= metric.limits[1]
         for each in (made["value_a"], made["value_b"])
     ):
-        made["notes"].append("a value beyond what is possible is compared as it is, and cut only in its own run")
+        made["notes"].append(
+            "a value beyond what is possible is compared as it is, and cut only in its own run"
+        )
     return made
 
 
@@ -290,16 +328,21 @@ def _unreported(both: _Both, name: str) -> str:
         return f"{name} cannot be compared: {both.differences.left_out[metric.needs]}"
     reports = both.reports(metric)
     which = (
-        "neither run reports" if not any(reports) else f"the {('first', 'second')[not reports[1]]} run does not report"
+        "neither run reports"
+        if not any(reports)
+        else f"the {('first', 'second')[not reports[1]]} run does not report"
     )
     given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
-    return f"{which} {name}. Score again: medical-tasks score {both.task.name} --responses RUN{given}"
+    return (
+        f"{which} {name}. Score again: medical-tasks score {both.task.name} --responses RUN{given}"
+    )
 
 
 def _no_average(metric: MetricSpec, both: _Both, reported: Mapping[str, MetricSpec]) -> str:
     reports = {each.name: (each, both.reports(each)) for each in both.task.metrics}
     first, second = (
-        components(metric, {name: each for name, (each, there) in reports.items() if there[run]}) for run in (0, 1)
+        components(metric, {name: each for name, (each, there) in reports.items() if there[run]})
+        for run in (0, 1)
     )
     if first != second:
         told = " and ".join(", ".join(part.shares) or "none" for part in (first, second))
@@ -356,16 +399,24 @@ def compare_pairs(
         raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
     places = [pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0]
     pairs = [
-        Pair(first=a, second=b, tasks=compare_tasks(runs[a], runs[b], tasks, selection=selection)) for a, b in places
+        Pair(first=a, second=b, tasks=compare_tasks(runs[a], runs[b], tasks, selection=selection))
+        for a, b in places
     ]
     if all(entry["refused"] for pair in pairs for entry in pair.tasks.values()):
-        said = [(pair, refusals(runs[pair.first], runs[pair.second], pair.tasks, tasks)) for pair in pairs]
-        raise UsageError("\n".join(told if len(pairs) == 1 else f"{pair.name}: {told}" for pair, told in said))
+        said = [
+            (pair, refusals(runs[pair.first], runs[pair.second], pair.tasks, tasks))
+            for pair in pairs
+        ]
+        raise UsageError(
+            "\n".join(told if len(pairs) == 1 else f"{pair.name}: {told}" for pair, told in said)
+        )
     if len(pairs) > 1:
         for name in dict.fromkeys(name for pair in pairs for name in pair.tasks):
             entries = [pair.tasks[name] for pair in pairs if name in pair.tasks]
             for metric in dict.fromkeys(metric for entry in entries for metric in entry["metrics"]):
-                adjust([entry["metrics"][metric] for entry in entries if metric in entry["metrics"]])
+                adjust(
+                    [entry["metrics"][metric] for entry in entries if metric in entry["metrics"]]
+                )
             adjust_breakdowns([entry["breakdown"] for entry in entries])
     return pairs
 
@@ -383,22 +434,38 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     runs = [read_compared(folder) for folder in folders]
     named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
     metrics = dict.fromkeys(
-        word.strip().removesuffix(SUFFIX) for text in arguments.metric for word in text.split(",") if word.strip()
+        word.strip().removesuffix(SUFFIX)
+        for text in arguments.metric
+        for word in text.split(",")
+        if word.strip()
     )
-    selection = Selection(tasks=list(named), metrics=list(metrics), by=arguments.by, margin=arguments.equivalence)
+    selection = Selection(
+        tasks=list(named), metrics=list(metrics), by=arguments.by, margin=arguments.equivalence
+    )
     _check(selection, [run.results for run in runs], known)
     if arguments.memory_gap:
         from medical_tasks.comparison.memory_gap import gap_sections, memory_gap
 
         if len(runs) > 2 or arguments.by != NONE or arguments.flips is not None:
-            raise UsageError("--memory-gap takes the published run and the fresh one, without --by and --flips.")
+            raise UsageError(
+                "--memory-gap takes the published run and the fresh one, without --by and --flips."
+            )
         gaps = memory_gap(runs[0], runs[1], known, selection=selection)
         return gaps, _written(arguments, run_names(runs), gap_sections(gaps), [])
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
     if arguments.flips is not None:
-        open_tasks = [name for name, task in known.items() if dataset_spec(task.dataset).access == "open"]
+        open_tasks = [
+            name for name, task in known.items() if dataset_spec(task.dataset).access == "open"
+        ]
         for pair in pairs:
-            add_flips(pair, runs, known, most=arguments.flips, metrics=selection.metrics, parsed=open_tasks)
+            add_flips(
+                pair,
+                runs,
+                known,
+                most=arguments.flips,
+                metrics=selection.metrics,
+                parsed=open_tasks,
+            )
     more = _more(runs, pairs, known, arguments)
     return _json(folders, pairs), _written(arguments, run_names(runs), sections(pairs), more)
 
@@ -417,7 +484,10 @@ def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:
         return dict(pairs[0].tasks)
     return {
         "runs": {letter(place): str(folder) for place, folder in enumerate(folders)},
-        "pairs": [{"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks} for pair in pairs],
+        "pairs": [
+            {"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks}
+            for pair in pairs
+        ],
     }
 
 
@@ -426,21 +496,32 @@ def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[
     there = list(dict.fromkeys(name for each in results for name in each["tasks"]))
     for name in selection.tasks:
         if name not in there:
-            raise UsageError(f"--task {name}: no run has it. Tasks of the runs: {', '.join(there)}.")
+            raise UsageError(
+                f"--task {name}: no run has it. Tasks of the runs: {', '.join(there)}."
+            )
     specs = [known[name] for name in there if name in known and name in (selection.tasks or there)]
-    metrics = dict.fromkeys(metric.whole or metric.name for spec in specs for metric in spec.metrics)
+    metrics = dict.fromkeys(
+        metric.whole or metric.name for spec in specs for metric in spec.metrics
+    )
     parts = {metric.name for spec in specs for metric in spec.metrics if metric.part}
     for name in selection.metrics:
         if specs and name not in metrics and name not in parts:
-            raise UsageError(f"--metric {name}: no task of the runs has it. Metrics: {', '.join(metrics)}.")
+            raise UsageError(
+                f"--metric {name}: no task of the runs has it. Metrics: {', '.join(metrics)}."
+            )
     breakdowns = dict.fromkeys(by for spec in specs for by in breakdown_names(spec))
     if specs and selection.by not in ("none", "all", *breakdowns):
         told = ", ".join(breakdowns) if breakdowns else "the tasks of the runs have none"
-        raise UsageError(f"--by {selection.by}: no such breakdown ({told}). Give one of these, all, or none.")
+        raise UsageError(
+            f"--by {selection.by}: no such breakdown ({told}). Give one of these, all, or none."
+        )
 
 
 def _more(
-    runs: Sequence[Compared], pairs: Sequence[Any], known: Mapping[str, Any], arguments: argparse.Namespace
+    runs: Sequence[Compared],
+    pairs: Sequence[Any],
+    known: Mapping[str, Any],
+    arguments: argparse.Namespace,
 ) -> list[str]:
     """What else to know: runs given twice, what an answer took, and what can be asked for."""
     more = []
@@ -452,12 +533,19 @@ def _more(
                 f"note: {places[whole]} and {letter(place)} are the same folder: a run does not differ from itself."
             )
         places.setdefault(whole, letter(place))
-    compared = dict.fromkeys(name for pair in pairs for name, task in pair.tasks.items() if not task["refused"])
+    compared = dict.fromkeys(
+        name for pair in pairs for name, task in pair.tasks.items() if not task["refused"]
+    )
     for name in compared:
         took = [an_answer(run.results["tasks"].get(name, {})) for run in runs]
-        words = [f"{each[0]:,.1f} output tokens, {each[1] or 'no price'}" if each else "not stated" for each in took]
+        words = [
+            f"{each[0]:,.1f} output tokens, {each[1] or 'no price'}" if each else "not stated"
+            for each in took
+        ]
         if any(took):
-            more.append(f"{name}, an answer: {'; '.join(f'{letter(n)} {said}' for n, said in enumerate(words))}.")
+            more.append(
+                f"{name}, an answer: {'; '.join(f'{letter(n)} {said}' for n, said in enumerate(words))}."
+            )
     breakdowns = dict.fromkeys(by for name in compared for by in breakdown_names(known[name]))
     if arguments.by == "none" and breakdowns:
         more.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")

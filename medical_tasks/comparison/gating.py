@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.comparison.comparing import NONE, Compared, Selection, compare_tasks, read_compared
+from medical_tasks.comparison.comparing import (
+    NONE,
+    Compared,
+    Selection,
+    compare_tasks,
+    read_compared,
+)
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
@@ -41,7 +47,9 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 _OPTIONAL: Final = frozenset({"by"})
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
 _WITHOUT_LIMIT: Final = "unscored items could change it without limit"
-_EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
+_EXAMPLE: Final = (
+    'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +114,13 @@ def read_policy(path: Path) -> list[Rule]:
             raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
     rules = content.get("rule")
     if content.keys() - {"rule"} or not isinstance(rules, list) or not rules:
-        raise UsageError(f"{path}: a policy is a list of [[rule]] tables and nothing else. {_EXAMPLE}")
-    return [_rule(entry, f"{path}: rule {place}", path.parent) for place, entry in enumerate(rules, start=1)]
+        raise UsageError(
+            f"{path}: a policy is a list of [[rule]] tables and nothing else. {_EXAMPLE}"
+        )
+    return [
+        _rule(entry, f"{path}: rule {place}", path.parent)
+        for place, entry in enumerate(rules, start=1)
+    ]
 
 
 def _rule(entry: Any, place: str, folder: Path) -> Rule:
@@ -119,7 +132,9 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     (kind,) = kinds
     words = {"task", kind, *_KINDS[kind]}
     if unknown := sorted(entry.keys() - words):
-        raise UsageError(f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}")
+        raise UsageError(
+            f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
+        )
     if missing := sorted(words - _OPTIONAL - entry.keys()):
         raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
     limit = entry[kind]
@@ -131,9 +146,15 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     known = tasks()
     task = known.get(texts["task"])
     if task is None:
-        raise UsageError(f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}")
+        raise UsageError(
+            f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}"
+        )
     known_metrics = {metric.name: metric for metric in task.metrics if not metric.part}
-    corrected = {name + SUFFIX: each for name, each in known_metrics.items() if each.verdict not in ("", "several")}
+    corrected = {
+        name + SUFFIX: each
+        for name, each in known_metrics.items()
+        if each.verdict not in ("", "several")
+    }
     named = known_metrics | corrected
     if "metric" in texts and texts["metric"] not in named:
         raise UsageError(
@@ -152,14 +173,18 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
         raise UsageError(
             f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, got {texts['by']!r}."
         )
-    paths: dict[str, Any] = {name: folder / texts.pop(name) for name in ("against", "check") if name in texts}
+    paths: dict[str, Any] = {
+        name: folder / texts.pop(name) for name in ("against", "check") if name in texts
+    }
     return Rule(kind=kind, limit=float(limit), **texts, **paths)
 
 
 def gate(policy: Path, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
     """Holds every run against every rule; the verdict is the worst of all findings."""
     rules = read_policy(policy)
-    baselines = {rule.against: read_compared(rule.against) for rule in rules if rule.kind == "margin"}
+    baselines = {
+        rule.against: read_compared(rule.against) for rule in rules if rule.kind == "margin"
+    }
     found = [
         finding
         for run in map(read_compared, dict.fromkeys(folders))
@@ -179,7 +204,10 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
-    elif any("shard" in one.results["tasks"].get(rule.task, entry)["recipe"] for one in filter(None, (run, baseline))):
+    elif any(
+        "shard" in one.results["tasks"].get(rule.task, entry)["recipe"]
+        for one in filter(None, (run, baseline))
+    ):
         yield replace(empty, reason="a part of a run: merge the parts")
     elif rule.kind == "coverage_at_least":
         share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
@@ -198,8 +226,14 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
 
 def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
     if metric is None or metric["value"] is None or metric["ci_low"] is None:
-        return replace(empty, reason=one_line(str((metric or {}).get("reason") or "the run does not report it")))
-    metric = {**metric, **metric.get("sample", {})}  # a score on all items of a set is certain, and of no others
+        return replace(
+            empty,
+            reason=one_line(str((metric or {}).get("reason") or "the run does not report it")),
+        )
+    metric = {
+        **metric,
+        **metric.get("sample", {}),
+    }  # a score on all items of a set is certain, and of no others
     value, low, high = metric["value"], metric["ci_low"], metric["ci_high"]
     shown = replace(empty, value=value, low=low, high=high, unit=metric.get("unit", ""))
     if not metric.get("comparable", True):
@@ -211,7 +245,9 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
     if metric.get("bound_low") is None or metric.get("bound_high") is None:
         return replace(shown, reason=_WITHOUT_LIMIT)
     return replace(
-        shown, low=low - max(0.0, value - metric["bound_low"]), high=high + max(0.0, metric["bound_high"] - value)
+        shown,
+        low=low - max(0.0, value - metric["bound_low"]),
+        high=high + max(0.0, metric["bound_high"] - value),
     )
 
 
@@ -221,13 +257,19 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
     if made["refused"]:
         yield replace(empty, reason="; ".join(made["refused"]))
         return
-    for group, metrics in ({"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})).items():
+    for group, metrics in (
+        {"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})
+    ).items():
         each = mapping(metrics.get(rule.metric))
-        (less, more), (baseline_less, baseline_more) = (_open_ends(rule, one, group) for one in (run, baseline))
+        (less, more), (baseline_less, baseline_more) = (
+            _open_ends(rule, one, group) for one in (run, baseline)
+        )
         if not each and rule.metric.endswith(SUFFIX):
             left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
             reason = next(left_out, "the runs do not both report it")
-        elif each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST:
+        elif (
+            each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST
+        ):
             reason = "too few to tell"
         elif not each.get("comparable", True):
             reason = _BY_WORDS
@@ -235,8 +277,13 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
             reason = _WITHOUT_LIMIT
         else:
             sign = 1.0 if each["higher_is_better"] else -1.0
-            low, high = each["ci_low"] - less - baseline_more, each["ci_high"] + more + baseline_less
-            found = replace(empty, value=each["difference"], low=low, high=high, unit=each.get("unit", ""))
+            low, high = (
+                each["ci_low"] - less - baseline_more,
+                each["ci_high"] + more + baseline_less,
+            )
+            found = replace(
+                empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
+            )
             yield replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
             continue
         yield replace(empty, group=group, reason=reason)
@@ -245,22 +292,42 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
 def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     """How far below and above its value a run's unscored items could bring it."""
     entry = run.results["tasks"][rule.task]
-    metrics = entry["metrics"] if rule.by == NONE else mapping(mapping(entry["breakdown"].get(rule.by)).get(group))
-    ends: list[Any] = [mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")]
-    return (math.inf, math.inf) if None in ends else (max(0.0, ends[1] - ends[0]), max(0.0, ends[2] - ends[1]))
+    metrics = (
+        entry["metrics"]
+        if rule.by == NONE
+        else mapping(mapping(entry["breakdown"].get(rule.by)).get(group))
+    )
+    ends: list[Any] = [
+        mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")
+    ]
+    return (
+        (math.inf, math.inf)
+        if None in ends
+        else (max(0.0, ends[1] - ends[0]), max(0.0, ends[2] - ends[1]))
+    )
 
 
 def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     _, _, check = read_check(rule.check)
-    kappa, asked, general = summary_of(check)["kappa"], mapping(entry["recipe"].get("judge")), check["set"] in GENERAL
+    kappa, asked, general = (
+        summary_of(check)["kappa"],
+        mapping(entry["recipe"].get("judge")),
+        check["set"] in GENERAL,
+    )
     keys = ("votes",) if general else ("votes", "mode", "prompts")
-    checked = {"name": check["judge"]["name"], **check["judge"]["identity"], **{key: check[key] for key in keys}}
+    checked = {
+        "name": check["judge"]["name"],
+        **check["judge"]["identity"],
+        **{key: check[key] for key in keys},
+    }
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
     if (own := {key: asked.get(key) for key in checked}) != checked:
         other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
         return replace(empty, reason=other)
-    return replace(empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score")
+    return replace(
+        empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score"
+    )
 
 
 def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any]]:
@@ -276,8 +343,13 @@ def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any
         for each in findings
     ]  # fmt: skip
     columns = [place for place, name in enumerate(header) if (name != "run" or several)]
-    lines = align([header[place] for place in columns], [[row[place] for place in columns] for row in rows])
-    counts = ", ".join(f"{sum(each.verdict == name for each in findings)} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
+    lines = align(
+        [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
+    )
+    counts = ", ".join(
+        f"{sum(each.verdict == name for each in findings)} {name}"
+        for name in (GO, NO_GO, INCONCLUSIVE)
+    )
     return "\n".join([*lines, "", f"{verdict} ({counts})"]), {
         "verdict": verdict,
         "findings": [asdict(each) for each in findings],

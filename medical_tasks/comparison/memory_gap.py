@@ -60,13 +60,18 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
         mean = np.bincount(codes, weights=values, minlength=k) / n
         parts = (values - mean[codes]) / (k * n[codes])
         # The variance of the items alone; where a group has one, that of all stands in for it.
-        within += float((parts**2 * (n / np.maximum(n - 1, 1))[codes]).sum() + (n == 1).sum() * values.var() / k**2)
+        within += float(
+            (parts**2 * (n / np.maximum(n - 1, 1))[codes]).sum()
+            + (n == 1).sum() * values.var() / k**2
+        )
         of_note: dict[str, float] = defaultdict(float)
         of_both: dict[tuple[str, int], float] = defaultdict(float)
         for cluster, code, part in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
             of_note[cluster] += part
             of_both[cluster, code] += part
-        covariance += math.fsum(part**2 for part in of_note.values()) - math.fsum(part**2 for part in of_both.values())
+        covariance += math.fsum(part**2 for part in of_note.values()) - math.fsum(
+            part**2 for part in of_both.values()
+        )
         fewest = min(fewest, len(of_note))
         means.append(mean)
         counts.append(n)
@@ -88,7 +93,9 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
         "ci_high": min(1.0, ends[1]),
         "groups": {
             group: {"published": a, "fresh": b, "gap": a - b, "n_published": n, "n_fresh": m}
-            for group, a, b, n, m in zip(shared, *(each.tolist() for each in (*means, *counts)), strict=True)
+            for group, a, b, n, m in zip(
+                shared, *(each.tolist() for each in (*means, *counts)), strict=True
+            )
         },
         "needed": math.ceil(
             times * max(sizes)
@@ -102,7 +109,11 @@ def memory_gap(
     """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
     found: dict[str, Any] = {}
     rows = rows_by_task(published), rows_by_task(fresh)
-    names = [name for name in published.results["tasks"] if name in fresh.results["tasks"] and name in tasks]
+    names = [
+        name
+        for name in published.results["tasks"]
+        if name in fresh.results["tasks"] and name in tasks
+    ]
     for name in selection.tasks or names:
         if name not in names:
             raise UsageError(
@@ -111,17 +122,29 @@ def memory_gap(
         task = tasks[name]
         recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
         if refused := _refused(task, recipes):
-            raise UsageError(f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}")
-        wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [task.metrics[0]]
-        found[name] = {metric.name: _entry(task, metric, recipes, [side[name] for side in rows]) for metric in wanted}
+            raise UsageError(
+                f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}"
+            )
+        wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [
+            task.metrics[0]
+        ]
+        found[name] = {
+            metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
+            for metric in wanted
+        }
     if not found:
-        raise UsageError(f"no task in common: {published.label} and {fresh.label}. Give two runs of one task.")
+        raise UsageError(
+            f"no task in common: {published.label} and {fresh.label}. Give two runs of one task."
+        )
     return found
 
 
 def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
     """Why two runs cannot be compared so, as a sentence; empty when they can."""
-    benchmark, configs = task.benchmark, [mapping(recipe.get("data")).get("config") for recipe in recipes]
+    benchmark, configs = (
+        task.benchmark,
+        [mapping(recipe.get("data")).get("config") for recipe in recipes],
+    )
     if not benchmark.gap_group:
         return f"{benchmark.title} has no fresh rows that pair with its published ones. It takes runs of MedCalc-Bench."
     if configs[0] == configs[1]:
@@ -131,11 +154,17 @@ def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
     versions = [short(recipe.get("task_version")).partition("-")[0] for recipe in recipes]
     if versions[0] != versions[1]:
         return f"they are of task versions {' and '.join(versions)}. Run both with one version."
-    files = all(str(mapping(recipe.get("model")).get("name")).startswith("responses/") for recipe in recipes)
+    files = all(
+        str(mapping(recipe.get("model")).get("name")).startswith("responses/") for recipe in recipes
+    )
     for key in _SAME:
-        parts = [deciding_generation(each) if key == "generation" else each.get(key) for each in recipes]
+        parts = [
+            deciding_generation(each) if key == "generation" else each.get(key) for each in recipes
+        ]
         if parts[0] != parts[1] and not (key == "model" and files):
-            told = differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
+            told = (
+                differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
+            )
             return f"their {key} differs ({told}). Run one model in one way on both."
     return ""
 
@@ -147,7 +176,9 @@ def _entry(
     sides: Sequence[Mapping[str, Mapping[str, Any]]],
 ) -> dict[str, Any]:
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
-        raise UsageError(f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like.")
+        raise UsageError(
+            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like."
+        )
     group = f"group_{task.benchmark.gap_group}"
     samples, notes = [], []
     for run, side in zip(("published", "fresh"), sides, strict=True):
@@ -170,7 +201,9 @@ def _entry(
     if left := len({*samples[0].groups} ^ {*samples[1].groups}):
         notes.append(f"{left} {task.benchmark.gap_group}s are in one run only and are left out")
     if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
-        notes.append("the answers are files: only you know that they are of one model, asked in one way")
+        notes.append(
+            "the answers are files: only you know that they are of one model, asked in one way"
+        )
     half = max(made["gap"] - made["ci_low"], made["ci_high"] - made["gap"])
     entry = {
         "published": math.fsum(each["published"] for each in groups.values()) / len(groups),
@@ -182,12 +215,19 @@ def _entry(
         "enough": len(groups) >= FEWEST and half <= WIDEST,
         "needed": made["needed"],
     }
-    return {**entry, "verdict": _verdict(entry, task.benchmark.gap_group), "notes": notes, "groups": groups}
+    return {
+        **entry,
+        "verdict": _verdict(entry, task.benchmark.gap_group),
+        "notes": notes,
+        "groups": groups,
+    }
 
 
 def _verdict(entry: Mapping[str, Any], group: str) -> str:
     if entry["n_groups"] < FEWEST:
-        return f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
+        return (
+            f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
+        )
     if entry["ci_low"] > 0.0:
         return "a gap: the published rows are answered better"
     if entry["ci_high"] < 0.0:
@@ -195,7 +235,9 @@ def _verdict(entry: Mapping[str, Any], group: str) -> str:
     if entry["enough"]:
         return f"no gap seen: the interval ends at {percent(entry['ci_high'])} points"
     if entry["needed"] <= max(entry["n_published"], entry["n_fresh"]):
-        return f"too small to tell: the {group}s differ so much that more items of them would not help"
+        return (
+            f"too small to tell: the {group}s differ so much that more items of them would not help"
+        )
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
@@ -207,7 +249,17 @@ def gap_sections(found: Mapping[str, Any]) -> list[Section]:
             span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
             shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
             sizes = (str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh"))
-            rows.append((task, metric, entry["verdict"].partition(":")[0], *shown, percent(entry["gap"]), span, *sizes))
+            rows.append(
+                (
+                    task,
+                    metric,
+                    entry["verdict"].partition(":")[0],
+                    *shown,
+                    percent(entry["gap"]),
+                    span,
+                    *sizes,
+                )
+            )
             notes += [f"{task}, {metric}: {said}." for said in (entry["verdict"], *entry["notes"])]
     header = (
         "task",

@@ -32,7 +32,9 @@ class MetaOptions:
     metrics: tuple[str, ...]
     human: tuple[str, ...] = ()  # columns of human scores, one an annotator
     against: str | None = None  # the metric that all others are compared with; None for every two
-    kendall: Kendall = "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
+    kendall: Kendall = (
+        "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
+    )
     epsilon: float = pairwise.EPSILON  # values this close are a tie
     seed: int = 0
     resamples: int = 2000
@@ -48,12 +50,18 @@ class _Outputs:
     pair_items: list[str]  # item of each pair
     pair_clusters: list[str]  # cluster of each pair
     signs: dict[str, Floats]  # which output of each pair each metric prefers
-    votes: list[list[pairwise.Vote]] | None  # what people say of each pair; None without preferences
+    votes: (
+        list[list[pairwise.Vote]] | None
+    )  # what people say of each pair; None without preferences
     options: MetaOptions
 
     @property
     def draws(self) -> dict[str, Any]:
-        return {"clusters": self.clusters, "seed": self.options.seed, "resamples": self.options.resamples}
+        return {
+            "clusters": self.clusters,
+            "seed": self.options.seed,
+            "resamples": self.options.resamples,
+        }
 
 
 def meta_figures(
@@ -73,7 +81,8 @@ def meta_figures(
         pair_items=[table.rows[row].item for row in pairs.first],
         pair_clusters=[table.rows[row].cluster for row in pairs.first],
         signs={
-            name: pairwise.preference_signs(column, pairs, epsilon=options.epsilon) for name, column in columns.items()
+            name: pairwise.preference_signs(column, pairs, epsilon=options.epsilon)
+            for name, column in columns.items()
         },
         votes=votes,
         options=options,
@@ -109,7 +118,9 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
         found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
     else:
         draws = {**outputs.draws, "items": outputs.pair_items, "clusters": outputs.pair_clusters}
-        first, second = (pairwise.preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y))
+        first, second = (
+            pairwise.preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y)
+        )
         found = correlation.mean_tau_within(first, second, **draws)
     return {"one": one, "other": other, **as_json(found)}
 
@@ -118,7 +129,10 @@ def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
     signs = outputs.signs[one], outputs.signs[other]
     found = pairwise.compare_preferences(*signs, clusters=outputs.pair_clusters)
     differ = pairwise.disagreeing(*signs)
-    shares = {name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")}
+    shares = {
+        name: as_json(getattr(found, name))
+        for name in ("share_same", "share_opposite", "share_decided")
+    }
     compared: dict[str, Any] = {"one": one, "other": other, "pairs": {**asdict(found), **shares}}
     compared |= {"preferences": None, "scores": None}
     sides = (("one", one), ("other", other))
@@ -181,10 +195,17 @@ def render_meta(meta: Mapping[str, Any]) -> str:
     lines = [_title(meta)]
     if meta["kendall"]:
         lines += ["", *_kendall_lines(meta)]
-        lines += ["", "Two metrics on the pairs of outputs of one item:", *_pairs(meta["comparisons"])]
+        lines += [
+            "",
+            "Two metrics on the pairs of outputs of one item:",
+            *_pairs(meta["comparisons"]),
+        ]
     if meta.get("preferences") is not None:
         if meta["comparisons"]:
-            lines += ["", "Where two metrics disagree, the one that people side with (majority of the annotators):"]
+            lines += [
+                "",
+                "Where two metrics disagree, the one that people side with (majority of the annotators):",
+            ]
             lines += _sides(meta["comparisons"])
         lines += [
             "",
@@ -193,7 +214,10 @@ def render_meta(meta: Mapping[str, Any]) -> str:
         ]
     if meta["human"]:
         if meta["comparisons"]:
-            lines += ["", "Mean human score of the outputs in pairs on which two metrics disagree, with:"]
+            lines += [
+                "",
+                "Mean human score of the outputs in pairs on which two metrics disagree, with:",
+            ]
             lines += _scores(meta["comparisons"])
         rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
         lines += ["", "Mean human score of all outputs that were scored, with:"]
@@ -209,13 +233,25 @@ def _title(meta: Mapping[str, Any]) -> str:
 
 
 def _kendall_lines(meta: Mapping[str, Any]) -> list[str]:
-    over = "over all outputs" if meta["settings"]["kendall"] == "pooled" else "among each item's outputs, averaged"
+    over = (
+        "over all outputs"
+        if meta["settings"]["kendall"] == "pooled"
+        else "among each item's outputs, averaged"
+    )
     lines = [f"Kendall's tau-b between metrics, {over}:"]
     names = meta["metrics"]
     found = {frozenset((each["one"], each["other"])): each["value"] for each in meta["kendall"]}
     if 2 < len(names) <= _MOST_COLUMNS:
         rows = [
-            (one, "", "", *("1" if one == other else decimals(found[frozenset((one, other))]) for other in names))
+            (
+                one,
+                "",
+                "",
+                *(
+                    "1" if one == other else decimals(found[frozenset((one, other))])
+                    for other in names
+                ),
+            )
             for one in names
         ]
         lines += [*align(("", "", "", *names), rows), ""]
@@ -244,17 +280,44 @@ def _sides(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
         for one, other in _BOTH
         if (found := each["preferences"][one])
     ]
-    header = ("people side with", "", "", "%", _INTERVAL, "pairs", "no preference", "no majority", "not annotated")
+    header = (
+        "people side with",
+        "",
+        "",
+        "%",
+        _INTERVAL,
+        "pairs",
+        "no preference",
+        "no majority",
+        "not annotated",
+    )
     return align(header, rows)
 
 
 def _alone_lines(each_metric: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [
-        (each["metric"], "", "", *_share(found["share"]), str(found["metric_tied"]), *_undecided(found)[:2])
+        (
+            each["metric"],
+            "",
+            "",
+            *_share(found["share"]),
+            str(found["metric_tied"]),
+            *_undecided(found)[:2],
+        )
         for each in each_metric
         if (found := each["preferences"])
     ]
-    header = ("metric", "", "", "same %", _INTERVAL, "pairs", "metric tied", "no preference", "no majority")
+    header = (
+        "metric",
+        "",
+        "",
+        "same %",
+        _INTERVAL,
+        "pairs",
+        "metric tied",
+        "no preference",
+        "no majority",
+    )
     return align(header, rows)
 
 
@@ -265,13 +328,19 @@ def _undecided(found: Mapping[str, Any]) -> list[str]:
 def _scores(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for each in comparisons:
-        rows += [(each[one], f"where {each[other]} disagrees", each["scores"][one]) for one, other in _BOTH]
+        rows += [
+            (each[one], f"where {each[other]} disagrees", each["scores"][one])
+            for one, other in _BOTH
+        ]
         rows.append((_OTHERS, "on the same outputs", each["scores"]["annotators"]))
     return _score_lines(rows)
 
 
 def _score_lines(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
-    made = [(name, where, "", *figure(found["spearman"])[:2], *figure(found["kendall"])) for name, where, found in rows]
+    made = [
+        (name, where, "", *figure(found["spearman"])[:2], *figure(found["kendall"]))
+        for name, where, found in rows
+    ]
     return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), made)
 
 
@@ -295,9 +364,7 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
         )
     found = meta.get("preferences")
     if found is not None:
-        said = (
-            f"Preferences: {found['answers']:,} answers of {found['annotators']} annotators on {found['pairs']:,} pairs"
-        )
+        said = f"Preferences: {found['answers']:,} answers of {found['annotators']} annotators on {found['pairs']:,} pairs"
         for key, told in (("blank", "blank"), ("elsewhere", "about outputs that are not compared")):
             said += f", {found[key]:,} {told}" if found[key] else ""
         lines.append(f"{said}.")

@@ -45,7 +45,9 @@ def compare_columns(
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
     made = _bootstrap(columns, limits, resamples)
     # Without -0.0, which swapping runs leaves.
-    entry: dict[str, Any] = {name: value if value is None else value + 0 for name, value in as_json(made).items()}
+    entry: dict[str, Any] = {
+        name: value if value is None else value + 0 for name, value in as_json(made).items()
+    }
     entry["minimum_detectable_difference"] = detectable(columns)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
     if metric.kind == "proportion" and columns.values is not None:
@@ -64,10 +66,18 @@ def compare_columns(
         found = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
         within, beyond = (None if math.isnan(p) else p for p in found)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
-    if not whole and too_few_to_tell(entry["difference"], entry["minimum_detectable_difference"], made.n_clusters):
+    if not whole and too_few_to_tell(
+        entry["difference"], entry["minimum_detectable_difference"], made.n_clusters
+    ):
         entry["too_few"] = True
     if few and not whole:
-        entry |= {"ci_low": None, "ci_high": None, "p_value": None, "p": None, "minimum_detectable_difference": None}
+        entry |= {
+            "ci_low": None,
+            "ci_high": None,
+            "p_value": None,
+            "p": None,
+            "minimum_detectable_difference": None,
+        }
         entry.pop("mcnemar", None)
     entry["notes"] = [_few_said(made)] if few else []
     return entry
@@ -75,10 +85,15 @@ def compare_columns(
 
 def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) -> None:
     """Widens the comparison of two corrected metrics by the error of the labels, which both runs share."""
-    first, second = ({name: np.array(each[name]) for name in ("weights", "slope")} for each in facts)
+    first, second = (
+        {name: np.array(each[name]) for name in ("weights", "slope")} for each in facts
+    )
     slope = (first["slope"] + second["slope"]) / 2.0
     error = JudgeError(
-        second["weights"] - first["weights"], slope, np.array(facts[0]["covariance"]), facts[0]["freedom"]
+        second["weights"] - first["weights"],
+        slope,
+        np.array(facts[0]["covariance"]),
+        facts[0]["freedom"],
     )
     entry["minimum_detectable_difference"] = None  # which is of the runs alone
     value, low, high = entry["difference"], entry["ci_low"], entry["ci_high"]
@@ -91,7 +106,9 @@ def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) 
     alike = replace(error, weights=error.weights - value * slope).variance
     own = (value - low if value > 0.0 else high - value) / normal_quantile(1.0 - paired.ALPHA / 2.0)
     if alike > CHANGED and own > 0.0:
-        p = min(1.0, 2.0 * student_tail(abs(value) / math.hypot(own, math.sqrt(alike)), error.freedom))
+        p = min(
+            1.0, 2.0 * student_tail(abs(value) / math.hypot(own, math.sqrt(alike)), error.freedom)
+        )
         entry["p_value"] = entry["p"] = max(p, entry["p"])
 
 
@@ -107,7 +124,9 @@ def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: 
     given: dict[str, Any] = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return paired.paired_bootstrap(*columns.values, **given)
-    return paired.paired_bootstrap_statistic(columns.first, columns.second, average_of(columns.shares), **given)
+    return paired.paired_bootstrap_statistic(
+        columns.first, columns.second, average_of(columns.shares), **given
+    )
 
 
 def detectable(columns: Columns) -> float | None:
@@ -118,12 +137,18 @@ def detectable(columns: Columns) -> float | None:
     return None if math.isnan(found) else found
 
 
-def _sides(columns: Columns, limits: tuple[float, float] | None) -> tuple[Floats, Floats, tuple[float, float] | None]:
+def _sides(
+    columns: Columns, limits: tuple[float, float] | None
+) -> tuple[Floats, Floats, tuple[float, float] | None]:
     """Both runs' values by item, and their limits; a statistic of sums is taken as the mean of what each item adds to it."""
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
     counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
-    return linear(columns.shares, columns.first, counted), linear(columns.shares, columns.second, counted), None
+    return (
+        linear(columns.shares, columns.first, counted),
+        linear(columns.shares, columns.second, counted),
+        None,
+    )
 
 
 def _flips(columns: Columns) -> dict[str, int] | None:
@@ -156,7 +181,9 @@ class Columns:
 
     metric: MetricSpec
     shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
-    first: tuple[Floats, ...]  # a numerator and a denominator in turns for each component; `nan` where undecided
+    first: tuple[
+        Floats, ...
+    ]  # a numerator and a denominator in turns for each component; `nan` where undecided
     second: tuple[Floats, ...]
     values: tuple[Floats, ...] | None  # both runs' values on each item; None for an average
     clusters: Sequence[Any] | None  # of each item; None where each stands alone
@@ -168,23 +195,31 @@ class Columns:
             self,
             first=tuple(column[chosen] for column in self.first),
             second=tuple(column[chosen] for column in self.second),
-            values=None if self.values is None else (self.values[0][chosen], self.values[1][chosen]),
+            values=None
+            if self.values is None
+            else (self.values[0][chosen], self.values[1][chosen]),
             clusters=None if self.clusters is None else [self.clusters[place] for place in chosen],
         )
 
 
 def columns_of(
-    metric: MetricSpec, reported: Mapping[str, MetricSpec], first: Rows, second: Rows, clusters: Sequence[Any] | None
+    metric: MetricSpec,
+    reported: Mapping[str, MetricSpec],
+    first: Rows,
+    second: Rows,
+    clusters: Sequence[Any] | None,
 ) -> Columns:
     """Takes a metric's columns out of both runs' rows of the same items, in the same order."""
     made: Components = components(metric, reported)
     sides = tuple(
-        tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
+        tuple(column for name in made.shares for column in _sums(reported[name], rows))
+        for rows in (first, second)
     )
     values = None
     if metric.kind != "average":
         values = tuple(
-            np.array([item_value(metric, row) for row in rows], dtype=np.float64) for rows in (first, second)
+            np.array([item_value(metric, row) for row in rows], dtype=np.float64)
+            for rows in (first, second)
         )
     return Columns(
         metric=metric,
@@ -200,7 +235,11 @@ def columns_of(
 def item_value(metric: MetricSpec, row: Mapping[str, Any]) -> float:
     """A metric's value on an item; `nan` where it is not decided, or there is nothing to count."""
     value = row.get(metric.name)
-    return math.nan if value is None or (metric.kind == "ratio" and not row.get(weight_column(metric.name))) else value
+    return (
+        math.nan
+        if value is None or (metric.kind == "ratio" and not row.get(weight_column(metric.name)))
+        else value
+    )
 
 
 def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
@@ -218,10 +257,14 @@ def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
         # What is not there has a denominator of 0, whichever way a file writes that it has no value.
         counted = is_counted(metric, row)
         return (
-            sums(metric, item_value(metric, row), row[weight_column(metric.name)]) if counted else (math.nan, math.nan)
+            sums(metric, item_value(metric, row), row[weight_column(metric.name)])
+            if counted
+            else (math.nan, math.nan)
         )
 
-    above, below = np.array([of_item(row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
+    above, below = (
+        np.array([of_item(row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
+    )
     return above, below
 
 
@@ -231,7 +274,9 @@ Breakdowns = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
     """Names of a task's breakdowns: those of its items' parts, then those of its items."""
-    return tuple(dict.fromkeys([*(metric.part[0] for metric in task.metrics if metric.part), *task.groups]))
+    return tuple(
+        dict.fromkeys([*(metric.part[0] for metric in task.metrics if metric.part), *task.groups])
+    )
 
 
 def compare_breakdowns(
@@ -277,7 +322,9 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
         adjust(family)
 
 
-def _members(rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
+def _members(
+    rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]
+) -> dict[str, npt.NDArray[np.intp]]:
     places: dict[str, list[int]] = {}
     names, read = frozenset(known), {}
     for place, row in enumerate(rows):

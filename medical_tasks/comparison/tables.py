@@ -12,7 +12,14 @@ from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_t
 from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
 from medical_tasks.errors import listed
 from medical_tasks.io.table import align
-from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, interval, metric_label, number, valued
+from medical_tasks.runs.numbers import (
+    FEWEST,
+    NOT_COMPUTABLE,
+    interval,
+    metric_label,
+    number,
+    valued,
+)
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -40,7 +47,10 @@ def run_names(runs: Sequence[Compared]) -> list[str]:
             for entry in run.results["tasks"].values()
         )
         told = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
-        named.append(f"{letter(place)}: {one_line(run.label, _LONGEST_NAME)}" + (f" ({told})" if told else ""))
+        named.append(
+            f"{letter(place)}: {one_line(run.label, _LONGEST_NAME)}"
+            + (f" ({told})" if told else "")
+        )
     return named
 
 
@@ -51,24 +61,34 @@ def sections(pairs: Sequence[Pair]) -> list[Section]:
     headline = [
         _row((name, metric_label(metric, entry)), entry, pair, several=several, adjusted=several)
         for name in names
-        for metric in dict.fromkeys(metric for pair in pairs for metric in pair.tasks.get(name, _NONE)["metrics"])
+        for metric in dict.fromkeys(
+            metric for pair in pairs for metric in pair.tasks.get(name, _NONE)["metrics"]
+        )
         for pair in pairs
         if (entry := pair.tasks.get(name, _NONE)["metrics"].get(metric))
     ]
     header = _header(("task", "metric"), several=several, adjusted=several)
     made = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
     for name in names:
-        for by in dict.fromkeys(by for pair in pairs for by in pair.tasks.get(name, _NONE)["breakdown"]):
+        for by in dict.fromkeys(
+            by for pair in pairs for by in pair.tasks.get(name, _NONE)["breakdown"]
+        ):
             made.append(_breakdown(pairs, name, by))
     for pair in pairs:
         for name, task in pair.tasks.items():
             for metric, entry in task["metrics"].items():
-                made += _flips(pair, f"{name}, {metric}" + (f", {pair.name}" if several else ""), entry)
+                made += _flips(
+                    pair, f"{name}, {metric}" + (f", {pair.name}" if several else ""), entry
+                )
     return made
 
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
-    sides = ("pair", "test", "first", "second", "difference") if several else ("test", "A", "B", "B - A")
+    sides = (
+        ("pair", "test", "first", "second", "difference")
+        if several
+        else ("test", "A", "B", "B - A")
+    )
     p_values = ("p", "p Holm") if adjusted else ("p",)
     return (*first, *sides, "95 % interval", *p_values, "detectable", "better", "worse", "same")
 
@@ -94,7 +114,11 @@ def _row(
         _p_value(entry["p"]),
         *((_p_value(entry["p_holm"]),) if adjusted else ()),
         number(entry["minimum_detectable_difference"], unit),
-        *([NOT_COMPUTABLE] * 3 if flips is None else [str(flips[name]) for name in ("improved", "worsened", "same")]),
+        *(
+            [NOT_COMPUTABLE] * 3
+            if flips is None
+            else [str(flips[name]) for name in ("improved", "worsened", "same")]
+        ),
     )
 
 
@@ -102,14 +126,29 @@ def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
     several = len(pairs) > 1
     found = [(pair, pair.tasks.get(name, _NONE)["breakdown"].get(by, {})) for pair in pairs]
     rows = [
-        _row((one_line(group, _LONGEST_NAME), metric_label(metric, entry)), entry, pair, several=several, adjusted=True)
+        _row(
+            (one_line(group, _LONGEST_NAME), metric_label(metric, entry)),
+            entry,
+            pair,
+            several=several,
+            adjusted=True,
+        )
         for group in dict.fromkeys(group for _, groups in found for group in groups)
-        for metric in dict.fromkeys(metric for _, groups in found for metric in groups.get(group, {}))
+        for metric in dict.fromkeys(
+            metric for _, groups in found for metric in groups.get(group, {})
+        )
         for pair, groups in found
-        if (entry := groups.get(group, {}).get(metric)) and entry["n"]  # without any pair there is nothing to show
+        if (entry := groups.get(group, {}).get(metric))
+        and entry["n"]  # without any pair there is nothing to show
     ]
     tests = max(
-        (entry["tests"] for _, groups in found for group in groups.values() for entry in group.values()), default=0
+        (
+            entry["tests"]
+            for _, groups in found
+            for group in groups.values()
+            for entry in group.values()
+        ),
+        default=0,
     )
     return Section(
         title=f"{name} by {by}",
@@ -136,8 +175,16 @@ def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
         ]
         sides = (a, b) if unit else (f"{a} %", f"{b} %")
         header = ("id", *((f"answer of {a}", f"answer of {b}") if parsed else ()), *sides)
-        shown = f"{len(items)} of {total} items" if len(items) < total else f"{total} item{'' if total == 1 else 's'}"
-        made.append(Section(title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows))
+        shown = (
+            f"{len(items)} of {total} items"
+            if len(items) < total
+            else f"{total} item{'' if total == 1 else 's'}"
+        )
+        made.append(
+            Section(
+                title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows
+            )
+        )
     return made
 
 
@@ -163,7 +210,11 @@ def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] 
         if part.title:
             lines += ["", part.title]
         if part.rows:
-            lines += [*([""] if part.title else []), *align(part.header, part.rows), *([""] if part.notes else [])]
+            lines += [
+                *([""] if part.title else []),
+                *align(part.header, part.rows),
+                *([""] if part.notes else []),
+            ]
         lines += part.notes
     if more and not parts[-1].notes:
         lines.append("")
@@ -177,7 +228,12 @@ def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[s
         if part.title:
             lines += [f"## {_escaped(part.title)}", ""]
         if part.rows:
-            lines += [_markdown_row(part.header), "|" + "---|" * len(part.header), *map(_markdown_row, part.rows), ""]
+            lines += [
+                _markdown_row(part.header),
+                "|" + "---|" * len(part.header),
+                *map(_markdown_row, part.rows),
+                "",
+            ]
         lines += [f"- {_escaped(note)}" for note in part.notes]
         lines += [""] if part.notes else []
     lines += [f"- {_escaped(note)}" for note in more]
@@ -216,9 +272,20 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
         for metric, entry in task["metrics"].items()
         if (made := entry.get("equivalence"))
     ]
-    found = [(f"{pair.name}: {name}" if several else name, task) for pair in pairs for name, task in pair.tasks.items()]
-    notes += [f"note: {at}: {said}" for at, task in found for said in (*task["warnings"], *_few(task["metrics"]))]
-    return [*notes, *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"])]
+    found = [
+        (f"{pair.name}: {name}" if several else name, task)
+        for pair in pairs
+        for name, task in pair.tasks.items()
+    ]
+    notes += [
+        f"note: {at}: {said}"
+        for at, task in found
+        for said in (*task["warnings"], *_few(task["metrics"]))
+    ]
+    return [
+        *notes,
+        *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"]),
+    ]
 
 
 def _equivalence(made: Mapping[str, Any], unit: str) -> str:
@@ -231,7 +298,9 @@ def _equivalence(made: Mapping[str, Any], unit: str) -> str:
 def breakdown_notes(tests: int) -> list[str]:
     """Says what a breakdown's columns are; `tests` is the size of its largest family."""
     few = f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
-    few += " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
+    few += (
+        " Too few to tell: too few to detect the difference shown (it is below the detectable one)."
+    )
     if not tests:
         return [f"{few} No group has enough: conclude nothing group by group."]
     return [
@@ -281,7 +350,9 @@ def flipped_items(
     # By the size of the change, in a proportion all alike, then by id.
     changed.sort(key=lambda each: (-abs(each[0]), _by_number(str(each[1]["id"]))))
     return {
-        name: [_told(metric, a, b, parsed=parsed) for change, a, b in changed if (change > 0) is better][:most]
+        name: [
+            _told(metric, a, b, parsed=parsed) for change, a, b in changed if (change > 0) is better
+        ][:most]
         for name, better in (("improved", True), ("worsened", False))
     }
 
@@ -316,9 +387,18 @@ def _by_number(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _told(metric: MetricSpec, a: Mapping[str, Any], b: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": str(a["id"]), "a": item_value(metric, a), "b": item_value(metric, b)}
+def _told(
+    metric: MetricSpec, a: Mapping[str, Any], b: Mapping[str, Any], *, parsed: bool
+) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "id": str(a["id"]),
+        "a": item_value(metric, a),
+        "b": item_value(metric, b),
+    }
     # A row that was redacted has a hash of its answer, and no answer.
     if parsed and "response_sha256" not in a and "response_sha256" not in b:
-        told |= {f"parsed_{side}": one_line(str(row.get("parsed") or "")) for side, row in (("a", a), ("b", b))}
+        told |= {
+            f"parsed_{side}": one_line(str(row.get("parsed") or ""))
+            for side, row in (("a", a), ("b", b))
+        }
     return told

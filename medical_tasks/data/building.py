@@ -19,7 +19,13 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.data.cards import card_text, croissant_text, eval_text
-from medical_tasks.data.dataset_source import DatasetSource, chosen_options, file_sha256, find_files, steps_to_get
+from medical_tasks.data.dataset_source import (
+    DatasetSource,
+    chosen_options,
+    file_sha256,
+    find_files,
+    steps_to_get,
+)
 from medical_tasks.data.dataset_store import (
     MARKER,
     BuiltConfig,
@@ -29,7 +35,13 @@ from medical_tasks.data.dataset_store import (
     put_in_place,
     stage_in,
 )
-from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    UsageError,
+    memory_error,
+    system_reason,
+)
 from medical_tasks.io.columns import hub_features
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.spec import TaskSpec
@@ -71,20 +83,30 @@ def build_source(
     source = source.placed(config, place)
     spec = source.spec
     made_from = _file_hashes(source, config, place)
-    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options or {})
+    chosen = chosen_options(
+        f"{spec.name}, config {config}", source.generated.get(config), options or {}
+    )
     made_from |= {name: str(value) for name, value in chosen.items()}
     try:
         with stage_in(folder, spec.name) as (stage, before):
             splits = _write_splits(source, config, place, stage, chosen)
             notes = _check_rows(source, config, splits, partial=partial)
-            made = BuiltConfig(version=spec.version, suite=__version__, source=made_from, splits=splits)
+            made = BuiltConfig(
+                version=spec.version, suite=__version__, source=made_from, splits=splits
+            )
             built = {
-                name: made if name == config else before[name] for name in spec.configs if name in {*before, config}
+                name: made if name == config else before[name]
+                for name in spec.configs
+                if name in {*before, config}
             }
             # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
-            current = {name: entry for name, entry in built.items() if entry.version == spec.version}
+            current = {
+                name: entry for name, entry in built.items() if entry.version == spec.version
+            }
             # Only of what the folder holds: demo rows are nobody's leaderboard.
-            leaderboards = eval_text(spec, tasks, built={name: entry.splits for name, entry in current.items()})
+            leaderboards = eval_text(
+                spec, tasks, built={name: entry.splits for name, entry in current.items()}
+            )
             texts = {
                 "README.md": card_text(source, current),
                 "croissant.json": croissant_text(source, current),
@@ -100,7 +122,12 @@ def build_source(
     ]
     rows = {name: split.rows for name, split in splits.items()}
     return BuiltDataset(
-        folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes), place=place
+        folder=folder,
+        config=config,
+        rows=sum(rows.values()),
+        splits=rows,
+        notes=tuple(notes),
+        place=place,
     )
 
 
@@ -138,7 +165,10 @@ def _write_splits(
         )
         try:
             builder.download_and_prepare(
-                output_dir=str(out), file_format="parquet", max_shard_size="1TB", verification_mode="no_checks"
+                output_dir=str(out),
+                file_format="parquet",
+                max_shard_size="1TB",
+                verification_mode="no_checks",
             )
         except DatasetGenerationError as error:
             # The library wraps whatever the reader or the disk said; both are told to the user as they are.
@@ -203,7 +233,9 @@ def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
     return inner
 
 
-def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool) -> list[str]:
+def _check_rows(
+    source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool
+) -> list[str]:
     """Compares the numbers of rows with the published ones; a release still being corrected may differ, with a note."""
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
@@ -212,7 +244,9 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
             continue
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
-            raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
+            raise UsageError(
+                f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}"
+            )
         if rows < published and not partial:
             raise UsageError(
                 f"{text}. The file is cut off or of another release; build a smaller one on purpose with --partial.\n"
@@ -220,14 +254,18 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
             )
         if rows > _MOST_OF_A_RELEASE * published:  # corrections add a row here and there
             other = " Build such rows with --config own." if "own" in source.spec.configs else ""
-            raise UsageError(f"{text}. It is another file, such as a training set.{other}\n{steps_to_get(source.spec)}")
+            raise UsageError(
+                f"{text}. It is another file, such as a training set.{other}\n{steps_to_get(source.spec)}"
+            )
         notes.append(
             f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
         )
     return notes
 
 
-def write_error(folder: Path, error: OSError, *, work: str = "build", other: str = "--out") -> MedicalTasksError:
+def write_error(
+    folder: Path, error: OSError, *, work: str = "build", other: str = "--out"
+) -> MedicalTasksError:
     """The error about a folder that cannot be written to; `other`: what names another one. One of memory is raised as it is."""
     if memory_error(error):
         raise error
@@ -239,7 +277,9 @@ def write_error(folder: Path, error: OSError, *, work: str = "build", other: str
             f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with {other}, and give "
             "the same command again."
         )
-    return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with {other}.")
+    return UsageError(
+        f"{folder}: cannot write there ({reason}). {kept} Choose another place with {other}."
+    )
 
 
 def builder_class(source: DatasetSource) -> Any:
@@ -253,14 +293,17 @@ def builder_class(source: DatasetSource) -> Any:
     version = datasets.Version(spec.version)
     # The options of generated configurations are fields of the config: that is how `datasets` passes a builder's arguments
     # on, and how it tells one build in its cache from another.
-    names_of_options = sorted({option.name for entry in source.generated.values() for option in entry.options})
+    names_of_options = sorted(
+        {option.name for entry in source.generated.values() for option in entry.options}
+    )
     config_class = dataclasses.make_dataclass(
         "SourceConfig",
         [(name, "int | None", dataclasses.field(default=None)) for name in names_of_options],
         bases=(datasets.BuilderConfig,),
     )
     configs = [
-        config_class(name=config, version=version, description=f"{spec.title}, {config}") for config in spec.configs
+        config_class(name=config, version=version, description=f"{spec.title}, {config}")
+        for config in spec.configs
     ]
     names = [column.name for column in source.columns]
 
@@ -297,14 +340,22 @@ def builder_class(source: DatasetSource) -> Any:
         def _options(self) -> dict[str, int]:
             given = {name: getattr(self.config, name) for name in names_of_options}
             return chosen_options(
-                f"{spec.name}, config {self.config.name}", source.generated.get(self.config.name), given
+                f"{spec.name}, config {self.config.name}",
+                source.generated.get(self.config.name),
+                given,
             )
 
         def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Mapping[str, Any]]:
             generated = source.generated.get(self.config.name)
-            return generated.rows(split, self._options()) if generated else source.read(self.config.name, split, files)
+            return (
+                generated.rows(split, self._options())
+                if generated
+                else source.read(self.config.name, split, files)
+            )
 
-        def _generate_examples(self, split: str, files: Mapping[str, Path]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        def _generate_examples(
+            self, split: str, files: Mapping[str, Path]
+        ) -> Iterator[tuple[Any, dict[str, Any]]]:
             seen: set[Any] = set()
             for row in self._rows(split, files):
                 if row[source.key] in seen:
@@ -314,7 +365,9 @@ def builder_class(source: DatasetSource) -> Any:
                     )
                 seen.add(row[source.key])
                 if list(row) != names:  # datasets would fill a forgotten column with nulls
-                    raise ValueError(f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}")
+                    raise ValueError(
+                        f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}"
+                    )
                 yield row[source.key], dict(row)
 
     return SourceBuilder
@@ -332,7 +385,9 @@ def check_published_sum(path: Path, digest: str) -> bool:
     """
     place = path.absolute()
     beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
-    found = [(beside, *entry) for entry in _entries(beside) if entry[0].rpartition("/")[2] == place.name]
+    found = [
+        (beside, *entry) for entry in _entries(beside) if entry[0].rpartition("/")[2] == place.name
+    ]
     wanted = f"{place.parent.name}/{place.name}"
     found = found or [(above, *entry) for entry in _entries(above) if entry[0] == wanted]
     if found and digest not in {sums for _, _, sums, _ in found}:
@@ -351,5 +406,7 @@ def _entries(sums: Path) -> list[tuple[str, str, int]]:
         lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
     found = [(number, _LINE.fullmatch(line.strip())) for number, line in enumerate(lines, start=1)]
     return [
-        (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number) for number, match in found if match
+        (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number)
+        for number, match in found
+        if match
     ]

@@ -42,7 +42,9 @@ def licence(name: str) -> Licence:
     """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
     known = _outside()["licences"]
     if name not in known:
-        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(known)}")
+        raise ValueError(
+            f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(known)}"
+        )
     return Licence(**known[name])
 
 
@@ -51,7 +53,9 @@ def file_pattern(config: str, split: str) -> str:
     return f"{config}/{split}-*.parquet"
 
 
-def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
+def card_metadata(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
+) -> dict[str, Any]:
     """The YAML part of a card; `built` says what the folder holds, None describes every configuration there can be."""
     spec = source.spec
     terms = licence(spec.licence)
@@ -67,7 +71,9 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
         metadata |= _gate(source)
     names = _configs(source, built)
     # The spec's default where it is there, else the first real configuration, else the demo.
-    default = min(names, key=lambda name: (name != spec.default_config, name == "demo"), default=None)
+    default = min(
+        names, key=lambda name: (name != spec.default_config, name == "demo"), default=None
+    )
     metadata["configs"] = []
     metadata["dataset_info"] = []
     for config in names:
@@ -93,7 +99,11 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
     """The text of `README.md`; `built` as in `card_metadata`."""
     header = yaml.safe_dump(
-        card_metadata(source, built), sort_keys=False, allow_unicode=True, width=_LINE, default_flow_style=False
+        card_metadata(source, built),
+        sort_keys=False,
+        allow_unicode=True,
+        width=_LINE,
+        default_flow_style=False,
     )
     from jinja2 import Environment, StrictUndefined
 
@@ -118,7 +128,9 @@ def _gate(source: DatasetSource) -> dict[str, Any]:
     prompt = _outside()["texts"][f"gate_{kind}"]
     return {
         "extra_gated_heading": f"Ask for access to {spec.title}",
-        "extra_gated_prompt": prompt.format(title=spec.title, name=terms.name, url=terms.url, homepage=spec.homepage),
+        "extra_gated_prompt": prompt.format(
+            title=spec.title, name=terms.name, url=terms.url, homepage=spec.homepage
+        ),
         "extra_gated_fields": dict(_outside()["gated_fields"][kind]),
         "extra_gated_button_content": "I hold the permission and ask for access",
     }
@@ -128,16 +140,23 @@ def _configs(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> 
     return [config for config in source.spec.configs if built is None or config in built]
 
 
-def _rows(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> dict[str, int | None]:
+def _rows(
+    source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None
+) -> dict[str, int | None]:
     """Split to rows: those that were built, or those there can be, as far as published."""
     if built is not None:
         return {name: split.rows for name, split in built[config].splits.items()}
-    return {split: source.published_rows.get(config, {}).get(split) for split in source.splits[config]}
+    return {
+        split: source.published_rows.get(config, {}).get(split) for split in source.splits[config]
+    }
 
 
 def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
     configs = source.spec.configs if built is None else built
-    largest = max((sum(rows or 0 for rows in _rows(source, config, built).values()) for config in configs), default=0)
+    largest = max(
+        (sum(rows or 0 for rows in _rows(source, config, built).values()) for config in configs),
+        default=0,
+    )
     return next((name for limit, name in _SIZES if largest < limit), "n>1M")
 
 
@@ -154,12 +173,18 @@ def _made_from(source: DatasetSource, config: str, built: Mapping[str, BuiltConf
 _PARQUET = "application/x-parquet"
 
 
-def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
+def croissant_metadata(
+    source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
+) -> dict[str, Any]:
     """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
     spec = source.spec
     distribution: list[dict[str, Any]] = []
     record_sets: list[dict[str, Any]] = []
-    splits = [(config, split) for config in _configs(source, built) for split in _rows(source, config, built)]
+    splits = [
+        (config, split)
+        for config in _configs(source, built)
+        for split in _rows(source, config, built)
+    ]
     for config, split in splits:
         name, file_id = f"{config}/{split}", f"{config}-{split}-parquet"
         if built is None:
@@ -207,7 +232,9 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
         metadata["conformsTo"].append("http://mlcommons.org/croissant/RAI/1.0")
         metadata |= {f"rai:{name}": value for name, value in source.responsible_ai.items()}
     if spec.access == "credentialed":
-        metadata["conditionsOfAccess"] = f"Credentialed; permission is given by the publisher: {spec.homepage}"
+        metadata["conditionsOfAccess"] = (
+            f"Credentialed; permission is given by the publisher: {spec.homepage}"
+        )
     return {**metadata, "distribution": distribution, "recordSet": record_sets}
 
 
@@ -235,7 +262,9 @@ class _Dumper(yaml.SafeDumper):
 
 _Dumper.add_representer(
     str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
 )
 
 
@@ -251,7 +280,10 @@ def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
 
 
 def eval_text(
-    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
+    spec: DatasetSpec,
+    tasks: Sequence[TaskSpec],
+    *,
+    built: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """The text of a dataset's `eval.yaml`, "" without a leaderboard; `built`: configurations to splits, None for all."""
     chosen = [
@@ -261,7 +293,10 @@ def eval_text(
         and spec.default_config != "own"
         and not task.baseline
         and "config" not in task.options  # generated, by everybody with another seed
-        and (built is None or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ())))
+        and (
+            built is None
+            or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ()))
+        )
     ]
     if not chosen:
         return ""

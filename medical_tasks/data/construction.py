@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, MissingError, UsageError, check_least, listed, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    MissingError,
+    UsageError,
+    check_least,
+    listed,
+    system_reason,
+)
 from medical_tasks.io import sheets
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
@@ -34,7 +41,9 @@ def make_folder(path: Path) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir(mode=0o700)
     except OSError as error:
-        raise IncompleteError(f"{path}: cannot be made ({system_reason(error)}). Give another name.") from error
+        raise IncompleteError(
+            f"{path}: cannot be made ({system_reason(error)}). Give another name."
+        ) from error
     return path
 
 
@@ -81,7 +90,9 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise UsageError(f"{path}: not as medical-tasks wrote it. Do this step again: construct {step}.")
+        raise UsageError(
+            f"{path}: not as medical-tasks wrote it. Do this step again: construct {step}."
+        )
     return values
 
 
@@ -97,7 +108,9 @@ text_sha256 = file_sha256
 
 def _require(path: Path, step: str) -> None:
     if not path.exists():
-        raise MissingError(f"{path}: not there. Do the step before: medical-tasks construct {step}, with this folder.")
+        raise MissingError(
+            f"{path}: not there. Do the step before: medical-tasks construct {step}, with this folder."
+        )
 
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
@@ -119,7 +132,9 @@ _VALUE: Final = re.compile(
 )
 _STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
 # What they show, and save, in the place of a text that they took for a formula.
-_ERROR: Final = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE)
+_ERROR: Final = re.compile(
+    r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE
+)
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
@@ -145,7 +160,11 @@ def table_cell(value: object) -> object:
     """Writes a value of a table that nobody reads back: a text that begins like a formula and is no number gets an apostrophe."""
     if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
         return value
-    return _QUOTE + value if value.startswith(_LEADING) or value.strip().startswith(_FORMULA) else value
+    return (
+        _QUOTE + value
+        if value.startswith(_LEADING) or value.strip().startswith(_FORMULA)
+        else value
+    )
 
 
 def plain(text: str) -> str:
@@ -179,7 +198,9 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         writer.writerow(columns)
         for row in rows:
             cells = (row[name] for name in columns)
-            writer.writerow([each if type(each) in (int, float) else escaped(str(each)) for each in cells])
+            writer.writerow(
+                [each if type(each) in (int, float) else escaped(str(each)) for each in cells]
+            )
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
@@ -193,9 +214,15 @@ def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
             if missing
             else f"{len(sheet.columns)} instead of {len(columns)}"
         )
-        raise UsageError(f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}")
+        raise UsageError(
+            f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}"
+        )
     return [
-        SheetRow(path=path, number=int(place.split()[1]), cells={name: plain(cell or "") for name, cell in row.items()})
+        SheetRow(
+            path=path,
+            number=int(place.split()[1]),
+            cells={name: plain(cell or "") for name, cell in row.items()},
+        )
         for place, row in sheet.rows
     ]
 
@@ -206,14 +233,21 @@ _FAILED: Final = 10
 
 def tell_private(folder: Path) -> int:
     """Says that a folder is for its owner alone; the exit code."""
-    tell(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.", folder=folder)
+    tell(
+        f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.",
+        folder=folder,
+    )
     return 0
 
 
-def check_answered(failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str) -> None:
+def check_answered(
+    failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str
+) -> None:
     """Ends with exit code 5 where a model left some without a usable reply; `file`: where all of them are listed."""
     if failed:
-        shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  ")
+        shown = listed(
+            [f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  "
+        )
         more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
             f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again where there was no answer, and "
@@ -244,7 +278,9 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(","))
     for name in names:
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in a,b,c.")
+            raise UsageError(
+                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in a,b,c."
+            )
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(f"{option} {text!r}: a name stands twice.")
     return names
@@ -256,12 +292,18 @@ def checked_seed(seed: int | None) -> int:
     return seed or 0
 
 
-def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
+def share_out(
+    ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
+) -> dict[str, tuple[str, ...]]:
     """Gives each id its names, the first of which decides, as many each; everybody gets `overlap`, whatever the ids' order."""
     if not 0 <= overlap <= len(ids):
-        raise UsageError(f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}.")
+        raise UsageError(
+            f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}."
+        )
     if overlap and len(names) < 2:
-        raise UsageError(f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two.")
+        raise UsageError(
+            f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two."
+        )
     shares: dict[str, tuple[str, ...]] = {}
     for number, identifier in enumerate(ranked(ids, seed, str)):
         first = names[number % len(names)]
@@ -276,7 +318,9 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
     return ranked(own, seed, lambda each: f"{name}:{each}")
 
 
-def shared_sheets(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, Any]:
+def shared_sheets(
+    ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
+) -> dict[str, Any]:
     """Says who gets which ids, in which order, and who decides about each: what a step of sheets keeps."""
     shares = share_out(ids, names, overlap=overlap, seed=seed)
     return {
@@ -292,20 +336,26 @@ def keep_once(path: Path, made: Mapping[str, Any], *, step: str, refusal: str) -
     write_json(path, made)
 
 
-def check_exported(path: Path, name: str, lines: Iterable[Mapping[str, Any]], *, step: str, refusal: str) -> None:
+def check_exported(
+    path: Path, name: str, lines: Iterable[Mapping[str, Any]], *, step: str, refusal: str
+) -> None:
     """Refuses to write other lines than those of which sheets were exported: people may be at work on them."""
     if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
         raise UsageError(refusal)
 
 
-def kept_step(path: Path, recipe: Mapping[str, Any], *, step: str) -> tuple[dict[str, Any], list[str]]:
+def kept_step(
+    path: Path, recipe: Mapping[str, Any], *, step: str
+) -> tuple[dict[str, Any], list[str]]:
     """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
     made = read_json(path, step=step) if path.exists() else {}
     there = made.get("recipe", {})
     return made, [name for name, value in recipe.items() if made and there.get(name) != value]
 
 
-def write_sheets(folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]) -> None:
+def write_sheets(
+    folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]
+) -> None:
     """Writes a sheet a person; those that are there stay, since they may be edited."""
     for name, own in rows.items():
         if not (folder / f"{name}.csv").exists():
@@ -327,11 +377,19 @@ def each_two(
     """Each two people who marked the same things: their names, what both marked, and the marks of either."""
     for one, other in combinations(sorted(marks), 2):
         if both := [each for each in marks[one] if each in marks[other]]:
-            yield [one, other], both, [marks[one][each] for each in both], [marks[other][each] for each in both]
+            yield (
+                [one, other],
+                both,
+                [marks[one][each] for each in both],
+                [marks[other][each] for each in both],
+            )
 
 
 def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
     """Puts things into an order that the seed decides, whatever order they came in."""
     return sorted(
-        every, key=lambda each: hashlib.sha256(f"{seed}:{key(each)}".encode("utf-8", "surrogatepass")).digest()
+        every,
+        key=lambda each: hashlib.sha256(
+            f"{seed}:{key(each)}".encode("utf-8", "surrogatepass")
+        ).digest(),
     )

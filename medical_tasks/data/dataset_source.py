@@ -52,20 +52,29 @@ class Pin:
 
     def found(self, path: Path) -> str:
         """The sum of a file in the form of `expected`."""
-        return f"SHA-256 {file_sha256(path)}" if self.sha256 else f"git blob {blob_id(read_bytes(path))}"
+        return (
+            f"SHA-256 {file_sha256(path)}"
+            if self.sha256
+            else f"git blob {blob_id(read_bytes(path))}"
+        )
 
 
 def pinned(repository: str, commit: str, listing: str) -> dict[str, Pin]:
     """Pins files at one commit, by name, from lines of size, SHA-256 and path."""
     lines = (line.split() for line in listing.strip().splitlines())
-    return {path.rpartition("/")[2]: Pin(repository, commit, path, int(size), sha256) for size, sha256, path in lines}
+    return {
+        path.rpartition("/")[2]: Pin(repository, commit, path, int(size), sha256)
+        for size, sha256, path in lines
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialFile:
     """A file of the official distribution."""
 
-    places: tuple[str, ...]  # where it may lie, from the outermost folder that a user may give; any end of one will do
+    places: tuple[
+        str, ...
+    ]  # where it may lie, from the outermost folder that a user may give; any end of one will do
     description: str
     pin: Pin | None = None  # where it is fetched from; its place is one of `places`
 
@@ -85,28 +94,44 @@ class DatasetSource:
 
     spec: DatasetSpec
     summary: str
-    changes: tuple[str, ...]  # against the official files, one a line (share-alike licences ask for it)
+    changes: tuple[
+        str, ...
+    ]  # against the official files, one a line (share-alike licences ask for it)
     columns: tuple[Column, ...]  # of every row, the same in all configurations
     key: str  # column that no two rows of a split share; the item's id
     splits: Mapping[str, tuple[str, ...]]
-    files: Mapping[str, Mapping[str, OfficialFile]]  # configuration to what it is read from, by a short key
+    files: Mapping[
+        str, Mapping[str, OfficialFile]
+    ]  # configuration to what it is read from, by a short key
     read: RowReader
     published: str  # ISO 8601
     creators: tuple[str, ...]
     id_names: tuple[str, ...] = ()  # what the official files, and so people's tables, call the key
     licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
-    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # as the publisher released them
-    living: frozenset[str] = frozenset()  # configurations still corrected: other numbers of rows are noted, not refused
-    quick: tuple[str, ...] = ()  # configurations built from the folder of their release in a second, the default first
-    generated: Mapping[str, Generated] = field(default_factory=dict)  # such a configuration has no files
-    known_files: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of an official file to its configuration
+    published_rows: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # as the publisher released them
+    living: frozenset[str] = (
+        frozenset()
+    )  # configurations still corrected: other numbers of rows are noted, not refused
+    quick: tuple[
+        str, ...
+    ] = ()  # configurations built from the folder of their release in a second, the default first
+    generated: Mapping[str, Generated] = field(
+        default_factory=dict
+    )  # such a configuration has no files
+    known_files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # SHA-256 of an official file to its configuration
     # of releases of which not each has every split: the source with what is there, by configuration and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
     languages: tuple[str, ...] = ("en",)  # BCP 47
     task_categories: tuple[str, ...] = ()  # as the Hub names them
     tags: tuple[str, ...] = ()
     responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)  # by RAI property
-    beside: tuple[Pin, ...] = ()  # fetched with the official files: labels and prompts that other verbs read
+    beside: tuple[
+        Pin, ...
+    ] = ()  # fetched with the official files: labels and prompts that other verbs read
 
     def __post_init__(self) -> None:
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
@@ -116,10 +141,16 @@ class DatasetSource:
                 )
         for config in self.generated:
             if self.files.get(config, "none"):
-                raise ValueError(f"{self.spec.name}: {config} is generated, so it must be a config without files")
+                raise ValueError(
+                    f"{self.spec.name}: {config} is generated, so it must be a config without files"
+                )
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
-        if wrong := [name for name, value in self.responsible_ai.items() if not isinstance(value, _RAI.get(name, ()))]:
+        if wrong := [
+            name
+            for name, value in self.responsible_ai.items()
+            if not isinstance(value, _RAI.get(name, ()))
+        ]:
             raise ValueError(
                 f"{self.spec.name}: responsible_ai has {', '.join(wrong)}; texts are {_RAI_TEXTS}; lists of texts {_RAI_LISTS}"
             )
@@ -127,14 +158,20 @@ class DatasetSource:
     def wanted(self, config: str) -> Mapping[str, OfficialFile]:
         """The official files of a configuration; none of one that is made here."""
         if config not in self.files:
-            raise UsageError(f"unknown config {config!r} of {self.spec.name}. Configs: {', '.join(self.spec.configs)}.")
+            raise UsageError(
+                f"unknown config {config!r} of {self.spec.name}. Configs: {', '.join(self.spec.configs)}."
+            )
         return self.files[config]
 
     def pins(self, config: str) -> tuple[Pin, ...]:
         """What is fetched for a configuration; nothing where the dataset is not open, or a file of it has no pin."""
         pins = [file.pin for file in self.wanted(config).values()]
         found = tuple(pin for pin in pins if pin is not None)
-        return (*found, *self.beside) if found and len(found) == len(pins) and self.spec.access == "open" else ()
+        return (
+            (*found, *self.beside)
+            if found and len(found) == len(pins) and self.spec.access == "open"
+            else ()
+        )
 
     def placed(self, config: str, place: Path | None) -> DatasetSource:
         """How a configuration is built from what lies at a place: the source with the splits and files that are there."""
@@ -160,9 +197,13 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     label = f"{spec.name}, config {config}"
     if not wanted:
         if place is not None:
-            raise UsageError(f"{label}: made from this package alone, reads no source. Leave out --source ({place}).")
+            raise UsageError(
+                f"{label}: made from this package alone, reads no source. Leave out --source ({place})."
+            )
         return {}
-    listing = "\n".join(f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values())
+    listing = "\n".join(
+        f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values()
+    )
     if place is None or not place.exists():
         said = "needs the official files, none given" if place is None else f"{place} is not there"
         asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
@@ -179,7 +220,11 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         paths = file.found_in(place)
         if len({file_sha256(path) for path in paths}) > 1:
             alone = len(wanted) == 1
-            step = "Give --source the right one itself" if alone else "Keep the right one there and move the others"
+            step = (
+                "Give --source the right one itself"
+                if alone
+                else "Keep the right one there and move the others"
+            )
             raise UsageError(
                 f"{label}: {place} has several files that could be {file.description}: "
                 f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
@@ -248,19 +293,31 @@ class Generated:
     rows: Callable[[str, Mapping[str, int]], Iterator[Mapping[str, Any]]]
 
 
-def chosen_options(label: str, generated: Generated | None, given: Mapping[str, int | None]) -> dict[str, int]:
+def chosen_options(
+    label: str, generated: Generated | None, given: Mapping[str, int | None]
+) -> dict[str, int]:
     """Checks the options of a build and fills in defaults, in the configuration's order."""
     options = {} if generated is None else {option.name: option for option in generated.options}
-    extra = [f"--{name}" for name, value in given.items() if value is not None and name not in options]
+    extra = [
+        f"--{name}" for name, value in given.items() if value is not None and name not in options
+    ]
     if extra:
-        takes = f"it takes {', '.join(f'--{name}' for name in options)}" if options else "it takes no such options"
-        raise UsageError(f"{label}: got {', '.join(extra)}, but {takes}. Leave out {', '.join(extra)}.")
+        takes = (
+            f"it takes {', '.join(f'--{name}' for name in options)}"
+            if options
+            else "it takes no such options"
+        )
+        raise UsageError(
+            f"{label}: got {', '.join(extra)}, but {takes}. Leave out {', '.join(extra)}."
+        )
     chosen: dict[str, int] = {}
     for name, option in options.items():
         value = given.get(name)
         value = option.default if value is None else value
         if value is None:
-            raise UsageError(f"{label}: needs --{name}: {option.description}. Give --{name} NUMBER.")
+            raise UsageError(
+                f"{label}: needs --{name}: {option.description}. Give --{name} NUMBER."
+            )
         if not option.lowest <= value <= option.highest:
             raise UsageError(
                 f"{label}: --{name} must be from {option.lowest:,} to {option.highest:,}, got {value:,}. "

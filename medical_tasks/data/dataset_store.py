@@ -53,12 +53,20 @@ class BuiltConfig:
 def datasets_home() -> Path:
     """Returns the folder of built datasets: `$MEDICAL_TASKS_DATA`, or one in the user's data directory."""
     chosen = os.environ.get("MEDICAL_TASKS_DATA")
-    return Path(chosen).expanduser() if chosen else xdg_folder("XDG_DATA_HOME", ".local", "share") / "datasets"
+    return (
+        Path(chosen).expanduser()
+        if chosen
+        else xdg_folder("XDG_DATA_HOME", ".local", "share") / "datasets"
+    )
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
     """The JSON text of a marker."""
-    content = {"format": FORMAT, "dataset": name, "configs": {key: asdict(config) for key, config in configs.items()}}
+    content = {
+        "format": FORMAT,
+        "dataset": name,
+        "configs": {key: asdict(config) for key, config in configs.items()},
+    }
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -76,7 +84,12 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
     try:
         configs = {
             name: BuiltConfig(
-                **{**entry, "splits": {split: BuiltSplit(**fields) for split, fields in entry["splits"].items()}}
+                **{
+                    **entry,
+                    "splits": {
+                        split: BuiltSplit(**fields) for split, fields in entry["splits"].items()
+                    },
+                }
             )
             for name, entry in content["configs"].items()
         }
@@ -94,7 +107,9 @@ def split_names(split: str) -> tuple[str, ...]:
     """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`."""
     names = tuple(name.strip() for name in split.split("+"))
     if not all(names) or len(set(names)) < len(names):
-        raise UsageError(f"a split is a name, or different names with + between (test+test_2026), got {split!r}.")
+        raise UsageError(
+            f"a split is a name, or different names with + between (test+test_2026), got {split!r}."
+        )
     return names
 
 
@@ -129,7 +144,9 @@ class _Row(Mapping[str, Any]):
         return len(self._group()[self._place])
 
 
-def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[Mapping[str, Any]]:
+def read_rows(
+    folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
+) -> list[Mapping[str, Any]]:
     """Reads the rows of a built split when they are looked at; the latest alone are kept. See `read_tables`."""
 
     @lru_cache(maxsize=_GROUPS_KEPT)
@@ -141,17 +158,24 @@ def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None
     for file in _open(folder, config, split, spec).values():
         for number in range(file.num_row_groups):
             group = partial(read, file, number)
-            rows += (_Row(group, place) for place in range(file.metadata.row_group(number).num_rows))
+            rows += (
+                _Row(group, place) for place in range(file.metadata.row_group(number).num_rows)
+            )
     return rows
 
 
-def read_tables(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> dict[str, Any]:
+def read_tables(
+    folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
+) -> dict[str, Any]:
     """Reads a built split, or a sum of some, as Arrow tables, after checking that each file is the one that was built.
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
     # In one thread: where memory is short, threads that cannot be started are waited for without end.
-    return {name: file.read(use_threads=False) for name, file in _open(folder, config, split, spec).items()}
+    return {
+        name: file.read(use_threads=False)
+        for name, file in _open(folder, config, split, spec).items()
+    }
 
 
 def _open(folder: Path, config: str, split: str, spec: DatasetSpec | None) -> dict[str, Any]:
@@ -171,14 +195,18 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
     if config not in configs:
         have = f"; built there: {', '.join(configs)}" if configs else ""
         name = spec.name if spec else folder.name
-        raise MissingError(f"{name}: config {config} is not built in {folder}{have}. {_steps(folder, config, spec)}")
+        raise MissingError(
+            f"{name}: config {config} is not built in {folder}{have}. {_steps(folder, config, spec)}"
+        )
     return configs[config]
 
 
 def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
     path = folder / entry.path
     if not path.is_file():
-        raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
+        raise MissingError(
+            f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}"
+        )
     digest = file_sha256(path)
     if digest != entry.sha256:
         raise UsageError(
@@ -190,7 +218,9 @@ def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
     with doing(f"load the rows of {path}"):
         file = pq.ParquetFile(path)
     if (rows := file.metadata.num_rows) != entry.rows:
-        raise UsageError(f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+        raise UsageError(
+            f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again."
+        )
     return file
 
 
@@ -240,7 +270,9 @@ def source_files(source: str) -> list[Path]:
             )
         path = built
     if path.is_dir() and built_name(path) is not None:
-        splits = [split for config in built_configs(path).values() for split in config.splits.values()]
+        splits = [
+            split for config in built_configs(path).values() for split in config.splits.values()
+        ]
         return list(dict.fromkeys(path / split.path for split in splits))
     return readable_files(path, named=source)
 
@@ -265,7 +297,9 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
                     f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a new folder with --out."
                 )
             if holds not in (None, name):
-                raise UsageError(f"{folder}: holds the dataset {holds}, not {name}. Choose another --out.")
+                raise UsageError(
+                    f"{folder}: holds the dataset {holds}, not {name}. Choose another --out."
+                )
             with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage:
                 yield Path(stage), built_configs(folder)
     except BaseException:
@@ -276,7 +310,12 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
 
 
 def put_in_place(
-    folder: Path, stage: Path, configs: Mapping[str, BuiltConfig], texts: Mapping[str, str], *, private: bool
+    folder: Path,
+    stage: Path,
+    configs: Mapping[str, BuiltConfig],
+    texts: Mapping[str, str],
+    *,
+    private: bool,
 ) -> None:
     """Makes what stands in the stage the dataset; `texts` (file name to content) are written in order, the marker last.
 
@@ -298,7 +337,9 @@ def put_in_place(
         (stage / name).replace(folder / name)
     for path in folder.glob("*/*.parquet"):
         if path.relative_to(folder) not in data:
-            with contextlib.suppress(OSError):  # the build counts already; an old file that stays is only in the way
+            with contextlib.suppress(
+                OSError
+            ):  # the build counts already; an old file that stays is only in the way
                 path.unlink()
 
 

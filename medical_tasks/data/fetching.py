@@ -49,7 +49,9 @@ def fetch(source: DatasetSource, config: str) -> Path:
     spec, label = source.spec, f"{source.spec.name}, config {config}"
     wanted, pins = source.wanted(config), source.pins(config)
     if not wanted:
-        raise UsageError(f"{label}: made from this package alone, nothing is fetched. Leave out --fetch.")
+        raise UsageError(
+            f"{label}: made from this package alone, nothing is fetched. Leave out --fetch."
+        )
     by_hand = steps_to_get(spec, by_hand=True)
     if not pins:
         others = [name for name in spec.configs if source.pins(name)]
@@ -79,9 +81,15 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     """Asks on a terminal whether to fetch and build a configuration; elsewhere, or where there is nothing to fetch, no."""
     pins = source.pins(config)
     on_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    if not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1":  # processes of one run would all ask
+    if (
+        not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1"
+    ):  # processes of one run would all ask
         return False
-    size = f"{sum(pin.size or 0 for pin in pins) / 1e6:.1f} MB, " if all(pin.size for pin in pins) else ""
+    size = (
+        f"{sum(pin.size or 0 for pin in pins) / 1e6:.1f} MB, "
+        if all(pin.size for pin in pins)
+        else ""
+    )
     places = " and ".join(dict.fromkeys(f"github.com/{pin.repository}" for pin in pins))
     mirror = f" ({_base()})" if os.environ.get(MIRROR) else ""
     asked = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
@@ -119,7 +127,9 @@ def _client(base: str) -> httpx.Client:
         )
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         said = f"{MIRROR}, HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY or SSL_CERT_FILE"
-        raise UsageError(f"{said} cannot be used to fetch files: {error}. Correct or unset it.") from error
+        raise UsageError(
+            f"{said} cannot be used to fetch files: {error}. Correct or unset it."
+        ) from error
 
 
 def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
@@ -169,12 +179,18 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
     if have == pin.size:
         return
     try:
-        with client.stream("GET", address, headers={"Range": f"bytes={have}-"} if have else {}) as response:
+        with client.stream(
+            "GET", address, headers={"Range": f"bytes={have}-"} if have else {}
+        ) as response:
             have = _begin(response, part, have)
             if not have:
                 part.unlink(missing_ok=True)
             length = response.headers.get("Content-Length", "")
-            size = have + int(length) if length.isdecimal() and "Content-Encoding" not in response.headers else pin.size
+            size = (
+                have + int(length)
+                if length.isdecimal() and "Content-Encoding" not in response.headers
+                else pin.size
+            )
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
                 raise _FetchError(f"a file of {size:,} bytes is there", final=True)
@@ -188,7 +204,9 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
                     file.write(chunk)
                     progress.advance_to(have // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)  # nobody waits long on a closed network
+        away = isinstance(
+            error, httpx.ConnectError | httpx.ConnectTimeout
+        )  # nobody waits long on a closed network
         raise _FetchError(str(error) or type(error).__name__, final=away) from error
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")
@@ -196,7 +214,10 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
 
 def _begin(response: httpx.Response, part: Path, have: int) -> int:
     """Looks at the head of an answer; returns the number of bytes that it goes on after."""
-    status, said = response.status_code, f"the server answers {response.status_code} {response.reason_phrase}"
+    status, said = (
+        response.status_code,
+        f"the server answers {response.status_code} {response.reason_phrase}",
+    )
     if status == 200:
         return 0
     if status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):

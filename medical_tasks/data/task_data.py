@@ -38,8 +38,12 @@ class TaskData:
     items: list[Item]
     config: str
     folder: Path
-    revision: dict[str, Any]  # what the recipe says of the data: name, configuration, split, version and hashes
-    exemplars: Sequence[Mapping[str, Any]] = ()  # rows that worked examples are drawn from, for a task that shows some
+    revision: dict[
+        str, Any
+    ]  # what the recipe says of the data: name, configuration, split, version and hashes
+    exemplars: Sequence[
+        Mapping[str, Any]
+    ] = ()  # rows that worked examples are drawn from, for a task that shows some
     shard: str | None = None  # which part of the items these are, such as 2/8
     subset: Mapping[str, Any] | None = None  # how they were drawn from all
     drawn_from: Sequence[Item] = ()
@@ -57,12 +61,18 @@ class TaskData:
     @property
     def part(self) -> dict[str, Any]:
         """What the recipe says of items that are not all."""
-        return {name: value for name in ("subset", "shard") if (value := getattr(self, name)) is not None}
+        return {
+            name: value
+            for name in ("subset", "shard")
+            if (value := getattr(self, name)) is not None
+        }
 
 
 def read_shard(text: str | None) -> tuple[int, int]:
     """Reads which of how many parts of a task's items is asked; every n-th item, so that parts take about equally long."""
-    found = re.fullmatch("([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", "1/1" if text is None else str(text), re.ASCII)
+    found = re.fullmatch(
+        "([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", "1/1" if text is None else str(text), re.ASCII
+    )
     if found is None or int(found[1]) > int(found[2]):
         raise UsageError(f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}.")
     return int(found[1]), int(found[2])
@@ -87,7 +97,9 @@ def load_task_data(
     """
     part, parts = read_shard(shard)
     check_least({"--max-samples": max_samples})
-    folder, chosen = obtain(task.benchmark, spec, data, config or task.options.get("config"), agreed=confirmed)
+    folder, chosen = obtain(
+        task.benchmark, spec, data, config or task.options.get("config"), agreed=confirmed
+    )
     asked = split or task.split
     if task.exemplars in split_names(asked):
         raise UsageError(
@@ -140,7 +152,9 @@ def prompt_set(
     return task.benchmark.load_prompts(task, name, upstream, arguments=own, exemplars=exemplars)
 
 
-def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
+def leaking_examples(
+    task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True
+) -> list[str]:
     """Finds the ids of items whose question shows the item itself, with its answer, as the worked example."""
     if prompts.example is None:
         return []
@@ -159,11 +173,15 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
     home = datasets_home() if data is None else data.expanduser()
     folder = home if data is not None and built_name(home) is not None else home / spec.name
     built = list(built_configs(folder))
-    if data is not None and config is None and len(built) == 1:  # what is meant by the folder, also when it is the demo
+    if (
+        data is not None and config is None and len(built) == 1
+    ):  # what is meant by the folder, also when it is the demo
         config = built[0]
         print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
     if config is not None and config not in spec.configs:
-        raise UsageError(f"dataset {spec.name} has no configuration {config!r}. It has: {', '.join(spec.configs)}.")
+        raise UsageError(
+            f"dataset {spec.name} has no configuration {config!r}. It has: {', '.join(spec.configs)}."
+        )
     if (holds := built_name(folder)) not in (None, spec.name):
         raise UsageError(
             f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
@@ -171,7 +189,9 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
     if config is None and spec.default_config not in built:
         real = [each for each in spec.configs if each in built and each != "demo"]
         if len(real) > 1:
-            raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+            raise UsageError(
+                f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
+            )
         config = next(iter(real), None)
     chosen = config or spec.default_config
     built_config(folder, chosen, spec)  # or says how to get it
@@ -193,7 +213,10 @@ def obtain(
         source, chosen = benchmark.source(spec.name), config or spec.default_config
         if data is not None or not agreed(source, chosen):
             raise
-    folder, place = datasets_home() / spec.name, fetch(source, chosen) if source.files[chosen] else None
+    folder, place = (
+        datasets_home() / spec.name,
+        fetch(source, chosen) if source.files[chosen] else None,
+    )
     build_source(source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks)
     return folder, chosen
 
@@ -202,12 +225,18 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows' content; unlike the parquet file's bytes it does not depend on who wrote the file."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps(dict(row), sort_keys=True, ensure_ascii=True, default=str).encode())
+        digest.update(
+            json.dumps(dict(row), sort_keys=True, ensure_ascii=True, default=str).encode()
+        )
     return digest.hexdigest()
 
 
 def open_protocol(
-    task: TaskSpec, arguments: Mapping[str, str], *, prompts: str = "own", upstream: Path | None = None
+    task: TaskSpec,
+    arguments: Mapping[str, str],
+    *,
+    prompts: str = "own",
+    upstream: Path | None = None,
 ) -> MultiStep:
     """Opens the protocol of a task that has one."""
     own = dict(arguments) if task.arguments else None
@@ -236,9 +265,13 @@ def read_drawn(arguments: argparse.Namespace) -> Drawn | None:
     """Reads `--subset` and `--seed`."""
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
-        raise UsageError(f"--seed {seed} is of --subset N, which is not given. Give both, or neither.")
+        raise UsageError(
+            f"--seed {seed} is of --subset N, which is not given. Give both, or neither."
+        )
     if size is not None and getattr(arguments, "max_samples", None) is not None:
-        raise UsageError(f"--subset {size} draws a random sample, --max-samples takes none. Leave one out.")
+        raise UsageError(
+            f"--subset {size} draws a random sample, --max-samples takes none. Leave one out."
+        )
     check_least({"--subset": size})
     check_least({"--seed": seed}, 0)
     return None if size is None else (size, seed or 0)
@@ -270,7 +303,11 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
             kept.add(unit)
     items = [item for item in data.items if unit_of(task, item) in kept]
     told: dict[str, Any] = {"asked": size, "seed": seed, "of": len(data.items)}
-    told |= {"units": "clusters" if task.drawn_whole else "items", "drawn": wanted, "by": list(task.strata)}
+    told |= {
+        "units": "clusters" if task.drawn_whole else "items",
+        "drawn": wanted,
+        "by": list(task.strata),
+    }
     told["ids_sha256"] = hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()
     told["strata"] = dict(sorted(Counter(cells.values()).items()))
     return replace(data, items=items, subset=told, drawn_from=data.items)
@@ -331,7 +368,9 @@ def with_source(arguments: argparse.Namespace, task: TaskSpec) -> Iterator[argpa
     with built_from(source, arguments.source, config) as folder:
         try:
             yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
-        except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
+        except (
+            UsageError
+        ) as error:  # nobody knows that folder, and it is gone when the message is read
             raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error
 
 
@@ -347,9 +386,13 @@ def run_data(
 ) -> Iterator[TaskData]:
     """Reads the data that a run was on, as they are here, for a `with` block; `whole`: not only the items that were asked."""
     ran = recipe["data"]
-    with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:
+    with with_source(
+        argparse.Namespace(source=source, data=data, config=ran["config"]), task
+    ) as given:
         part = {} if whole else asked_part(recipe)
-        yield load_task_data(task, spec, data=given.data, config=ran["config"], split=ran.get("split"), **part)
+        yield load_task_data(
+            task, spec, data=given.data, config=ran["config"], split=ran.get("split"), **part
+        )
 
 
 def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> None:
@@ -370,22 +413,30 @@ def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
     """Refuses a setting that a task's scoring does not have."""
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:
         known = ", ".join(task.scoring_arguments) or "none"
-        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+        raise UsageError(
+            f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}."
+        )
 
 
 def check_settings(task: TaskSpec, arguments: Mapping[str, Any]) -> None:
     """Refuses a setting that a task's questions do not have."""
     if unknown := [name for name in arguments if name not in task.arguments]:
         takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
-        raise UsageError(f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}")
+        raise UsageError(
+            f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}"
+        )
 
 
-def whole_setting(task: str, name: str, value: Any, *, usual: int, lowest: int = 1, most: int) -> int:
+def whole_setting(
+    task: str, name: str, value: Any, *, usual: int, lowest: int = 1, most: int
+) -> int:
     """Reads a setting that is a whole number; `usual` where it is not given."""
     if value is None:
         return usual
     text = str(value).strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
     if not lowest <= number <= most:
-        raise UsageError(f"{task}: {name} must be a whole number from {lowest} to {most}, got {value!r}.")
+        raise UsageError(
+            f"{task}: {name} must be a whole number from {lowest} to {most}, got {value!r}."
+        )
     return number

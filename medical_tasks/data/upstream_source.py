@@ -62,16 +62,26 @@ def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown)
     return known[name]
 
 
-def joined(statements: Sequence[ast.stmt], known: Mapping[str, Template], unknown: Unknown) -> dict[str, Template]:
+def joined(
+    statements: Sequence[ast.stmt], known: Mapping[str, Template], unknown: Unknown
+) -> dict[str, Template]:
     """The texts that assignments make one after the other, up to a loop; lists and numbers among them are passed over."""
     texts: dict[str, Template] = {}
     for node in statements:
         if isinstance(node, ast.While):
             break
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
+        if (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.target, ast.Name)
+            and isinstance(node.op, ast.Add)
+        ):
             before = template_of(node.target, texts, unknown)
             texts[node.target.id] = (*before, *template_of(node.value, {**known, **texts}, unknown))
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        ):
             number = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int)
             if not isinstance(node.value, ast.List) and not number:
                 texts[node.targets[0].id] = template_of(node.value, {**known, **texts}, unknown)

@@ -15,7 +15,9 @@ from medical_tasks.errors import UsageError
 
 UNIX_SCHEME = "http+unix"
 _DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
-_AUTHORITY = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
+_AUTHORITY = re.compile(
+    r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?"
+)
 _HIGHEST_PORT = 65535
 
 
@@ -24,7 +26,9 @@ class Address:
     """What a URL names, or a user as a host, which has the scheme `host`."""
 
     scheme: str
-    host: str = ""  # lower-case name, or an IP address in its standard form; empty for a unix socket
+    host: str = (
+        ""  # lower-case name, or an IP address in its standard form; empty for a unix socket
+    )
     port: int | None = (
         None  # the one connected to, also where the URL leaves it out; of a host that a user names None is any
     )
@@ -61,7 +65,9 @@ def read_address(url: str) -> Address | None:
 
 def read_host(text: str) -> Address:
     """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`."""
-    address = read_address(f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}")
+    address = read_address(
+        f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}"
+    )
     if address is None or "/" in text or "?" in text or "#" in text:
         raise UsageError(
             f"--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or 10.0.0.7:8000, got {text!r}. "

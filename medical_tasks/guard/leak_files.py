@@ -44,7 +44,16 @@ _HASH_BYTES = 64
 _KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
-_BROKEN = (OSError, EOFError, ValueError, TypeError, RecursionError, RuntimeError, NotImplementedError, zlib.error)
+_BROKEN = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    RecursionError,
+    RuntimeError,
+    NotImplementedError,
+    zlib.error,
+)
 _BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError, MemoryError)
 
 
@@ -71,7 +80,9 @@ class Looking:
         self.reasons[reason] = None
 
     def _new(self, part: str | bytes) -> bool:
-        seen = hash((type(part), len(part), part))  # texts that are stored in the same bytes have one hash
+        seen = hash(
+            (type(part), len(part), part)
+        )  # texts that are stored in the same bytes have one hash
         if not part or seen in self._seen:
             return False
         self._seen.add(seen)
@@ -116,7 +127,11 @@ class Looking:
                     break
                 block += part
             yield block
-            kept = block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :] if len(block) >= _CHUNK else b""
+            kept = (
+                block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :]
+                if len(block) >= _CHUNK
+                else b""
+            )
 
     def _text(self, text: str, depth: int) -> Iterator[str]:
         if not self._new(text):
@@ -156,7 +171,9 @@ class Looking:
         if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
             self._closed("encoded bytes of an unknown form")
 
-    def _members(self, parts: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int) -> Iterator[str]:
+    def _members(
+        self, parts: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int
+    ) -> Iterator[str]:
         for name, opened in parts:
             yield from self._text(name, depth)
             try:
@@ -198,7 +215,9 @@ class Looking:
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
-            yield from self._members(((file.filename, partial(archive.open, file)) for file in files), depth)
+            yield from self._members(
+                ((file.filename, partial(archive.open, file)) for file in files), depth
+            )
 
     def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with tarfile.open(fileobj=stream) as archive:
@@ -245,7 +264,9 @@ class Looking:
 
     def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         """A pickle's constants; it is never loaded. What they make together is not known."""
-        parts = [part for _, part, _ in pickletools.genops(stream) if isinstance(part, str | bytes | int)]
+        parts = [
+            part for _, part, _ in pickletools.genops(stream) if isinstance(part, str | bytes | int)
+        ]
         yield from self._rows([[part for part in parts if not isinstance(part, int)]], depth)
         self._closed("a pickle, of which only the texts were read")
 
@@ -280,7 +301,9 @@ class Looking:
                         quoted = '"' + name.replace('"', '""') + '"'
                         rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name of its own
                         names = [column[0] for column in rows.description]
-                        yield from self._rows((dict(zip(names, row, strict=True)) for row in rows), depth)
+                        yield from self._rows(
+                            (dict(zip(names, row, strict=True)) for row in rows), depth
+                        )
 
 
 class _Lent(io.RawIOBase):

@@ -39,11 +39,15 @@ class SourceRow:
 def readable_files(path: Path, *, named: str) -> list[Path]:
     """Finds the files of a source, in subfolders too; one of another form is an error, since what is not read proves nothing."""
     # Hidden files are none of the source.
-    there = sorted(file for file in walked(path) if not file.name.startswith(".") and file.is_file())
+    there = sorted(
+        file for file in walked(path) if not file.name.startswith(".") and file.is_file()
+    )
     files = there if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
-        wrong = f"of a form that is not read: {listed(strange, 5)}" if strange else "an empty folder"
+        wrong = (
+            f"of a form that is not read: {listed(strange, 5)}" if strange else "an empty folder"
+        )
         raise UsageError(
             f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what is not read would prove "
             "nothing. Give the file itself, or a folder of such files alone."
@@ -87,13 +91,22 @@ def source_rows(file: Path) -> Iterator[SourceRow]:
             rows = _text(file)
         yield from rows
     except (OSError, EOFError, ValueError, RecursionError, zlib.error, csv.Error) as error:
-        reason = system_reason(error) if isinstance(error, OSError) and error.errno else type(error).__name__
-        raise UsageError(f"{file}: the source cannot be read to its end ({reason}). Is it whole?") from error
+        reason = (
+            system_reason(error)
+            if isinstance(error, OSError) and error.errno
+            else type(error).__name__
+        )
+        raise UsageError(
+            f"{file}: the source cannot be read to its end ({reason}). Is it whole?"
+        ) from error
 
 
 def _open(file: Path) -> IO[str]:
     opener = gzip.open if file.name.lower().endswith(".gz") else open
-    return cast("IO[str]", opener(checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""))
+    return cast(
+        "IO[str]",
+        opener(checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""),
+    )
 
 
 def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
@@ -116,7 +129,9 @@ def _id(value: Mapping[str, Any]) -> str:
     """The row's id, where a column is called one and holds no more than a word."""
     for name, part in value.items():
         called = str(name).lower()
-        if (called == "id" or called.endswith(("_id", "row number"))) and _PLAIN_ID.fullmatch(str(part)):
+        if (called == "id" or called.endswith(("_id", "row number"))) and _PLAIN_ID.fullmatch(
+            str(part)
+        ):
             return f"{name} {part}"
     return ""
 
@@ -155,8 +170,12 @@ def _text(file: Path) -> Iterator[SourceRow]:
         for number, line in enumerate(stream, start=1):
             block.append(line)
             if len(block) >= _BLOCK_LINES:
-                yield SourceRow(label=f"{file.name}, lines {first}-{number}", texts=_readings(("".join(block),)))
+                yield SourceRow(
+                    label=f"{file.name}, lines {first}-{number}", texts=_readings(("".join(block),))
+                )
                 block = block[-_SHARED_LINES:]
                 first = number - len(block) + 1
         if block:
-            yield SourceRow(label=f"{file.name}, from line {first}", texts=_readings(("".join(block),)))
+            yield SourceRow(
+                label=f"{file.name}, from line {first}", texts=_readings(("".join(block),))
+            )

@@ -26,9 +26,13 @@ from urllib.parse import unquote, unquote_to_bytes
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 
 _ROUNDS = 4  # JSON in JSON in a log: escapes of escapes
-_ESCAPE = re.compile(r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|([\s\S]))")
+_ESCAPE = re.compile(
+    r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|([\s\S]))"
+)
 # UTF-8 that was taken for another encoding, byte by byte.
-_MISREAD = re.compile("[\u00c2-\u00f4](?:[\x80-\xbf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])+")
+_MISREAD = re.compile(
+    "[\u00c2-\u00f4](?:[\x80-\xbf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])+"
+)
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
@@ -39,7 +43,13 @@ _RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-_WRAPPED = (60, 64, 72, 76, 80)  # letters of a line, where a program breaks encoded bytes into lines
+_WRAPPED = (
+    60,
+    64,
+    72,
+    76,
+    80,
+)  # letters of a line, where a program breaks encoded bytes into lines
 _SEPARATED = re.compile(
     r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
 )
@@ -145,7 +155,9 @@ def _legible(text: str) -> bool:
     sample = text[:20_000]
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
     latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
-    return letters > 0.55 * len(sample) and blanks > 0.03 * len(sample) and latin > 0.9 * len(sample)
+    return (
+        letters > 0.55 * len(sample) and blanks > 0.03 * len(sample) and latin > 0.9 * len(sample)
+    )
 
 
 def inflated(raw: bytes) -> bytes:
@@ -155,7 +167,9 @@ def inflated(raw: bytes) -> bytes:
         plain = unpack.decompress(raw, 2**26)
     except zlib.error:
         return b""
-    return plain if unpack.eof and len(plain) > 16 and (decoded(plain)[1] or sniffed(plain)) else b""
+    return (
+        plain if unpack.eof and len(plain) > 16 and (decoded(plain)[1] or sniffed(plain)) else b""
+    )
 
 
 def _known(raw: bytes) -> bool:
@@ -186,11 +200,18 @@ def readings(text: str) -> Iterator[str]:
 def _unescaped(text: str) -> str:
     if "\\" in text:
         # Pairs of surrogates, as JSON writes them, become characters; a lone one becomes a sign between words.
-        text = _ESCAPE.sub(_character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = (
+            _ESCAPE.sub(_character, text)
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16", "replace")
+        )
     if "&" in text:
         text = html.unescape(text)
     if "%" in text:
-        text = unquote(re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text), errors="replace")
+        text = unquote(
+            re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text),
+            errors="replace",
+        )
     return text if text.isascii() else _MISREAD.sub(_repaired, text)
 
 
@@ -284,7 +305,11 @@ def _by_lines(text: str) -> Iterator[str]:
         if 1 < len(kinds) < len(lines) / 2:
             for kind in (kind for kind in kinds.values() if len(kind) >= _LEAST_LINES):
                 before = _framed([line.split() for line in kind])
-                yield "\n".join((line.split(None, before) or [""])[-1] for line in kind) if before else "\n".join(kind)
+                yield (
+                    "\n".join((line.split(None, before) or [""])[-1] for line in kind)
+                    if before
+                    else "\n".join(kind)
+                )
     cells = [_CELL.findall(line) for line in lines]
     before, after = _framed(cells), _framed([row[::-1] for row in cells])
     if before or after:
@@ -336,7 +361,9 @@ def contained(text: str) -> Iterator[Contained]:
     yield from _escaped(text)
     yield from _numbered(text)
     values = Values(whole=True)
-    if all(len(word) > 11 and _CODED.fullmatch(word) for word in text.split(None, 50)[:50]):  # a line each
+    if all(
+        len(word) > 11 and _CODED.fullmatch(word) for word in text.split(None, 50)[:50]
+    ):  # a line each
         values.collect(text.split())
     for value in _values_in(text):
         if isinstance(value, Closed):
@@ -357,7 +384,9 @@ def encoded(text: str) -> Iterator[bytes]:
                 continue
             raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
             # A column of hashes is no message that was broken into lines.
-            wrapped = len(lines[0]) in _WRAPPED and not (len(lines[0]) == 64 and _HEX.fullmatch(lines[0]))
+            wrapped = len(lines[0]) in _WRAPPED and not (
+                len(lines[0]) == 64 and _HEX.fullmatch(lines[0])
+            )
             if len(lines) == 1 or wrapped or _known(raw):
                 yield raw
     for match in _UU.finditer(text):
@@ -381,7 +410,9 @@ def _unpacked(packed: str) -> bytes:
     if re.fullmatch("[A-Z2-7]+", packed):
         tried.append(base64.b32decode(packed[: len(packed) // 8 * 8]))
     letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
-    starts = [letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)]
+    starts = [
+        letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)
+    ]
     tried += [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
     return next((raw for raw in tried if _known(raw)), tried[-4])
 
@@ -392,7 +423,9 @@ def _escaped(text: str) -> Iterator[bytes]:
         yield quopri.decodestring(text.encode("utf-8", "surrogatepass"))
     if text.count("%") > _LEAST_LINES:
         for word in text.split():
-            if word.count("%") > _LEAST_LINES and _known(raw := unquote_to_bytes(word.strip("\"'"))):
+            if word.count("%") > _LEAST_LINES and _known(
+                raw := unquote_to_bytes(word.strip("\"'"))
+            ):
                 yield raw
     if "\\x" in text or "\\0" in text:
         for match in _LITERAL.finditer(text):
@@ -408,7 +441,9 @@ def _numbered(text: str) -> Iterator[Contained]:
         found = _NUMBER.findall(match[0])
         marks, numbers = {mark for mark, _ in found}, [number for _, number in found]
         if marks == {""} and all(map(str.isdigit, numbers)) and not {*map(len, numbers)} <= {8}:
-            yield from _of_numbers([*map(int, numbers)], listed=text[match.start() - 1 : match.start()] in ("[", "("))
+            yield from _of_numbers(
+                [*map(int, numbers)], listed=text[match.start() - 1 : match.start()] in ("[", "(")
+            )
         sizes = {*map(len, numbers)}
         if sizes == {8} and set("".join(numbers)) <= {"0", "1"}:
             tried = bytes(int(number, 2) for number in numbers)
@@ -419,14 +454,22 @@ def _numbered(text: str) -> Iterator[Contained]:
         if tried and _known(tried):
             yield tried
         points = [int(number, 16) for number in numbers]
-        if marks != {""} and max(points) < 0x110000 and _legible(letters := "".join(map(chr, points))):
+        if (
+            marks != {""}
+            and max(points) < 0x110000
+            and _legible(letters := "".join(map(chr, points)))
+        ):
             yield letters
     dump = [line.split() for line in _DUMP.findall(text)]
-    if len(dump) > 1 and _known(raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)):
+    if len(dump) > 1 and _known(
+        raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)
+    ):
         yield raw
 
 
-def _of_numbers(numbers: Sequence[int], *, listed: bool, tokens: bool = True) -> Iterator[Contained]:
+def _of_numbers(
+    numbers: Sequence[int], *, listed: bool, tokens: bool = True
+) -> Iterator[Contained]:
     """What whole numbers stand for: characters, bytes, or words of a vocabulary that nobody has here."""
     if len(numbers) < 12 or min(numbers) < 0:
         return
@@ -465,7 +508,9 @@ def _values_in(text: str) -> Iterator[Any]:
         last = max(text.rfind(sign, start, end) for sign in "])}")
         if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
             spent += 8 * max(last - start, 0)  # these take longer
-            with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            with contextlib.suppress(
+                ValueError, SyntaxError, MemoryError, RecursionError, TypeError
+            ):
                 yield ast.literal_eval(text[start : last + 1])
                 at = last
 
@@ -482,7 +527,10 @@ def _cells(text: str) -> Iterator[Contained]:
         with contextlib.suppress(csv.Error):  # no table after all
             for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
                 yield from values.add(
-                    {f"column {chr(97 + number % 26)}{number // 26 * 'x'}": cell for number, cell in enumerate(row)}
+                    {
+                        f"column {chr(97 + number % 26)}{number // 26 * 'x'}": cell
+                        for number, cell in enumerate(row)
+                    }
                 )
         yield from values.rest()
 
@@ -529,10 +577,17 @@ class Values:
     def add(self, value: Any) -> Iterator[Contained]:
         """Adds a value; gives out what is there when that is too much to hold."""
         self.collect(value)
-        if sum(map(len, self.strings.values())) + sum(map(len, self.numbers.values())) > _KEPT_STRINGS:
+        if (
+            sum(map(len, self.strings.values())) + sum(map(len, self.numbers.values()))
+            > _KEPT_STRINGS
+        ):
             yield from self.rest()
-            self.strings = {place: strings[-_SHARED_STRINGS:] for place, strings in self.strings.items()}
-            self.numbers = {place: numbers[-_SHARED_STRINGS:] for place, numbers in self.numbers.items()}
+            self.strings = {
+                place: strings[-_SHARED_STRINGS:] for place, strings in self.strings.items()
+            }
+            self.numbers = {
+                place: numbers[-_SHARED_STRINGS:] for place, numbers in self.numbers.items()
+            }
             self.blobs = []
 
     def rest(self) -> Iterator[Contained]:
@@ -540,7 +595,9 @@ class Values:
         for strings in self.strings.values():
             yield " ".join(strings)
             letters = sum(map(len, strings)) < 2.5 * len(strings)
-            cut = sum(string[:1] == " " or string[-1:] == " " for string in strings) * 4 > len(strings)
+            cut = sum(string[:1] == " " or string[-1:] == " " for string in strings) * 4 > len(
+                strings
+            )
             coded = all(map(_CODED.fullmatch, strings))
             if len(strings) > 1 and (letters or cut):
                 yield "".join(strings)
@@ -553,7 +610,9 @@ class Values:
         for place, numbers in self.numbers.items():
             # Two or three numbers may be the bytes of a token, but are no text in tokens.
             tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
-            yield from _of_numbers(numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens)
+            yield from _of_numbers(
+                numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens
+            )
         yield from self.blobs
 
 

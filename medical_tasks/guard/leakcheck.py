@@ -35,7 +35,9 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")  # names of what holds synthetic patients
+_SYNTHETIC = re.compile(
+    r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]"
+)  # names of what holds synthetic patients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +80,10 @@ class _Wanted:
 
     @cached_property
     def _others(self) -> dict[int, RunIndex]:
-        return {size: self._indexes[size].without(runs) for size, runs in _own_runs(tuple(self.sizes)).items()}
+        return {
+            size: self._indexes[size].without(runs)
+            for size, runs in _own_runs(tuple(self.sizes)).items()
+        }
 
 
 @cache
@@ -99,7 +104,9 @@ def _published() -> Iterator[str]:
 
 def _constants(node: ast.AST) -> Iterator[str]:
     named = node.func if isinstance(node, ast.Call) else node
-    if _SYNTHETIC.search(str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))):
+    if _SYNTHETIC.search(
+        str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))
+    ):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
@@ -110,12 +117,16 @@ def _constants(node: ast.AST) -> Iterator[str]:
 def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
     """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
     if words < LEAST_WORDS:
-        raise UsageError(f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text.")
+        raise UsageError(
+            f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text."
+        )
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
     folder_found = _look_through(folder, sizes)
     if not folder_found.names:
         raise UsageError(f"{folder}: there is no file in it. Give the folder that a run wrote.")
-    wanted = _Wanted({size: RunIndex([part[size] for part in folder_found.runs.values()]) for size in sizes})
+    wanted = _Wanted(
+        {size: RunIndex([part[size] for part in folder_found.runs.values()]) for size in sizes}
+    )
     counts: Counter[str] = Counter()
     with Progress("source files compared", len(sources)) as progress:
         for file in sources:
@@ -123,7 +134,9 @@ def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> Le
             progress.step()
     if not counts["words"]:
         named = ", ".join(map(str, sources[:3]))
-        raise UsageError(f"{named}: holds no text of {sizes[0]} words or more, so there is nothing to look for.")
+        raise UsageError(
+            f"{named}: holds no text of {sizes[0]} words or more, so there is nothing to look for."
+        )
     found, unread = _by_file(folder_found, wanted)
     return LeakReport(
         words=words,
@@ -164,7 +177,9 @@ def _look_through(folder: Path, sizes: range) -> _Folder:
 def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
     """Yields name, path and problem of all files, hidden ones and those behind links too, each once."""
     if not folder.exists():
-        raise MissingError(f"{folder}: no such folder. Give the folder that `medical-tasks run` or `score` wrote.")
+        raise MissingError(
+            f"{folder}: no such folder. Give the folder that `medical-tasks run` or `score` wrote."
+        )
     if folder.is_file():
         yield folder.name, folder, ""
         return
@@ -173,7 +188,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
         fault = "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
         yield str(path.relative_to(folder)), path, fault
     for error in denied:
-        yield os.path.relpath(str(error.filename), folder), Path(str(error.filename)), "a folder that cannot be entered"
+        yield (
+            os.path.relpath(str(error.filename), folder),
+            Path(str(error.filename)),
+            "a folder that cannot be entered",
+        )
 
 
 class _Collected:
@@ -237,7 +256,11 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
             named.add(view)
         digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
         quotes = count(named.finished())
-        return f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})" if quotes else name
+        return (
+            f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
+            if quotes
+            else name
+        )
 
     counted = {name: count(part) for name, part in folder.runs.items()}
     found = {shown(name): number for name, number in counted.items() if number}
@@ -246,7 +269,10 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
 
 _WORD = re.compile(r"[^\W_]+")
 # The same for ASCII bytes, four times as fast: letters small, digits as they are, the rest blank.
-_ASCII = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ") for byte in range(256))
+_ASCII = bytes(
+    ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
+    for byte in range(256)
+)
 # Signs inside words that nobody sees: soft hyphen, zero-width blanks and joiners, byte order mark.
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _MARKS = re.compile("[\u0300-\u036f]")  # accents: some programs drop them

@@ -22,7 +22,13 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError, system_reason
-from medical_tasks.guard.addresses import Address, is_local, is_loopback_host, read_address, read_host
+from medical_tasks.guard.addresses import (
+    Address,
+    is_local,
+    is_loopback_host,
+    read_address,
+    read_host,
+)
 from medical_tasks.spec import Access, DatasetSpec
 
 ALLOW = "--allow-remote"
@@ -49,7 +55,9 @@ class Subject:
     @classmethod
     def of(cls, spec: DatasetSpec, *, task: str = "") -> Subject:
         """Makes the subject of a dataset, and of the task that uses it."""
-        rule = _PHYSIONET if spec.licence.startswith("PhysioNet-Credentialed") else _ANY_CREDENTIALED
+        rule = (
+            _PHYSIONET if spec.licence.startswith("PhysioNet-Credentialed") else _ANY_CREDENTIALED
+        )
         said = f"{spec.title} ({spec.licence}, {spec.homepage}): {rule}"
         return cls(name=task or spec.name, dataset=spec.name, access=spec.access, rule=said)
 
@@ -81,7 +89,9 @@ def add_guard_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help=f"this host may get the text; only with {ATTEST}; logged",
     )
-    group.add_argument(ATTEST, action="store_true", help=f"you attest that no {ALLOW} host keeps what it is sent")
+    group.add_argument(
+        ATTEST, action="store_true", help=f"you attest that no {ALLOW} host keeps what it is sent"
+    )
 
 
 def attestation_from(arguments: argparse.Namespace) -> Attestation:
@@ -94,7 +104,9 @@ def attestation_from(arguments: argparse.Namespace) -> Attestation:
             "what it is sent. Both are written to the audit log."
         )
     if attested and not hosts:
-        raise UsageError(f"{ATTEST} alone changes nothing: name the host it is about with {ALLOW} HOST.")
+        raise UsageError(
+            f"{ATTEST} alone changes nothing: name the host it is about with {ALLOW} HOST."
+        )
     return Attestation(hosts=tuple(read_host(host) for host in hosts), zero_retention=attested)
 
 
@@ -118,15 +130,26 @@ class _Policy:
         local = not what and (url is None or is_local(url))
         allowed = local or (address is not None and self._attestation.covers(address))
         where = what or (
-            "this process" if url is None else str(address) if address is not None else repr(_USER.sub("//", url))
+            "this process"
+            if url is None
+            else str(address)
+            if address is not None
+            else repr(_USER.sub("//", url))
         )
         with self._lock:
             if (purpose, where) not in self._told:
                 # Written before the decision counts; only then known as told.
-                self._write("local" if local else "allowed" if allowed else "refused", purpose, where, address)
+                self._write(
+                    "local" if local else "allowed" if allowed else "refused",
+                    purpose,
+                    where,
+                    address,
+                )
                 self._told.add((purpose, where))
         if not allowed:
-            raise self._refusal(purpose, where, address, local_name=url is not None and is_loopback_host(url))
+            raise self._refusal(
+                purpose, where, address, local_name=url is not None and is_loopback_host(url)
+            )
 
     def _write(self, decision: str, purpose: str, where: str, address: Address | None) -> None:
         for subject in self.subjects:
@@ -139,19 +162,25 @@ class _Policy:
                     "purpose": purpose,
                     "host": where,
                     "scheme": address.scheme if address is not None else None,
-                    "allow_remote": [f"{host.host}:{host.port or '*'}" for host in self._attestation.hosts],
+                    "allow_remote": [
+                        f"{host.host}:{host.port or '*'}" for host in self._attestation.hosts
+                    ],
                     "attest_zero_retention": self._attestation.zero_retention,
                 },
             )
 
-    def _refusal(self, purpose: str, where: str, address: Address | None, *, local_name: bool) -> RefusedError:
+    def _refusal(
+        self, purpose: str, where: str, address: Address | None, *, local_name: bool
+    ) -> RefusedError:
         about = self.about()
         use = "Use a model on this machine: hf/, vllm/, vllm-server/, or a server on 127.0.0.1 or a unix socket."
         if address is None:
             return RefusedError(
                 f"{about}: its text may not go to {where} ({purpose}), since it cannot be told where that leads. {use}"
             )
-        reason = "is called this machine's but leads elsewhere" if local_name else "is not this machine"
+        reason = (
+            "is called this machine's but leads elsewhere" if local_name else "is not this machine"
+        )
         return RefusedError(
             f"{about}: its text may not be sent to {where} ({purpose}), which {reason}. {use} If the data use agreement allows "
             f"this host and it keeps nothing of what it is sent, say so with both {ALLOW} {where} and {ATTEST}; that is written "
@@ -167,7 +196,9 @@ _policies: list[_Policy] = []
 
 
 @contextlib.contextmanager
-def protect(subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTESTED) -> Iterator[None]:
+def protect(
+    subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTESTED
+) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
     Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing.
@@ -195,7 +226,11 @@ def protecting() -> bool:
 
 def protects(name: str) -> bool:
     """Says whether a `protect` block knows this task or dataset, credentialed ones only."""
-    return any(name in (subject.name, subject.dataset) for policy in tuple(_policies) for subject in policy.subjects)
+    return any(
+        name in (subject.name, subject.dataset)
+        for policy in tuple(_policies)
+        for subject in policy.subjects
+    )
 
 
 def require_endpoint(url: str | None, purpose: str) -> None:
@@ -219,7 +254,9 @@ def require_processes() -> None:
     everywhere = os.environ.get("WORLD_SIZE", "1")
     if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
         host, port = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")
-        require_endpoint(f"tcp://{host}{f':{port}' if port else ''}", "processes of this run on other machines")
+        require_endpoint(
+            f"tcp://{host}{f':{port}' if port else ''}", "processes of this run on other machines"
+        )
 
 
 def require_push(what: str) -> None:
@@ -235,7 +272,9 @@ def require_text_outlet(kind: str) -> None:
 def _refuse(what: str, why: str) -> None:
     for policy in tuple(_policies):
         if policy.subjects:
-            raise RefusedError(f"{policy.about()}: {what} is refused, since it {why}. Leave it out.")
+            raise RefusedError(
+                f"{policy.about()}: {what} is refused, since it {why}. Leave it out."
+            )
 
 
 _FRAMES = 8  # the innermost ones of each error
@@ -252,7 +291,9 @@ def is_full_disk(error: BaseException) -> bool:
 
 def told(error: BaseException) -> str:
     """Says of what kinds an error and those behind it are, and where in the code they were raised; nothing that an error says."""
-    lines = ["an unexpected error; its words are left out, since they may quote text of credentialed data."]
+    lines = [
+        "an unexpected error; its words are left out, since they may quote text of credentialed data."
+    ]
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
     while waiting:
@@ -264,9 +305,13 @@ def told(error: BaseException) -> str:
         reason = f" ({system})" if system is not None else ""
         lines.append(f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in")
         frames = traceback.extract_tb(found.__traceback__)[-_FRAMES:]
-        lines += [f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}" for frame in frames]
+        lines += [
+            f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}" for frame in frames
+        ]
         inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
-        waiting += [each for each in (*inner, found.__cause__, found.__context__) if each is not None]
+        waiting += [
+            each for each in (*inner, found.__cause__, found.__context__) if each is not None
+        ]
     return "\n".join(lines)
 
 
@@ -323,7 +368,13 @@ def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # A link in its place could lead the lines to where others read them.
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = (
+            os.O_RDWR
+            | os.O_APPEND
+            | os.O_CREAT
+            | getattr(os, "O_NOFOLLOW", 0)
+            | getattr(os, "O_CLOEXEC", 0)
+        )
         handle = os.open(path, flags, 0o600)
         try:
             _check_own(handle)

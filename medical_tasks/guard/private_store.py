@@ -69,7 +69,9 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
-        raise UsageError(f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?")
+        raise UsageError(
+            f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?"
+        )
     home = private_home()
     folder = home / private_id
     try:
@@ -80,7 +82,9 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             _close(path)
         for place, _, names in os.walk(folder):
             for name in names:
-                with contextlib.suppress(FileNotFoundError):  # another process's journal, gone since it was listed
+                with contextlib.suppress(
+                    FileNotFoundError
+                ):  # another process's journal, gone since it was listed
                     _close_file(Path(place) / name)
         if run is not None:
             _write_owner(folder / _OWNER_FILE, run)
@@ -99,7 +103,9 @@ def _close_file(path: Path) -> None:
 
 
 def _write_owner(path: Path, run: Path) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    handle = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600
+    )
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.write(f"{run.absolute()}\n")
 
@@ -113,16 +119,23 @@ def _close(path: Path) -> None:
         if stat.S_IMODE(found.st_mode) & 0o077:
             os.fchmod(handle, 0o700)
             if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
-                raise _refused(path, "others can enter it, and this file system does not let that be changed")
+                raise _refused(
+                    path, "others can enter it, and this file system does not let that be changed"
+                )
     finally:
         os.close(handle)
 
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
+        return os.open(
+            path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        )
     except OSError as error:
-        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # what a link gives depends on the system
+        if error.errno not in (
+            errno.ENOTDIR,
+            errno.ELOOP,
+        ):  # what a link gives depends on the system
             raise
         raise _refused(path, "it is a link or a file") from None
 
@@ -139,7 +152,9 @@ def in_use(folder: Path) -> Iterator[None]:
     """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends."""
     with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
         if not locked:
-            raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.")
+            raise UsageError(
+                f"{folder}: is being purged. Give the command again when that has ended."
+            )
         yield
 
 
@@ -168,8 +183,14 @@ def _described(path: Path) -> PrivateFolder:
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                 sizes.append((Path(folder) / name).lstat().st_size)
     owner = path / _OWNER_FILE
-    run = "" if path.is_symlink() or owner.is_symlink() or not owner.is_file() else read_text(owner).strip()
-    return PrivateFolder(private_id=path.name, path=path, run=run, files=len(sizes), bytes=sum(sizes))
+    run = (
+        ""
+        if path.is_symlink() or owner.is_symlink() or not owner.is_file()
+        else read_text(owner).strip()
+    )
+    return PrivateFolder(
+        private_id=path.name, path=path, run=run, files=len(sizes), bytes=sum(sizes)
+    )
 
 
 def purge(*, dry_run: bool = False) -> Purged:
@@ -181,7 +202,9 @@ def purge(*, dry_run: bool = False) -> Purged:
     if not home.is_dir() and not home.is_symlink():
         return Purged(removed=(), used=(), strange=())
     _close(home)
-    strange = tuple(sorted(entry.name for entry in os.scandir(home) if not _ID.fullmatch(entry.name)))
+    strange = tuple(
+        sorted(entry.name for entry in os.scandir(home) if not _ID.fullmatch(entry.name))
+    )
     removed: list[PrivateFolder] = []
     used: list[PrivateFolder] = []
     for found in list_folders():
@@ -233,7 +256,12 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(place)]
     try:
         done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_GIT_WAIT_S
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_GIT_WAIT_S,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -255,7 +283,9 @@ _PLAIN_REASONS = frozenset(
         "refused by filter", "timeout", "tool call", "unreadable reply",
     }
 )  # fmt: skip
-_REASON_WORDS = frozenset("judge http".split()).union(*(reason.split() for reason in _PLAIN_REASONS))
+_REASON_WORDS = frozenset("judge http".split()).union(
+    *(reason.split() for reason in _PLAIN_REASONS)
+)
 _PLAIN_PREFIXES = (UNANSWERED, "judge: ")
 _LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _NOTES = frozenset({"parsed", "why"})
@@ -298,7 +328,10 @@ def _kept(value: Any, labels: Collection[str]) -> Any:
 
 
 def _is_plain(note: str, words: Collection[str]) -> bool:
-    return all(part in words or part in _REASON_WORDS or _NUMBER.fullmatch(part) for part in _NOTE_PART.findall(note))
+    return all(
+        part in words or part in _REASON_WORDS or _NUMBER.fullmatch(part)
+        for part in _NOTE_PART.findall(note)
+    )
 
 
 def redact_row(
@@ -309,9 +342,18 @@ def redact_row(
     for name, value in row.items():
         if name == "unscored":
             made[name] = None if value is None else redact_reason(str(value))
-        elif value is None or isinstance(value, bool | int | float) or name in _KEPT_TEXT or name.startswith("group_"):
+        elif (
+            value is None
+            or isinstance(value, bool | int | float)
+            or name in _KEPT_TEXT
+            or name.startswith("group_")
+        ):
             made[name] = value
         else:
             made[name] = value if name in _NOTES and _is_plain(str(value), note_words) else ""
-    digest = "" if response is None else hashlib.sha256(response.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = (
+        ""
+        if response is None
+        else hashlib.sha256(response.encode("utf-8", "surrogatepass")).hexdigest()
+    )
     return {**made, _DIGEST: digest}

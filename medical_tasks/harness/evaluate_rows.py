@@ -17,12 +17,19 @@ class DatasetRows:
     def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
         """Adds predictions and rows; `compute` calls it too."""
         if references is not None:
-            references = [read_row(row, self.columns, f"references[{place}]") for place, row in enumerate(references)]
+            references = [
+                read_row(row, self.columns, f"references[{place}]")
+                for place, row in enumerate(references)
+            ]
         super().add_batch(predictions=predictions, references=references, **inputs)  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
         """Adds a prediction and its row."""
-        super().add(prediction=prediction, reference=read_row(reference, self.columns, "reference"), **inputs)  # type: ignore[misc]
+        super().add(  # type: ignore[misc]
+            prediction=prediction,
+            reference=read_row(reference, self.columns, "reference"),
+            **inputs,
+        )
 
 
 def read_row(row: Any, columns: Columns, where: str) -> Any:
@@ -37,10 +44,17 @@ def read_row(row: Any, columns: Columns, where: str) -> Any:
         return {name: row[name] for name in columns}
     found = {}
     for name, others in columns.items():
-        sources = [source if isinstance(source, tuple) else (lambda value: value, source) for source in (*others, name)]
-        known = next((source for source in sources if all(column in row for column in source[1:])), None)
+        sources = [
+            source if isinstance(source, tuple) else (lambda value: value, source)
+            for source in (*others, name)
+        ]
+        known = next(
+            (source for source in sources if all(column in row for column in source[1:])), None
+        )
         if known is None:
             taken = " or ".join(" and ".join(source[1:]) for source in sources)
-            raise ValueError(f"{where}: has no {name}. It is read from {taken}; got {', '.join(map(str, row))}")
+            raise ValueError(
+                f"{where}: has no {name}. It is read from {taken}; got {', '.join(map(str, row))}"
+            )
         found[name] = known[0](*(row[column] for column in known[1:]))
     return found

@@ -22,17 +22,48 @@ from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, write_eval_log
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+)
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
 from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
-from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean, shown_metrics
+from medical_tasks.harness.judging import (
+    HarnessJudge,
+    Weighted,
+    harness_request,
+    pooled_mean,
+    shown_metrics,
+)
 from medical_tasks.io.files import read_text
-from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import (
+    Ask,
+    DatasetSpec,
+    Dialogue,
+    Item,
+    Message,
+    MultiStep,
+    PromptSet,
+    TaskSpec,
+)
 
 _CLUSTER = "cluster"
 _WEIGHTS = "weights"
@@ -53,8 +84,14 @@ def inspect_task(
     by_id = {item.id: item for item in items}
     steps = generate()
     if task.protocol:
-        steps = _protocol_solver(open_protocol(task, {}, prompts=prompts.name, upstream=upstream), by_id, prompts)
-    told = {"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256}
+        steps = _protocol_solver(
+            open_protocol(task, {}, prompts=prompts.name, upstream=upstream), by_id, prompts
+        )
+    told = {
+        "data": json.dumps(data_revision),
+        "prompts": prompts.name,
+        "prompts_sha256": prompts.sha256,
+    }
     if leaking := leaking_examples(task, prompts, items):
         told["leaking_examples"] = ", ".join(leaking)
     samples = [
@@ -68,10 +105,14 @@ def inspect_task(
     ]
     return Task(
         name=task.name,
-        dataset=MemoryDataset(samples, name=task.dataset, location=str(data_revision.get("config", ""))),
+        dataset=MemoryDataset(
+            samples, name=task.dataset, location=str(data_revision.get("config", ""))
+        ),
         solver=[steps],
         scorer=scorer,
-        config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
+        config=GenerateConfig(
+            max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None
+        ),
         version=task.version,
         metadata=told,
     )
@@ -127,7 +168,9 @@ def _pooled(name: str, ends: bool = False) -> Metric:
             value = each.score.as_float()
             weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
             ended = ends and name not in weights
-            values.append(Weighted(value, math.inf if ended else 0.0 if math.isnan(value) else weights[name]))
+            values.append(
+                Weighted(value, math.inf if ended else 0.0 if math.isnan(value) else weights[name])
+            )
         return pooled_mean(values)
 
     return compute
@@ -136,7 +179,9 @@ def _pooled(name: str, ends: bool = False) -> Metric:
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
     """By both names of a judged metric: only the judge, which is opened later, tells which one scores have."""
     return {
-        shown: [_pooled(metric.name, bool(metric.ends))] if metric.kind == "ratio" else [mean(), stderr()]
+        shown: [_pooled(metric.name, bool(metric.ends))]
+        if metric.kind == "ratio"
+        else [mean(), stderr()]
         for comparable in (True, not task.judge)
         for shown, metric in shown_metrics(task, comparable=comparable).items()
     }
@@ -146,14 +191,19 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
     """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options; the judge is the environment's, as for tasks."""
 
     def made(
-        config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+        config: str | None = None,
+        data: str | None = None,
+        prompts: str = "own",
+        upstream: str | None = None,
     ) -> Scorer:
         items, judge = _held(task, config, data, prompts, upstream)
         metrics = shown_metrics(task, comparable=judge is None or judge.comparable)
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 
         async def score(state: TaskState, target: Target) -> Score:
-            name = str(state.metadata.get(key, state.sample_id))  # by `eval.yaml` samples are numbered
+            name = str(
+                state.metadata.get(key, state.sample_id)
+            )  # by `eval.yaml` samples are numbered
             item, text = items.get(name), state.output.completion
             if item is None:
                 raise _refused(
@@ -161,8 +211,13 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{', '.join(map(repr, list(items)[:3]))}. Name the configuration of the log's questions: -S config=NAME"
                 )
             if not state.output.choices:  # no reply is no wrong reply
-                return Score(value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer")
-            ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}  # the latter of logs that were exported
+                return Score(
+                    value=dict.fromkeys(metrics, math.nan), explanation="unscored: no answer"
+                )
+            ours = state.metadata.keys() & {
+                _CLUSTER,
+                "response_sha256",
+            }  # the latter of logs that were exported
             if ours and target.text != task.benchmark.gold_response(task, item):
                 raise _refused(
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
@@ -173,11 +228,15 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             else:
                 (one,) = task.benchmark.score_items(task, [item], [text])
             # What has no verdict is nan, which inspect counts as unscored.
-            value = {shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()}
+            value = {
+                shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()
+            }
             why = one.why if one.unscored is None else f"{one.why}; unscored: {one.unscored}"
             pooled = (metric.name for metric in metrics.values() if metric.kind == "ratio")
             weights = {name: one.weights[name] for name in pooled if name in one.values}
-            return Score(value=value, answer=one.parsed, explanation=why, metadata={_WEIGHTS: weights})
+            return Score(
+                value=value, answer=one.parsed, explanation=why, metadata={_WEIGHTS: weights}
+            )
 
         return score
 
@@ -226,14 +285,18 @@ def load(
         checkout = None if upstream is None else Path(upstream)
         asked = prompt_set(task, prompts, checkout, arguments=given, exemplars=part.exemplars)
         options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
-        scored = registered_scorer(task)(**{name: value for name, value in options.items() if value is not None})
+        scored = registered_scorer(task)(
+            **{name: value for name, value in options.items() if value is not None}
+        )
         return inspect_task(task, part.items, asked, part.revision, scored, checkout)
     except MedicalTasksError as error:
         raise _options_told(error) from error
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:
-    return _refused(f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a scorer -S).")
+    return _refused(
+        f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a scorer -S)."
+    )
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
@@ -266,7 +329,12 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     dataset = _dataset(spec)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
     own = [name for name in spec.arguments if name not in spec.scoring_arguments]
-    defaults: dict[str, str | None] = {"config": None, "data": None, "prompts": "own", "upstream": None}
+    defaults: dict[str, str | None] = {
+        "config": None,
+        "data": None,
+        "prompts": "own",
+        "upstream": None,
+    }
     defaults |= dict.fromkeys(own)
 
     def made(**given: Any) -> Task:
@@ -276,7 +344,10 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     made.__name__ = made.__qualname__ = spec.name
     made.__doc__, made.__module__ = spec.title, module
     made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+            for name, value in defaults.items()
+        ]
     )
     return task(made)
 

@@ -39,17 +39,23 @@ logger = logging.getLogger(__name__)
 _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 
 
-def harness_request(prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None) -> JudgeRequest:
+def harness_request(
+    prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None
+) -> JudgeRequest:
     """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
     args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
-    votes = os.environ.get(VOTES_VARIABLE) or str(default_votes(name, args, [] if task is None else [task]))
+    votes = os.environ.get(VOTES_VARIABLE) or str(
+        default_votes(name, args, [] if task is None else [task])
+    )
     if not votes.isdigit() or int(votes) < 1:
         raise UsageError(f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}.")
     return JudgeRequest(
         name=name,
         args=args,
-        options=JudgeOptions(votes=int(votes), upstream=None if upstream is None else Path(upstream)),
+        options=JudgeOptions(
+            votes=int(votes), upstream=None if upstream is None else Path(upstream)
+        ),
         mode=default_mode([] if task is None else [task]),
         prompts=prompts,
     )
@@ -86,14 +92,18 @@ class HarnessJudge:
                 self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
             return self._opened
 
-    def score(self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
+    def score(
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
+    ) -> list[ItemScore]:
         """Scores answers with the benchmark's own scorer."""
         judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.session(task, store).judging
             with self._lock if judge.endpoint is None else contextlib.nullcontext():
-                scores: list[ItemScore] = task.benchmark.score_items(task, items, responses, judging=judging)
+                scores: list[ItemScore] = task.benchmark.score_items(
+                    task, items, responses, judging=judging
+                )
         if judge.trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
             logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)
@@ -145,7 +155,9 @@ def pooled_mean(values: Iterable[float]) -> float:
     known, due = [], []
     for value in values:
         if not isinstance(value, Weighted):
-            raise TypeError(f"a pooled metric needs values with their weights; got {type(value).__name__}")
+            raise TypeError(
+                f"a pooled metric needs values with their weights; got {type(value).__name__}"
+            )
         if value.weight:
             known.append(value)
         elif not math.isnan(value):
@@ -153,4 +165,8 @@ def pooled_mean(values: Iterable[float]) -> float:
     total = math.fsum(value.weight for value in known)
     if math.isinf(total):
         return math.nan
-    return math.fsum(value * value.weight for value in known) / total if total else min(due, default=math.nan)
+    return (
+        math.fsum(value * value.weight for value in known) / total
+        if total
+        else min(due, default=math.nan)
+    )

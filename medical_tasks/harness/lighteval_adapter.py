@@ -80,11 +80,17 @@ class _Score(SampleLevelComputation):
         """Returns metric name to value for one document; nan where there is none."""
         metrics = shown_metrics(self.task)
         asks_text = self.task.asks == "text"
-        texts = [model_response.final_text[0]] if asks_text else choices_texts(model_response, len(doc.choices))
+        texts = (
+            [model_response.final_text[0]]
+            if asks_text
+            else choices_texts(model_response, len(doc.choices))
+        )
         # Settings of the scoring have no place on lighteval's command line.
         settings: dict[str, str] | None = {} if self.task.scoring_arguments else None
         item = _item(self.task, doc.specific)
-        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), texts, arguments=settings)
+        scores = self.task.benchmark.score_items(
+            self.task, [item] * len(texts), texts, arguments=settings
+        )
         if asks_text:
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
         found = agreed([score.values for score in scores], list(metrics))
@@ -136,7 +142,9 @@ class _JudgedAnswers:
             self._scores = self.judge.score(self.task, items, texts)
             self._texts = asked
             shown = redact_reason if policy.protecting() else str
-            missing = Counter(shown(score.unscored) for score in self._scores if score.unscored is not None)
+            missing = Counter(
+                shown(score.unscored) for score in self._scores if score.unscored is not None
+            )
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
                 logger.warning(
@@ -162,7 +170,10 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             corpus_level_fn=_mean if metric is None else _aggregate(metric),
             batched_compute=True,
         )
-        for name, metric in (*shown_metrics(task, comparable=judge.comparable).items(), (JUDGED, None))
+        for name, metric in (
+            *shown_metrics(task, comparable=judge.comparable).items(),
+            (JUDGED, None),
+        )
     ]
 
 
@@ -247,11 +258,19 @@ class _Prompt:
         if prompts.continuations is not None:
             choices, right = list(prompts.continuations(item)), _most_probable(gold)
         make = _PartDoc if several else Doc
-        return make(query=message["content"], choices=choices, gold_index=right, specific=line, task_name=task_name)
+        return make(
+            query=message["content"],
+            choices=choices,
+            gold_index=right,
+            specific=line,
+            task_name=task_name,
+        )
 
 
 def _most_probable(gold: str) -> int:
-    logprobs = [-math.inf if each is None else each for each in ChoiceScores.from_text(gold).logprobs]
+    logprobs = [
+        -math.inf if each is None else each for each in ChoiceScores.from_text(gold).logprobs
+    ]
     return logprobs.index(max(logprobs))
 
 
@@ -283,7 +302,9 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
                     prompt_function=_Prompt(task, judge),
                     hf_repo=str(datasets_home() / spec.name),
                     hf_subset=wanted if wanted in spec.configs else spec.default_config,
-                    hf_filter=partial(task.benchmark.keeps, task) if task.benchmark.mixed_rows else None,
+                    hf_filter=partial(task.benchmark.keeps, task)
+                    if task.benchmark.mixed_rows
+                    else None,
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=split_names(task.split),
                     # lighteval asks each row once.
@@ -303,7 +324,9 @@ def choices_texts(response: Any, choices: int) -> list[str]:
     """Writes a response's log-probabilities as `ChoiceScores`, several where token numbers are not all known; none for nan."""
     logprobs, rows = response.logprobs, response.output_tokens
     is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1
-    counts = [sum(int(token) >= 0 for token in row) for row in (rows.tolist() if is_table else rows)]
+    counts = [
+        sum(int(token) >= 0 for token in row) for row in (rows.tolist() if is_table else rows)
+    ]
     missing = choices - len(counts)
     if len(logprobs) != choices or not counts or missing < 0 or (missing and not is_table):
         raise UsageError(
@@ -327,4 +350,6 @@ def choices_texts(response: Any, choices: int) -> list[str]:
 def agreed(scores: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
     """The values on which all scores of a document agree; nan where they differ, and where there is none."""
     found = {name: {score.get(name, math.nan) for score in scores} for name in names}
-    return {name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()}
+    return {
+        name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()
+    }

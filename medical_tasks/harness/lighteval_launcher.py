@@ -81,12 +81,12 @@ def link(wanted: bool) -> str:
     path = link_path()
     try:
         if os.path.lexists(path) and not read_text(path).startswith(_LINK.partition("\n")[0]):
-            raise UsageError(f"{path}: is not a file that this suite wrote; it stays. Move it away first.")
+            raise UsageError(
+                f"{path}: is not a file that this suite wrote; it stays. Move it away first."
+            )
         if not wanted:
             path.unlink(missing_ok=True)
-            return (
-                f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
-            )
+            return f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
         path.parent.stat()
         with WholeFile(path) as file:
             file.write(_LINK)
@@ -101,7 +101,9 @@ def link(wanted: bool) -> str:
 def load_app() -> Any:
     """Imports lighteval's command line, which silences every logger made before, and leaves those of this process working."""
     loggers = logging.Logger.manager.loggerDict.values()
-    working = [logger for logger in loggers if isinstance(logger, logging.Logger) and not logger.disabled]
+    working = [
+        logger for logger in loggers if isinstance(logger, logging.Logger) and not logger.disabled
+    ]
     from lighteval.__main__ import app
 
     for logger in working:
@@ -205,7 +207,10 @@ def _prepare_models() -> None:
 
     def evaluate(self: Any) -> Any:
         self.model._cache = None
-        if getattr(self.model.config, "batch_size", 0) is None and not torch.accelerator.is_available():
+        if (
+            getattr(self.model.config, "batch_size", 0) is None
+            and not torch.accelerator.is_available()
+        ):
             self.model.config.batch_size = CPU_BATCH
         return original(self)
 
@@ -259,9 +264,13 @@ def check_model(positional: Sequence[str]) -> None:
     if name == "~" or name.startswith("~/"):
         path = path.expanduser()
         if path.exists():
-            raise UsageError(f"model_name={name}: lighteval does not replace ~. Give model_name={path}.")
+            raise UsageError(
+                f"model_name={name}: lighteval does not replace ~. Give model_name={path}."
+            )
     if not path.exists():
-        raise UsageError(f"model_name={name}: there is no such folder. Give a model's folder, or a name on the Hub.")
+        raise UsageError(
+            f"model_name={name}: there is no such folder. Give a model's folder, or a name on the Hub."
+        )
 
 
 _PUSHES = ("--push-to-hub", "--push-to-tensorboard", "--public-run", "--wandb")

@@ -8,7 +8,12 @@ from typing import Any, Literal
 
 Dtype = Literal["string", "int64", "float64", "bool", "struct"]
 
-_CROISSANT_TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
+_CROISSANT_TYPES = {
+    "string": "sc:Text",
+    "int64": "sc:Integer",
+    "float64": "sc:Float",
+    "bool": "sc:Boolean",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +33,11 @@ class Column:
     @property
     def type_name(self) -> str:
         """Type as a person reads it: `string`, `list of string`, `list of struct(id, text)`."""
-        inner = f"struct({', '.join(member.name for member in self.fields)})" if self.fields else self.dtype
+        inner = (
+            f"struct({', '.join(member.name for member in self.fields)})"
+            if self.fields
+            else self.dtype
+        )
         return f"list of {inner}" if self.repeated else inner
 
 
@@ -37,7 +46,9 @@ def hub_features(columns: Iterable[Column]) -> Any:
     import datasets
 
     def feature(column: Column) -> Any:
-        inner: Any = {member.name: feature(member) for member in column.fields} or datasets.Value(column.dtype)
+        inner: Any = {member.name: feature(member) for member in column.fields} or datasets.Value(
+            column.dtype
+        )
         return datasets.List(inner) if column.repeated else inner
 
     return datasets.Features({column.name: feature(column) for column in columns})
@@ -55,7 +66,9 @@ def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
     return [feature(column) for column in columns]
 
 
-def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[str, Any]) -> list[dict[str, Any]]:
+def croissant_fields(
+    columns: Iterable[Column], record_set: str, source: dict[str, Any]
+) -> list[dict[str, Any]]:
     """Makes the Croissant 1.1 fields of a table; `source`: where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`."""
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:

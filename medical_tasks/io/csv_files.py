@@ -73,7 +73,11 @@ def stream_rows(
     for block in chain((head,), blocks):
         table = _table(path, block, names, count, again)
         masks = [compute.is_in(table.column(name), value_set=each) for name, each in texts.items()]
-        mask = reduce(compute.and_, masks) if masks else pyarrow.array([True] * table.num_rows, pyarrow.bool_())
+        mask = (
+            reduce(compute.and_, masks)
+            if masks
+            else pyarrow.array([True] * table.num_rows, pyarrow.bool_())
+        )
         found = compute.indices_nonzero(mask).to_pylist()
         for place, cells in zip(found, table.filter(mask).to_pylist(), strict=True):
             if count or place:
@@ -92,7 +96,9 @@ _LARGEST_HEADER = 64 * 1024
 
 
 def _header(path: Path, block: memoryview, release: str) -> list[str]:
-    next(csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])), None)  # is it a table at all
+    next(
+        csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])), None
+    )  # is it a table at all
     text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
     names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     if names is None:
@@ -114,18 +120,24 @@ def _table(path: Path, block: memoryview, names: Sequence[str], count: int, agai
         # Block by block, for open_csv reads ahead in a thread that, when a file is damaged, may wait for itself for ever.
         return read_csv(
             pyarrow.BufferReader(block),
-            read_options=ReadOptions(column_names=names, block_size=len(block) + 1, use_threads=False),
+            read_options=ReadOptions(
+                column_names=names, block_size=len(block) + 1, use_threads=False
+            ),
             parse_options=ParseOptions(newlines_in_values=True),
             convert_options=ConvertOptions(column_types=dict.fromkeys(names, pyarrow.string())),
         )
     except pyarrow.ArrowInvalid as error:
-        found = _PROBLEM.search(str(error))  # of which digits alone are kept: the message quotes the row
+        found = _PROBLEM.search(
+            str(error)
+        )  # of which digits alone are kept: the message quotes the row
     # Raised out here, the error does not carry pyarrow's along.
     if found is None:
         raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
     row, header, fields = found.groups()
     problem = f"has {fields} fields, the header has {header}; the file is cut off or damaged there"
-    raise UsageError(f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {again}")
+    raise UsageError(
+        f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {again}"
+    )
 
 
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
@@ -144,14 +156,19 @@ def _blocks(
     beside = np.zeros(256, dtype=bool)
     beside[list(b',\r\n"')] = True
     rest, line = b"", 1  # the row that is not whole, and the line on which it begins
-    for chunk in chain(read_chunks(path, again=again, on_read=on_read), (b"\n",)):  # an empty line is no row
+    for chunk in chain(
+        read_chunks(path, again=again, on_read=on_read), (b"\n",)
+    ):  # an empty line is no row
         data = rest + chunk if rest or line > 1 else chunk.removeprefix(b"\xef\xbb\xbf")
         codes = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(codes == ord('"'))
         end = _last_end(data, quotes)
         rest = data[end:]
         opening, closing = (each[each < end] for each in (quotes[::2], quotes[1::2]))
-        amid = opening[~beside[codes[opening - 1]] & (opening > 0)], closing[~beside[codes[closing + 1]]]
+        amid = (
+            opening[~beside[codes[opening - 1]] & (opening > 0)],
+            closing[~beside[codes[closing + 1]]],
+        )
         nul = data.find(b"\0", 0, end)
         wrong = [*np.concatenate(amid).tolist(), *([nul] if nul >= 0 else [])]
         if wrong:

@@ -13,7 +13,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
 
-from medical_tasks.errors import IncompleteError, MedicalTasksError, MissingError, UsageError, doing, system_reason
+from medical_tasks.errors import (
+    IncompleteError,
+    MedicalTasksError,
+    MissingError,
+    UsageError,
+    doing,
+    system_reason,
+)
 
 LONGEST_LINE: Final = 1 << 24
 MOST_COLUMNS: Final = 2_000
@@ -43,7 +50,9 @@ def readable(
         raise error(f"{path}: cannot be read ({system_reason(problem)}).{step}") from problem
     except UnicodeDecodeError as problem:
         byte = problem.object[problem.start]
-        raise UsageError(f"{path}: not UTF-8 (byte 0x{byte:02x}).{step or ' Save it as UTF-8.'}") from problem
+        raise UsageError(
+            f"{path}: not UTF-8 (byte 0x{byte:02x}).{step or ' Save it as UTF-8.'}"
+        ) from problem
 
 
 def checked_file(path: Path) -> Path:
@@ -51,7 +60,9 @@ def checked_file(path: Path) -> Path:
     path = path.expanduser()
     kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind is not None:
-        raise UsageError(f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and name that.")
+        raise UsageError(
+            f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and name that."
+        )
     return path
 
 
@@ -66,12 +77,19 @@ def open_text(
     path: Path, *, encoding: str = "utf-8", errors: str | None = None, newline: str | None = None
 ) -> io.TextIOWrapper:
     """Opens a file to read its text; errors as `checked_file` and `open` raise them."""
-    return cast(io.TextIOWrapper, _opened(path, "r", encoding=encoding, errors=errors, newline=newline))
+    return cast(
+        io.TextIOWrapper, _opened(path, "r", encoding=encoding, errors=errors, newline=newline)
+    )
 
 
 def _opened(path: Path, mode: str, **how: Any) -> Any:
     # What became a pipe since it was looked at is not waited on either.
-    return open(checked_file(path), mode, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK), **how)
+    return open(
+        checked_file(path),
+        mode,
+        opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK),
+        **how,
+    )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -114,7 +132,10 @@ def folder_lock(
     handle = opened(folder)
     try:
         try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(
+                handle,
+                (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB),
+            )
             locked = True
         except BlockingIOError:
             locked = False
@@ -130,7 +151,9 @@ def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
         check_line(path, line)
         if first and line.count(",") >= MOST_COLUMNS:
             found = f"about {line.count(',') + 1:,} columns in its first line, and at most {MOST_COLUMNS:,} are read"
-            raise UsageError(f"{path}: has {found}. Keep the columns that are needed, or transpose the table.")
+            raise UsageError(
+                f"{path}: has {found}. Keep the columns that are needed, or transpose the table."
+            )
         first = False
         yield line
 
@@ -157,10 +180,15 @@ def check_columns(
     missing = [name for name in columns if name not in header]
     unexpected = [] if others else [name for name in header if name not in columns]
     twice = sorted({name for name in columns if header.count(name) > 1})
-    shown = (repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters" for name in unexpected)
+    shown = (
+        repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
+        for name in unexpected
+    )
     problems = [f"missing: {', '.join(map(repr, missing))}"] if missing else []
     if unexpected:
-        problems.append(f"{len(unexpected)} unexpected" if private else f"unexpected: {', '.join(shown)}")
+        problems.append(
+            f"{len(unexpected)} unexpected" if private else f"unexpected: {', '.join(shown)}"
+        )
     problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
     if problems:
         raise UsageError(
@@ -179,7 +207,9 @@ class WholeFile:
         self._private = private
         self.path = path.expanduser()
         if self.path.exists() and not self.path.is_file():
-            raise UsageError(f"{path}: is a folder or a device; it takes the name of a file to write.")
+            raise UsageError(
+                f"{path}: is a folder or a device; it takes the name of a file to write."
+            )
         self._place = self.path.resolve()
         self._part = self._place.with_name(f".{self._place.name}.{os.getpid()}.part")
         self._stream: BinaryIO | None = None
@@ -244,7 +274,9 @@ def read_chunks(
 
     `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file read so far.
     """
-    gzip: Any = importlib.import_module("zlib_ng.gzip_ng")  # two to three times as fast as Python's own
+    gzip: Any = importlib.import_module(
+        "zlib_ng.gzip_ng"
+    )  # two to three times as fast as Python's own
     # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from the system page by page.
     bytearray(4 * CHUNK_BYTES)
     try:

@@ -37,7 +37,9 @@ class Record:
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
-        return _wrong(self.path, self.line, field, rule, self.values[field], private=field in self.private)
+        return _wrong(
+            self.path, self.line, field, rule, self.values[field], private=field in self.private
+        )
 
     def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
         """Refuses a field by whose `name` a record before is known; `lines`: on which each stands."""
@@ -48,21 +50,26 @@ class Record:
 def is_text(*, blank: bool = False) -> Field:
     """A string, which says something unless it may be `blank`."""
     return Field(
-        holds=lambda value: isinstance(value, str) and _encodes(value) and (blank or bool(value.strip())),
+        holds=lambda value: (
+            isinstance(value, str) and _encodes(value) and (blank or bool(value.strip()))
+        ),
         rule="a text" if blank else "a text that is not empty",
     )
 
 
 def is_text_or_null() -> Field:
     """A string or null."""
-    return Field(holds=lambda value: value is None or is_text(blank=True).holds(value), rule="a text or null")
+    return Field(
+        holds=lambda value: value is None or is_text(blank=True).holds(value), rule="a text or null"
+    )
 
 
 def is_list_of(element: Field, *, null: bool = False) -> Field:
     """A list whose elements are as stated, or null where that is allowed."""
     return Field(
         holds=lambda value: (
-            (null and value is None) or (isinstance(value, list) and all(element.holds(each) for each in value))
+            (null and value is None)
+            or (isinstance(value, list) and all(element.holds(each) for each in value))
         ),
         rule=f"a list, each element {element.rule}{', or null' if null else ''}",
     )
@@ -78,7 +85,9 @@ def optional(field: Field) -> Field:
     return dataclasses.replace(field, required=False)
 
 
-def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again: str) -> Iterator[Record]:
+def read_records(
+    path: Path, fields: Mapping[str, Field], *, release: str, again: str
+) -> Iterator[Record]:
     """Reads JSON Lines of these fields and no others; `release`: what it should be, `again`: what to do about a damaged file."""
     with readable(path):
         content = read_bytes(path)
@@ -104,10 +113,17 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any
             value = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
         except UnicodeDecodeError as error:
             byte = f"0x{error.object[error.start]:02x}"
-            raise UsageError(f"{path}: line {number} is not UTF-8 (byte {byte}), as JSON must be. {again}") from error
-        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
+            raise UsageError(
+                f"{path}: line {number} is not UTF-8 (byte {byte}), as JSON must be. {again}"
+            ) from error
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # ValueError also for a number of thousands of digits
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise UsageError(f"{path}: line {number} is not whole JSON ({reason}). {again}") from error
+            raise UsageError(
+                f"{path}: line {number} is not whole JSON ({reason}). {again}"
+            ) from error
         yield number, value
 
 
@@ -118,13 +134,24 @@ def checked_record(
     _check_names(path, line, values, fields, release)
     for name, value in values.items():
         if not fields[name].holds(value):
-            raise _wrong(path, line, name, f"must be {fields[name].rule}", value, private=fields[name].private)
+            raise _wrong(
+                path,
+                line,
+                name,
+                f"must be {fields[name].rule}",
+                value,
+                private=fields[name].private,
+            )
     private = frozenset(name for name, field in fields.items() if field.private)
     return Record(path=path, line=line, values=values, private=private)
 
 
-def _check_names(path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str) -> None:
-    missing = [repr(name) for name, field in fields.items() if field.required and name not in values]
+def _check_names(
+    path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str
+) -> None:
+    missing = [
+        repr(name) for name, field in fields.items() if field.required and name not in values
+    ]
     unexpected = [named(name) for name in values if name not in fields]
     found = {"missing": missing, "unexpected": unexpected}
     problems = [f"{label}: {', '.join(names)}" for label, names in found.items() if names]
@@ -144,8 +171,12 @@ def _encodes(text: str) -> bool:
     return True
 
 
-def _wrong(path: Path, line: int, field: str, rule: str, value: Any, *, private: bool) -> UsageError:
-    return UsageError(f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value, private=private)}.")
+def _wrong(
+    path: Path, line: int, field: str, rule: str, value: Any, *, private: bool
+) -> UsageError:
+    return UsageError(
+        f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value, private=private)}."
+    )
 
 
 def _shown(value: Any, *, private: bool) -> str:
@@ -193,8 +224,13 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
     try:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
-    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
+        raise UsageError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
+        ) from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError also for a number of thousands of digits
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
     if not isinstance(found, list) or not found:

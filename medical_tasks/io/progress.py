@@ -29,7 +29,9 @@ class Progress:
         if not quiet and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, initial=done, desc=label, file=sys.stderr, dynamic_ncols=True)
+            self._bar = tqdm(
+                total=total, initial=done, desc=label, file=sys.stderr, dynamic_ncols=True
+            )
 
     def __enter__(self) -> Progress:
         return self
@@ -49,9 +51,13 @@ class Progress:
         more, self.done = done - self.done, done
         if self._bar is not None:
             self._bar.update(more)
-        elif not self._quiet and (self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S):
+        elif not self._quiet and (
+            self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S
+        ):
             self._last_line = time.monotonic()
-            print(f"{self.label}: {self.done}/{self.total}{self._pace()}", file=sys.stderr, flush=True)
+            print(
+                f"{self.label}: {self.done}/{self.total}{self._pace()}", file=sys.stderr, flush=True
+            )
 
     def _pace(self) -> str:
         """How fast it goes and how long the rest takes at that, once there is something to go by."""
@@ -59,7 +65,9 @@ class Progress:
         if took < 1 or not made:
             return ""
         left = took / made * (self.total - self.done)
-        return f", {made / took:.3g} a second" + (f", {timedelta(seconds=round(left))} left" if left >= 1 else "")
+        return f", {made / took:.3g} a second" + (
+            f", {timedelta(seconds=round(left))} left" if left >= 1 else ""
+        )
 
 
 @contextlib.contextmanager

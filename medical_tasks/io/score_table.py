@@ -28,13 +28,19 @@ class ScoreTable:
     files: dict[str, str]  # path as it was given, to the SHA-256 of its content
     names: tuple[str, ...]
     columns: tuple[str, ...]  # all that do not name the rows, those that were not asked for too
-    scores: dict[str, tuple[float, ...]]  # a column's name to one number a row; `nan` where there is none
+    scores: dict[
+        str, tuple[float, ...]
+    ]  # a column's name to one number a row; `nan` where there is none
     texts: tuple[str, ...]  # columns that were passed over because they hold text
     partial: tuple[str, ...] = ()  # names of the rows that not all files have
 
 
 def read_scores(
-    paths: Sequence[Path], *, names: Sequence[str] = (), wanted: Sequence[str] = (), others: bool = True
+    paths: Sequence[Path],
+    *,
+    names: Sequence[str] = (),
+    wanted: Sequence[str] = (),
+    others: bool = True,
 ) -> ScoreTable:
     """Reads files of scores and joins them by the names of their rows; a row that a file lacks has no scores from it.
 
@@ -69,7 +75,9 @@ def read_scores(
                     f"column {shown(column)} is in {owner[column]} and in {path}. Rename it in one of them, or take it out."
                 )
             owner[column] = path
-            scores[column] = tuple(values[place[name]] if name in place else math.nan for name in rows)
+            scores[column] = tuple(
+                values[place[name]] if name in place else math.nan for name in rows
+            )
     return ScoreTable(
         files=files,
         names=rows,
@@ -90,12 +98,18 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     if len(header) < 2:
         raise UsageError(f"{path}: one column only, {shown(header[0])}. {_FORM}")
     if all(_NUMBER.fullmatch(cell) or cell.lower() in MISSING for cell in header[1:]):
-        raise UsageError(f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}")
+        raise UsageError(
+            f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}"
+        )
     if len(rows) > _MOST_ROWS:
-        raise UsageError(f"{path}: {len(rows):,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}.")
+        raise UsageError(
+            f"{path}: {len(rows):,} rows; a table of scores has a row a model, at most {_MOST_ROWS:,}."
+        )
     unknown = [name for name in names if name not in header]
     if unknown:
-        raise UsageError(f"{path}: no column {shown(unknown[0])} to name the rows. There are {_listed(header)}.")
+        raise UsageError(
+            f"{path}: no column {shown(unknown[0])} to name the rows. There are {_listed(header)}."
+        )
     cells = {name: [row[name] for _, row in rows] for name in header}
     texts = [name for name in header if _is_text(cells[name])]
     naming = list(names) or texts[:1]
@@ -126,7 +140,10 @@ def read_cells(path: Path, *, form: str) -> tuple[list[str], list[tuple[str, dic
     sheet = read_sheet(path, content, form=form)
     if "" in sheet.columns:
         raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")
-    cells = [(place, {name: str(value or "").strip() for name, value in row.items()}) for place, row in sheet.rows]
+    cells = [
+        (place, {name: str(value or "").strip() for name, value in row.items()})
+        for place, row in sheet.rows
+    ]
     return sheet.columns, cells, hashlib.sha256(content).hexdigest()
 
 
@@ -150,7 +167,9 @@ def _names(path: Path, places: Sequence[str], columns: Sequence[Sequence[str]]) 
     return tuple(place_of)
 
 
-def _numbers(path: Path, column: str, places: Sequence[str], cells: Sequence[str]) -> tuple[float, ...]:
+def _numbers(
+    path: Path, column: str, places: Sequence[str], cells: Sequence[str]
+) -> tuple[float, ...]:
     numbers = []
     for place, cell in zip(places, cells, strict=True):
         if cell.lower() in MISSING:

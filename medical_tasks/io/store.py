@@ -34,15 +34,15 @@ CREATE TABLE IF NOT EXISTS records (
 ) WITHOUT ROWID
 """
 
-_PUT_FIRST = (
-    "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET times = times + 1"
-)
+_PUT_FIRST = "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET times = times + 1"
 _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
 def content_key(parts: Mapping[str, Any]) -> str:
     """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     # Model text can hold lone surrogates; they must hash, not crash.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -90,7 +90,12 @@ class Store:
             yield
         except sqlite3.OperationalError as error:
             text = str(error)
-            if "full" in text or "disk I/O" in text or "readonly" in text or "unable to open" in text:
+            if (
+                "full" in text
+                or "disk I/O" in text
+                or "readonly" in text
+                or "unable to open" in text
+            ):
                 raise IncompleteError(
                     f"{self.path}: cannot write ({text}). What was finished before is kept. Free some space, or make the "
                     "folder writable, and give the same command again: it goes on where it stopped."
@@ -125,7 +130,9 @@ class Store:
     def records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Reads all records, with kind and key."""
         with self._disk():
-            for kind, key, text in self._connection.execute("SELECT kind, key, payload FROM records"):
+            for kind, key, text in self._connection.execute(
+                "SELECT kind, key, payload FROM records"
+            ):
                 yield kind, key, json.loads(text)
 
     @contextlib.contextmanager
@@ -145,8 +152,11 @@ class Store:
 class Texts(Mapping[str, str]):
     """Texts by name: the first megabytes in memory, more in a temporary file without a name, which nobody else can open."""
 
-    def __init__(self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=None if folder is None else str(folder))  # noqa: SIM115
+    def __init__(
+        self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None
+    ) -> None:
+        where = None if folder is None else str(folder)
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=where)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
         self._places: dict[str, int] = {}  # where a text begins, and its length in the lower bits
         self._end = 0

@@ -26,8 +26,13 @@ def decimals(value: float | None, form: str = "z.3f") -> str:
     return NONE if value is None else f"{value:{form}}"
 
 
-def figure(estimate: Mapping[str, Any], form: str = "z.3f", *, times: int = 1) -> tuple[str, str, str]:
+def figure(
+    estimate: Mapping[str, Any], form: str = "z.3f", *, times: int = 1
+) -> tuple[str, str, str]:
     """Writes an estimate, as JSON has it: its value, its interval, and over how many."""
-    ends = [None if estimate[end] is None else times * estimate[end] for end in ("value", "ci_low", "ci_high")]
+    ends = [
+        None if estimate[end] is None else times * estimate[end]
+        for end in ("value", "ci_low", "ci_high")
+    ]
     interval = NONE if None in ends[1:] else " to ".join(decimals(end, form) for end in ends[1:])
     return decimals(ends[0], form), interval, str(estimate["n"])

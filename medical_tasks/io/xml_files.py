@@ -43,7 +43,9 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
     except ET.ParseError as error:
         line, column = error.position
         # The parser's own message can quote the document, such as the name of an entity it does not know.
-        raise PlainXmlError(f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}") from None
+        raise PlainXmlError(
+            f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}"
+        ) from None
     return root
 
 
@@ -80,19 +82,27 @@ def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[i
             if size > SIZE_LIMIT_BYTES:
                 raise ValueError(f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}")
             for name in archive.namelist():
-                part = archive.read(name)  # compares its checksum; zeros could hide the word as UTF-16
+                part = archive.read(
+                    name
+                )  # compares its checksum; zeros could hide the word as UTF-16
                 if b"<!DOCTYPE" in part.replace(b"\0", b""):
                     raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
                 if name.startswith("xl/worksheets/"):
                     formulas = formulas or re.search(rb"<f[ />]", part) is not None
                     results = results or re.search(rb"<f[^<]*(</f>)?<v>[^<]", part) is not None
         if formulas and not results:
-            raise ValueError("its formulas have no results, since no spreadsheet program has saved it")
+            raise ValueError(
+                "its formulas have no results, since no spreadsheet program has saved it"
+            )
         with warnings.catch_warnings(action="ignore"):  # of what is in the file and not read
             sheet = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets[0]
             sheet.reset_dimensions()  # what the file says of them may be wrong
             for number, row in enumerate(sheet.iter_rows(), start=1):
-                cells = {place: cell for place, cell in enumerate(row, start=1) if cell.value not in (None, "")}
+                cells = {
+                    place: cell
+                    for place, cell in enumerate(row, start=1)
+                    if cell.value not in (None, "")
+                }
                 if any(cell.data_type == "e" for cell in cells.values()):
                     raise ValueError(f"row {number} has an error of a formula in place of a text")
                 if cells:

@@ -39,7 +39,9 @@ class Pair:
 class Unreadable:
     """A reply that is no verdict."""
 
-    problem: str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
+    problem: (
+        str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,9 @@ class Verdict:
 
     id: str
     value: Any
-    votes: tuple[Any, ...]  # the value of each vote that was read, in order; one when a single vote was asked for
+    votes: tuple[
+        Any, ...
+    ]  # the value of each vote that was read, in order; one when a single vote was asked for
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts
     sha256: str = ""
@@ -80,7 +84,9 @@ class Unscored:
     id: str
     reason: str  # short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text
     sha256: str = ""
-    problem: str = field(default="", compare=False)  # what was wrong with the last reply that could not be read
+    problem: str = field(
+        default="", compare=False
+    )  # what was wrong with the last reply that could not be read
 
 
 def verdict_bool(outcome: Verdict) -> bool:
@@ -114,7 +120,9 @@ class JudgePrompts:
 
     def turned(self, verdicts: Sequence[str]) -> JudgePrompts:
         """The same with the verdicts to choose from in reverse order."""
-        return replace(self, texts={kind: turned(text, verdicts) for kind, text in self.texts.items()})
+        return replace(
+            self, texts={kind: turned(text, verdicts) for kind, text in self.texts.items()}
+        )
 
 
 def turned(text: str, verdicts: Sequence[str]) -> str:

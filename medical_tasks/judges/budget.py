@@ -34,7 +34,9 @@ class RunBudget:
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
             if limit is not None and limit < 0:
-                raise UsageError(f"{name} must be 0 or more, got {limit}. Leave it out for no limit.")
+                raise UsageError(
+                    f"{name} must be 0 or more, got {limit}. Leave it out for no limit."
+                )
         self.max_calls = max_calls
         self.max_tokens = max_tokens
         self._lock = threading.Lock()
@@ -48,7 +50,10 @@ class RunBudget:
         with self._lock:
             if self.max_calls is not None and self.calls >= self.max_calls:
                 return False
-            if self.max_tokens is not None and self.tokens + self._reserved + wanted > self.max_tokens:
+            if (
+                self.max_tokens is not None
+                and self.tokens + self._reserved + wanted > self.max_tokens
+            ):
                 return False
             self.calls += 1
             self._reserved += wanted
@@ -84,11 +89,16 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
         calls[1] += sum(1 + again - thread.reasks for thread in waiting) + unopened * (1 + again)
         now = sum(estimate_chat(thread.messages) for thread in waiting)
         later = unopened * estimate_chat(case.question.messages)
-        for place, (prompt, count) in enumerate(((now, len(waiting)), (now + later, len(waiting) + unopened))):
+        for place, (prompt, count) in enumerate(
+            ((now, len(waiting)), (now + later, len(waiting) + unopened))
+        ):
             prompts[place] += prompt
             outputs[place] += count * case.question.max_tokens
     prompted = bool(cases) and cases[0].rules.reads == "prompt"
-    return {"requests": calls, **({"prompt_tokens": prompts, "output_tokens": outputs} if prompted else {})}
+    return {
+        "requests": calls,
+        **({"prompt_tokens": prompts, "output_tokens": outputs} if prompted else {}),
+    }
 
 
 def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None) -> str:

@@ -23,7 +23,9 @@ FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 READING: Final = 2
 """Version of how replies are kept and read; part of every prompt's key. From 2 on a record says why its reply ended."""
 
-_ENDS: Final = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed", "finished"})
+_ENDS: Final = frozenset(
+    {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed", "finished"}
+)
 """How servers say that a model ended its reply itself: OpenAI, vLLM, TGI, Together, Anthropic, Cohere. All else is a cut."""
 
 
@@ -55,7 +57,9 @@ class Thread:
     key: str
     reasks: int = 0
     value: tuple[Any] | None = None  # the vote in a tuple, which tells a vote of None from none
-    problem: str | None = None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
+    problem: str | None = (
+        None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
+    )
     text: str = ""
 
     @property
@@ -79,7 +83,9 @@ class Case:
             self.sha256 = asked_sha256(question.messages)
             self.outcome = Unscored(id=question.id, reason=NO_PAIR, sha256=self.sha256)
             return
-        self.sha256 = asked_sha256(question.pair if rules.reads == "pair" and question.pair else question.messages)
+        self.sha256 = asked_sha256(
+            question.pair if rules.reads == "pair" and question.pair else question.messages
+        )
         self._proceed()
 
     @property
@@ -92,7 +98,9 @@ class Case:
     @property
     def waiting(self) -> list[Thread]:
         """The votes for which a reply is wanted."""
-        return [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
+        return (
+            [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
+        )
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
         """Takes a reply as the store has it: `text` and `finish`, or the `label` of an entailment model."""
@@ -106,8 +114,14 @@ class Case:
                 thread.problem = f"judge: cannot tell {label}"
         else:
             # Here alone, before any reader sees it: what a cut reply seems to say is not what the judge was about to say.
-            cut = was_cut(reply.get("finish", ""), tokens=reply.get("output_tokens"), longest=question.max_tokens)
-            read = Unreadable("it was cut off before its end") if cut else question.read(thread.text)
+            cut = was_cut(
+                reply.get("finish", ""),
+                tokens=reply.get("output_tokens"),
+                longest=question.max_tokens,
+            )
+            read = (
+                Unreadable("it was cut off before its end") if cut else question.read(thread.text)
+            )
             self.problem = read.problem if isinstance(read, Unreadable) else ""
             if not isinstance(read, Unreadable):
                 thread.value = (read,)
@@ -151,10 +165,14 @@ class Case:
         elif decision:
             first = self.rules.first + len(self.threads)
             for vote in range(first, first + decision):
-                self.threads.append(Thread(vote, self.question.messages, self._key(self.sha256, vote)))
+                self.threads.append(
+                    Thread(vote, self.question.messages, self._key(self.sha256, vote))
+                )
         else:
             problem = next(thread.problem for thread in self.threads if thread.problem is not None)
-            self.outcome = Unscored(id=self.question.id, reason=problem, sha256=self.sha256, problem=self.problem)
+            self.outcome = Unscored(
+                id=self.question.id, reason=problem, sha256=self.sha256, problem=self.problem
+            )
 
     def _key(self, asked: str, vote: int) -> str:
         # The wording of prompts and the length of replies are nothing to a judge that reads pairs.
@@ -197,7 +215,9 @@ def decide(votes: Sequence[Any | None], k: int) -> Decided | int:
         return Decided(found, votes.index(found))
     # More votes for one value, with none against it, are the shortest way; that value may be one not yet seen.
     for more in range(1, k - len(votes) + 1):
-        if any(_certain([*votes, *[value] * more], k) is not None for value in (*_named(votes), _NEW)):
+        if any(
+            _certain([*votes, *[value] * more], k) is not None for value in (*_named(votes), _NEW)
+        ):
             return more
     return 0
 
@@ -212,4 +232,6 @@ def _certain(votes: Sequence[Any | None], k: int) -> Any | None:
 
 
 def _named(votes: Sequence[Any | None]) -> list[Any]:
-    return [vote for place, vote in enumerate(votes) if vote is not None and vote not in votes[:place]]
+    return [
+        vote for place, vote in enumerate(votes) if vote is not None and vote not in votes[:place]
+    ]

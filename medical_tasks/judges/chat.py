@@ -47,7 +47,10 @@ class ChatJudge(Backend):
         each: int | None = None,  # requests in flight at each replica; None for what `place` says
     ) -> None:
         self.name = place.name
-        self.identity: Mapping[str, str] = {**place.identity, **({"structured": "true"} if structured else {})}
+        self.identity: Mapping[str, str] = {
+            **place.identity,
+            **({"structured": "true"} if structured else {}),
+        }
         self.endpoint = place.endpoint
         # A temperature left to the server is taken for one that samples.
         self.samples = varies or place.sampling.get("temperature") != 0
@@ -181,10 +184,14 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
-    for_model = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
+    for_model = {
+        option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS
+    }
     is_endpoint = name.startswith(PREFIX)
     place = (
-        open_endpoint(name, options=for_model) if is_endpoint else open_served(name, options=for_model, log_dir=log_dir)
+        open_endpoint(name, options=for_model)
+        if is_endpoint
+        else open_served(name, options=for_model, log_dir=log_dir)
     )
     return ChatJudge(
         place,
@@ -204,7 +211,9 @@ class LocalJudge(Backend):
         self.identity: Mapping[str, str] = model.identity
         self.endpoint = model.endpoint
         decoding = model.identity.get("decoding", "greedy")
-        self.samples = not decoding.startswith("greedy") or float(model.identity.get("temperature", "0")) > 0
+        self.samples = (
+            not decoding.startswith("greedy") or float(model.identity.get("temperature", "0")) > 0
+        )
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -214,7 +223,10 @@ class LocalJudge(Backend):
             admitted = {
                 call.key: call
                 for call in waiting
-                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens)
+                if budget.admit(
+                    prompt_tokens=estimate_chat(call.messages),
+                    output_tokens=call.question.max_tokens,
+                )
             }
             waiting = [call for call in waiting if call.key not in admitted]
             if not admitted:
@@ -235,10 +247,21 @@ class LocalJudge(Backend):
             used = None if written is None else (prompt if read is None else read) + written
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
             text, finish = result.text, result.finish
-            on_reply(Reply(key=result.key, text=text, finish=finish, prompt_tokens=read, output_tokens=written))
+            on_reply(
+                Reply(
+                    key=result.key,
+                    text=text,
+                    finish=finish,
+                    prompt_tokens=read,
+                    output_tokens=written,
+                )
+            )
 
         limits = {key: call.question.max_tokens for key, call in calls.items()}
-        asked = [Request(key=key, messages=calls[key].messages, max_new_tokens=most) for key, most in limits.items()]
+        asked = [
+            Request(key=key, messages=calls[key].messages, max_new_tokens=most)
+            for key, most in limits.items()
+        ]
         self._model.generate(asked, on_result)
 
     def close(self) -> None:

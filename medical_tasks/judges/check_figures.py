@@ -51,7 +51,9 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
     """Takes the pairs whose hashed ids are smallest: the same ones whatever the order, and nested for growing numbers."""
     if most is None or most >= len(pairs):
         return list(pairs)
-    ranked = sorted(pairs, key=lambda pair: hashlib.sha256(pair.id.encode("utf-8", "surrogatepass")).digest())
+    ranked = sorted(
+        pairs, key=lambda pair: hashlib.sha256(pair.id.encode("utf-8", "surrogatepass")).digest()
+    )
     kept = {pair.id for pair in ranked[:most]}
     return [pair for pair in pairs if pair.id in kept]
 
@@ -59,12 +61,16 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
 def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict[str, int]]:
     """Separates labels (None where there is none) from the reasons for missing ones, which are counted."""
     reasons = Counter(answer.reason for answer in answers if isinstance(answer, Unscored))
-    return [None if isinstance(answer, Unscored) else answer for answer in answers], dict(reasons.most_common())
+    return [None if isinstance(answer, Unscored) else answer for answer in answers], dict(
+        reasons.most_common()
+    )
 
 
 def pair_labels(pairs: Sequence[CheckPair], given: Sequence[str | None]) -> dict[str, list[Any]]:
     """What each pair is by people and by the judge, and a number for its cluster, which may be a text or a patient."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))}
+    numbers = {
+        name: number for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
+    }
     clusters = [numbers[pair.cluster] for pair in pairs]
     return {"gold": [pair.gold for pair in pairs], "judge": list(given), "cluster": clusters}
 
@@ -84,8 +90,12 @@ def check_figures(
     people labelled every pair.
     """
     known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
-    figures: dict[str, Any] = {view.key: _compared(pairs, given, view) if view in known else None for view in views}
-    figures["people"] = {view.key: _people(pairs, view) for view in views} if _rated(pairs) else None
+    figures: dict[str, Any] = {
+        view.key: _compared(pairs, given, view) if view in known else None for view in views
+    }
+    figures["people"] = (
+        {view.key: _people(pairs, view) for view in views} if _rated(pairs) else None
+    )
     if names:
         figures["raters"] = _raters(pairs, given, views[-1], names)
     groups = sorted({pair.group for pair in pairs})
@@ -103,18 +113,26 @@ def check_figures(
         }
     if averages:
         figures["averages"] = {
-            view.key: {name: _average(pairs, given, view, groups) for name, groups in averages.items()}
+            view.key: {
+                name: _average(pairs, given, view, groups) for name, groups in averages.items()
+            }
             for view in known
         }
     return figures
 
 
 def same_labels(
-    pairs: Sequence[CheckPair], one: Sequence[str | None], other: Sequence[str | None], views: Sequence[View] = NLI
+    pairs: Sequence[CheckPair],
+    one: Sequence[str | None],
+    other: Sequence[str | None],
+    views: Sequence[View] = NLI,
 ) -> dict[str, Any]:
     """Compares two ways of asking the same judge, over the pairs that have a label from both."""
     view = next(view for view in views if view.holds([*one, *other]))
-    columns, clusters = [_merged(labels, view) for labels in (one, other)], [pair.cluster for pair in pairs]
+    columns, clusters = (
+        [_merged(labels, view) for labels in (one, other)],
+        [pair.cluster for pair in pairs],
+    )
     found = agreement.agreement_of(*columns, classes=view.classes, clusters=clusters)
     both = Counter(zip(*columns, strict=True))
     return {
@@ -126,7 +144,13 @@ def same_labels(
 
 
 def choice_figures(
-    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, *, judge: str, answers: int, whole: bool
+    pairs: Sequence[CheckPair],
+    given: Sequence[str | None],
+    view: View,
+    *,
+    judge: str,
+    answers: int,
+    whole: bool,
 ) -> dict[str, Any]:
     """What a judge is chosen by beside its agreement, by verdicts of the view's first class.
 
@@ -134,16 +158,27 @@ def choice_figures(
     is ahead on the others. `apart`: what true difference of two models it detects by so many `answers` of each, and what people's
     own labels would; `whole`: the pairs of a cluster are about one such answer.
     """
-    kept = [(pair, pair.gold, label) for pair, label in zip(pairs, given, strict=True) if pair.gold and label]
-    true, said = (np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float) for k in (1, 2))
+    kept = [
+        (pair, pair.gold, label)
+        for pair, label in zip(pairs, given, strict=True)
+        if pair.gold and label
+    ]
+    true, said = (
+        np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float)
+        for k in (1, 2)
+    )
     clusters, words = [pair.cluster for pair, *_ in kept], [pair.words for pair, *_ in kept]
     longer = np.array(words) > np.median(words or [0])
-    family = np.array([same_family(judge, pair.model) if pair.model else math.nan for pair, *_ in kept])
+    family = np.array(
+        [same_family(judge, pair.model) if pair.model else math.nan for pair, *_ in kept]
+    )
 
     def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, Any]:
         here = np.asarray(inside, dtype=float)
         sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
-        gap = bootstrap_statistic(sums, lambda a, n, b, m: a / n - b / m, clusters=clusters, limits=(-2.0, 2.0))
+        gap = bootstrap_statistic(
+            sums, lambda a, n, b, m: a / n - b / m, clusters=clusters, limits=(-2.0, 2.0)
+        )
         found = as_json(gap)
         return {"lean": found, **({"reason": otherwise} if found["value"] is None else {})}
 
@@ -155,7 +190,9 @@ def choice_figures(
         "length": {
             "median_words": float(np.median(words or [0])),
             **{
-                side: {name: float(values[chosen].mean()) for name, values in shares.items()} if chosen.any() else None
+                side: {name: float(values[chosen].mean()) for name, values in shares.items()}
+                if chosen.any()
+                else None
                 for side, chosen in (("short", ~longer), ("long", longer))
             },
             **lean(longer, "the answers are all of one length"),
@@ -174,12 +211,18 @@ def choice_figures(
 def same_family(one: str, other: str) -> bool:
     """Whether the first word in the name of one model, host and folders apart, stands in the other's: `gpt-4o` and `gpt35`."""
     found = (re.findall("[a-z]{3,}", name.rpartition("/")[2].lower()) for name in (one, other))
-    first, second = ([word for word in words if word not in ("model", "judge", "llm")] for words in found)
+    first, second = (
+        [word for word in words if word not in ("model", "judge", "llm")] for words in found
+    )
     return bool(first and second) and (first[0] in second or second[0] in first)
 
 
-def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View) -> dict[str, Any]:
-    decided = [(pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None]
+def _compared(
+    pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
+) -> dict[str, Any]:
+    decided = [
+        (pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None
+    ]
     gold = [view.of(pair.gold) for pair, _ in decided if pair.gold is not None]
     given = _merged([label for _, label in decided], view)
     clusters = [pair.cluster for pair, _ in decided]
@@ -189,7 +232,9 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
     compared: dict[str, Any] = {
         "accuracy": as_json(agreement.accuracy_interval(gold, given, clusters=clusters)),
         "bounds": [_json(low), _json(high)],
-        "kappa": as_json(agreement.cohen_interval(gold, given, classes=view.classes, clusters=clusters)),
+        "kappa": as_json(
+            agreement.cohen_interval(gold, given, classes=view.classes, clusters=clusters)
+        ),
         "classes": {
             name: {key: _json(value) for key, value in found.items()}
             | {
@@ -198,12 +243,18 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
             }
             for name, found in agreement.class_figures(table, view.classes).items()
         },
-        "confusion": {"rows": list(view.classes), "columns": [*view.classes, "unscored"], "counts": table.tolist()},
+        "confusion": {
+            "rows": list(view.classes),
+            "columns": [*view.classes, "unscored"],
+            "counts": table.tolist(),
+        },
     }
     if _rated(pairs):
         ratings, mine = _ratings(pairs, view), _merged(labels, view)
         each = [_share(mine, theirs) for theirs in zip(*ratings, strict=True)]
-        against = [_share(mine, references) for references in agreement.leave_one_out(ratings).references]
+        against = [
+            _share(mine, references) for references in agreement.leave_one_out(ratings).references
+        ]
         compared["with_people"] = {
             "mean_agreement": _json(math.fsum(each) / len(each)),
             "agreement": [_json(value) for value in each],
@@ -223,7 +274,9 @@ def _average(
     ]
     columns: list[list[float]] = []
     for group in groups:
-        inside = [hit if pair.group == group else None for pair, hit in zip(pairs, right, strict=True)]
+        inside = [
+            hit if pair.group == group else None for pair, hit in zip(pairs, right, strict=True)
+        ]
         columns += [[float(hit or 0) for hit in inside], [float(hit is not None) for hit in inside]]
     found = bootstrap_statistic(columns, _mean_share, clusters=[pair.cluster for pair in pairs])
     return {"groups": list(groups), **as_json(found)}
@@ -235,7 +288,12 @@ def _mean_share(*sums: npt.ArrayLike) -> npt.ArrayLike:
 
 
 def _hits(
-    gold: Sequence[str], given: Sequence[str | None], clusters: Sequence[str], *, among: Sequence[str | None], name: str
+    gold: Sequence[str],
+    given: Sequence[str | None],
+    clusters: Sequence[str],
+    *,
+    among: Sequence[str | None],
+    name: str,
 ) -> list[float | None]:
     """The interval of how often both say the same, among the pairs that one of them gives a class."""
     chosen = [number for number, label in enumerate(among) if label == name]
@@ -272,14 +330,23 @@ def _raters(
 ) -> dict[str, Any]:
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
-    beside = agreement.with_raters(_merged(given, view), ratings, classes=view.classes, clusters=clusters)
+    beside = agreement.with_raters(
+        _merged(given, view), ratings, classes=view.classes, clusters=clusters
+    )
     among = agreement.among_raters(ratings, classes=view.classes, clusters=clusters)
     return {
         "names": list(names),
-        "labelled": [sum(labels[rater] is not None for labels in ratings) for rater in range(len(names))],
+        "labelled": [
+            sum(labels[rater] is not None for labels in ratings) for rater in range(len(names))
+        ],
         "no_majority": sum(pair.gold is None for pair in pairs),
-        "judge": [{"rater": name, **_agreed(found)} for name, found in zip(names, beside, strict=True)],
-        "among": [{"raters": [names[one], names[other]], **_agreed(found)} for (one, other), found in among.items()],
+        "judge": [
+            {"rater": name, **_agreed(found)} for name, found in zip(names, beside, strict=True)
+        ],
+        "among": [
+            {"raters": [names[one], names[other]], **_agreed(found)}
+            for (one, other), found in among.items()
+        ],
     }
 
 
@@ -313,8 +380,15 @@ def render_check(check: Mapping[str, Any]) -> str:
     """Formats the content of `check.json` as text."""
     figures = {**dict.fromkeys(("groups", "averages", "raters")), **check["figures"]}
     known = {view.key: view.title for view in VIEWS if figures.get(view.key) is not None}
-    said = {"known": known, "bounds": figures[next(iter(known))]["bounds"], "single_vs_batched": None}
-    said |= {"undecided": (figures["raters"] or {}).get("no_majority"), "left_out": check.get("rows_nobody_scored")}
+    said = {
+        "known": known,
+        "bounds": figures[next(iter(known))]["bounds"],
+        "single_vs_batched": None,
+    }
+    said |= {
+        "undecided": (figures["raters"] or {}).get("no_majority"),
+        "left_out": check.get("rows_nobody_scored"),
+    }
     return rendered("check.jinja", **{**said, **check, "figures": figures})
 
 
@@ -337,7 +411,9 @@ def _environment() -> Environment:
 
     environment = Environment(  # noqa: S701 - it makes no HTML
         loader=FunctionLoader(lambda name: read_text(Path(__file__).with_name(name))),
-        finalize=lambda value: value if isinstance(value, _Cells) else str(value).replace("|", _BAR),
+        finalize=lambda value: (
+            value if isinstance(value, _Cells) else str(value).replace("|", _BAR)
+        ),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -20,7 +20,14 @@ from medical_tasks.io.sheets import read_content
 from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored, turned
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View
-from medical_tasks.judges.reading import Checker, one_of, quoted, read_choice, read_object, schema_of
+from medical_tasks.judges.reading import (
+    Checker,
+    one_of,
+    quoted,
+    read_choice,
+    read_object,
+    schema_of,
+)
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
@@ -108,7 +115,9 @@ class CheckSetSource:
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:
-    files = find_anli(request.needed("anli", _OFFICIAL), round_name=request.round, split=request.split or "test")
+    files = find_anli(
+        request.needed("anli", _OFFICIAL), round_name=request.round, split=request.split or "test"
+    )
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
     return _nli_set("anli", request, read_anli(files), files, averages)
 
@@ -122,10 +131,14 @@ def _read_both(request: CheckRequest) -> CheckSet:
     """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4)."""
     anli, split = request.needed("nli", _OFFICIAL), request.split or "test"
     if request.mednli is None:
-        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+        raise UsageError(
+            "judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl"
+        )
     files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
-        raise UsageError(f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0.")
+        raise UsageError(
+            f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0."
+        )
     pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
     if len({pair.id for pair in pairs}) < len(pairs):
         raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
@@ -142,7 +155,13 @@ def _nli_set(
     ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
-        CheckPair(id=each.id, gold=each.label, cluster=each.premise, group=each.group, words=len(each.premise.split()))
+        CheckPair(
+            id=each.id,
+            gold=each.label,
+            cluster=each.premise,
+            group=each.group,
+            words=len(each.premise.split()),
+        )
         for each in labelled
     ]
     pairs = subset(every, request.max_pairs)
@@ -150,7 +169,9 @@ def _nli_set(
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         wanted = [pair for pair in labelled if pair.id in kept]
-        outcomes = judge.ask([nli_question(pair, ways=ways, style=style, backwards=backwards) for pair in wanted])
+        outcomes = judge.ask(
+            [nli_question(pair, ways=ways, style=style, backwards=backwards) for pair in wanted]
+        )
         return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in outcomes]
 
     return CheckSet(
@@ -158,9 +179,15 @@ def _nli_set(
         pairs=pairs,
         ask=ask,
         ways=ways,
-        source={"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()},
+        source={
+            "/".join(filter(None, (group, path.name))): file_sha256(path)
+            for path, group in files.items()
+        },
         # A check of another style is filed apart: it says little about the way benchmarks ask.
-        prompts={"set": "own" if style == STYLE else f"own_{style}", "sha256": template_sha256(style)},
+        prompts={
+            "set": "own" if style == STYLE else f"own_{style}",
+            "sha256": template_sha256(style),
+        },
         averages=averages,
         about={"style": style},
     )
@@ -168,8 +195,12 @@ def _nli_set(
 
 GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
     "anli": CheckSetSource(read=_read_anli, takes=_NLI_OPTIONS | {"round"}),
-    "mednli": CheckSetSource(read=_read_mednli, takes=_NLI_OPTIONS, subjects=(_mednli_subject("mednli"),)),
-    "nli": CheckSetSource(read=_read_both, takes=_NLI_OPTIONS | {"mednli"}, subjects=(_mednli_subject("nli"),)),
+    "mednli": CheckSetSource(
+        read=_read_mednli, takes=_NLI_OPTIONS, subjects=(_mednli_subject("mednli"),)
+    ),
+    "nli": CheckSetSource(
+        read=_read_both, takes=_NLI_OPTIONS | {"mednli"}, subjects=(_mednli_subject("nli"),)
+    ),
 }
 """Sets of pairs that belong to no benchmark."""
 
@@ -194,7 +225,9 @@ class LabelledPair:
     group: str = ""
 
 
-def find_anli(source: Path, *, round_name: str | None = None, split: str = "test") -> dict[Path, str]:
+def find_anli(
+    source: Path, *, round_name: str | None = None, split: str = "test"
+) -> dict[Path, str]:
     """Finds the files of ANLI, each with its round ("" for a file whose folder is named after none)."""
     source = source.expanduser()
     if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
@@ -203,7 +236,9 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
         here = folder if folder in ROUNDS else ""
         if round_name is not None and here != round_name:
             place = f"round {here}" if here else "in a folder not named after a round"
-            raise UsageError(MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name))
+            raise UsageError(
+                MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name)
+            )
         return {path: here}
     wanted = ROUNDS if round_name is None else (round_name,)
     found = {source / name / f"{split}.jsonl": name for name in wanted}
@@ -231,12 +266,22 @@ def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
 def read_mednli(path: Path) -> list[LabelledPair]:
     """Reads a file of MedNLI. Messages never quote its sentences."""
     labels: tuple[Label, ...] = _LABELS[3]
-    return _read({path: ""}, ("pairID", "sentence1", "sentence2", "gold_label"), dict(zip(labels, labels, strict=True)))
+    return _read(
+        {path: ""},
+        ("pairID", "sentence1", "sentence2", "gold_label"),
+        dict(zip(labels, labels, strict=True)),
+    )
 
 
-def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]) -> list[LabelledPair]:
+def _read(
+    files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str, Label]
+) -> list[LabelledPair]:
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
-    lines = ((path, line) for path in files for line in json_lines(path, read_content(path, form=form), form=form))
+    lines = (
+        (path, line)
+        for path in files
+        for line in json_lines(path, read_content(path, form=form), form=form)
+    )
     pairs: dict[str, LabelledPair] = {}
     twice = ""
     for path, (place, value) in lines:
@@ -254,7 +299,9 @@ def _read(files: Mapping[Path, str], fields: Sequence[str], labels: Mapping[str,
             # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
             short = len(label) <= _SHOWN and len(label.split()) <= 1
             got = repr(label) if short else f"a text of {len(label)} characters"
-            raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
+            raise UsageError(
+                f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}."
+            )
         twice = twice or (uid if uid in pairs else "")
         pairs[uid] = LabelledPair(
             id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=files[path]
@@ -275,18 +322,28 @@ STYLE: Final = "json_cot"
 
 MAX_TOKENS: Final = 512
 
-_TEXTS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("nli_prompts.json").read_text(encoding="utf-8"))
+_TEXTS: Final[Mapping[str, Any]] = json.loads(
+    Path(__file__).with_name("nli_prompts.json").read_text(encoding="utf-8")
+)
 """What is asked; in `forms`, by style, the form of the reply, and what is said when it is not kept to."""
 
 
 def template_sha256(style: str) -> str:
     """Hash of every text of ours that goes into the question of a style."""
     classes = _TEXTS["classes"]
-    texts = (_TEXTS["task"], classes["3"], classes["2"], _TEXTS["pair"], *_TEXTS["forms"][style].values())
+    texts = (
+        _TEXTS["task"],
+        classes["3"],
+        classes["2"],
+        _TEXTS["pair"],
+        *_TEXTS["forms"][style].values(),
+    )
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backwards: bool = False) -> Question:
+def nli_question(
+    pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backwards: bool = False
+) -> Question:
     """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels."""
     labels = _LABELS[ways][:: -1 if backwards else 1]
     classes = _TEXTS["classes"][str(ways)]
@@ -324,4 +381,6 @@ def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backw
     )
 
 
-_any_text: Final = Checker(lambda value: isinstance(value, str), "must be a text", {"type": "string"})
+_any_text: Final = Checker(
+    lambda value: isinstance(value, str), "must be a text", {"type": "string"}
+)

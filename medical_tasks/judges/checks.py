@@ -42,9 +42,13 @@ def checks_file() -> Path:
     return datasets_home() / "judge_checks.json"
 
 
-def check_key(identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
+def check_key(
+    identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own"
+) -> str:
     """What a check is filed under."""
-    return content_key({"identity": dict(identity), "votes": votes, "mode": mode, "prompts": prompts})
+    return content_key(
+        {"identity": dict(identity), "votes": votes, "mode": mode, "prompts": prompts}
+    )
 
 
 def record_check(key: str, check: Mapping[str, Any]) -> bool:
@@ -56,13 +60,17 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             stack.enter_context(folder_lock(path.parent))
         except OSError as error:
             reason = system_reason(error)
-            raise UsageError(MESSAGES["checks_folder"].format(folder=path.parent, reason=reason)) from error
+            raise UsageError(
+                MESSAGES["checks_folder"].format(folder=path.parent, reason=reason)
+            ) from error
         checks = _read(path)
         there = checks.setdefault(key, {}).get(check["set"])
         if there is not None and there["scored"] > check["scored"]:
             return False
         checks[key][check["set"]] = dict(check)
-        text = json.dumps({"format": FORMAT, "checks": checks}, ensure_ascii=False, indent=1, sort_keys=True)
+        text = json.dumps(
+            {"format": FORMAT, "checks": checks}, ensure_ascii=False, indent=1, sort_keys=True
+        )
         with WholeFile(path) as part:
             part.write(text + "\n")
     return True
@@ -89,11 +97,16 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
         "suite_version": check["suite_version"],
     }
     if raters is not None:
-        summary |= {f"{side}_kappas": [each["kappa"]["value"] for each in raters[side]] for side in ("judge", "among")}
+        summary |= {
+            f"{side}_kappas": [each["kappa"]["value"] for each in raters[side]]
+            for side in ("judge", "among")
+        }
     return summary
 
 
-def last_check(identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any) -> dict[str, Any] | None:
+def last_check(
+    identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any
+) -> dict[str, Any] | None:
     """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
 
     Returns `{"problem": ...}` for a damaged record, which does not end a run.
@@ -144,16 +157,24 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         check = json.loads(raw)
         name, checked, version = str(check["set"]), check["judge"], check["schema_version"]
         how = {"votes": check["votes"], "mode": check["mode"], "prompts": check["prompts"]["set"]}
-        sound = isinstance(checked["identity"], dict) and isinstance(check["pairs"] + check["clusters"], int)
+        sound = isinstance(checked["identity"], dict) and isinstance(
+            check["pairs"] + check["clusters"], int
+        )
         if version == CHECK_FORMAT:
             columns = [check["labels"][each] for each in ("gold", "judge", "cluster")]
             kinds: tuple[Any, ...] = (str | None, str | None, int)
             sound &= len(set(map(len, columns))) == 1
-            sound &= all(isinstance(each, kind) for column, kind in zip(columns, kinds, strict=True) for each in column)
+            sound &= all(
+                isinstance(each, kind)
+                for column, kind in zip(columns, kinds, strict=True)
+                for each in column
+            )
     except (ValueError, LookupError, TypeError, RecursionError):
         sound = False
     if not sound:
-        raise UsageError(f"{path}: not a result of judge-check. Give its folder, or its check.json.")
+        raise UsageError(
+            f"{path}: not a result of judge-check. Give its folder, or its check.json."
+        )
     if version != CHECK_FORMAT:
         raise UsageError(
             f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the label of each pair. "
@@ -162,12 +183,22 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
     return path, raw, check
 
 
-def check_command(name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
+def check_command(
+    name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
+) -> str:
     """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
-    which, further, usual_votes = _COMMANDS.get(name, (name if name in GENERAL else "nli", " --source ANLI", 1))
+    which, further, usual_votes = _COMMANDS.get(
+        name, (name if name in GENERAL else "nli", " --source ANLI", 1)
+    )
     mode, prompts = (mode, prompts) if name in _COMMANDS else ("single", "own")
-    asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
-    options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
+    asked = {
+        "--votes": (votes, usual_votes),
+        "--judging": (mode, "single"),
+        "--prompts": (prompts, "own"),
+    }
+    options = "".join(
+        f" {option} {value}" for option, (value, usual) in asked.items() if value != usual
+    )
     return f"medical-tasks judge-check {which} --judge {judge}{further}{options}"
 
 
@@ -177,14 +208,20 @@ def _people(check: Mapping[str, Any]) -> str:
         theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
         among = f", theirs with each other {min(theirs):.2f} to {max(theirs):.2f}" if theirs else ""
         return f"; kappa with each rater {', '.join(said)}{among}"
-    return f"; physicians agree pairwise {check['pairwise']:.3f}" if check.get("pairwise") is not None else ""
+    return (
+        f"; physicians agree pairwise {check['pairwise']:.3f}"
+        if check.get("pairwise") is not None
+        else ""
+    )
 
 
 def _figure(estimate: Mapping[str, Any]) -> str:
     value, low, high = estimate["value"], estimate["ci_low"], estimate["ci_high"]
     if value is None:
         return "not defined"
-    return f"{value:.2f}" if low is None or high is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return (
+        f"{value:.2f}" if low is None or high is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    )
 
 
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
@@ -193,10 +230,16 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise UsageError(f"{path}: the record of checks cannot be read ({system_reason(error)}).") from error
+        raise UsageError(
+            f"{path}: the record of checks cannot be read ({system_reason(error)})."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "not JSON") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("checks"), dict):
+    if (
+        not isinstance(content, dict)
+        or content.get("format") != FORMAT
+        or not isinstance(content.get("checks"), dict)
+    ):
         raise _damaged(path, f"not an object of format {FORMAT}")
     checks: dict[str, dict[str, dict[str, Any]]] = content["checks"]
     for entry in checks.values():
@@ -208,18 +251,31 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def _is_check(check: Any) -> bool:
     if not isinstance(check, dict):
         return False
-    kinds = {int: ("pairs", "scored", "ways"), str: ("set", "date", "judge"), dict: ("accuracy", "kappa")}
+    kinds = {
+        int: ("pairs", "scored", "ways"),
+        str: ("set", "date", "judge"),
+        dict: ("accuracy", "kappa"),
+    }
     lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
-    if not all(isinstance(check.get(name), kind) for kind, names in kinds.items() for name in names):
+    if not all(
+        isinstance(check.get(name), kind) for kind, names in kinds.items() for name in names
+    ):
         return False
-    estimates = [check[name].get(end) for name in ("accuracy", "kappa") for end in ("value", "ci_low", "ci_high")]
+    estimates = [
+        check[name].get(end)
+        for name in ("accuracy", "kappa")
+        for end in ("value", "ci_low", "ci_high")
+    ]
     return all(isinstance(each, list) for each in lists) and all(
-        isinstance(number, float | int | None) for number in (check.get("pairwise"), *estimates, *lists[0], *lists[1])
+        isinstance(number, float | int | None)
+        for number in (check.get("pairwise"), *estimates, *lists[0], *lists[1])
     )
 
 
 def _damaged(path: Path, reason: str) -> UsageError:
-    return UsageError(f"{path}: the record of checks is damaged ({reason}). Delete it and run judge-check again.")
+    return UsageError(
+        f"{path}: the record of checks is damaged ({reason}). Delete it and run judge-check again."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +285,9 @@ class View:
     key: str
     title: str
     classes: tuple[str, ...]
-    rest: str | None = None  # the class that every other label counts as; None where there are no others
+    rest: str | None = (
+        None  # the class that every other label counts as; None where there are no others
+    )
 
     def of(self, label: str) -> str:
         """The class of a label."""
@@ -237,14 +295,23 @@ class View:
 
     def holds(self, labels: Iterable[str | None]) -> bool:
         """Says whether every label (None: there is none) has a class here."""
-        return self.rest is not None or all(label is None or label in self.classes for label in labels)
+        return self.rest is not None or all(
+            label is None or label in self.classes for label in labels
+        )
 
 
-THREE_WAY: Final = View(key="three_way", title="three classes", classes=("entailment", "neutral", "contradiction"))
-TWO_WAY: Final = View(
-    key="two_way", title="entailed or not", classes=("entailment", "not_entailment"), rest="not_entailment"
+THREE_WAY: Final = View(
+    key="three_way", title="three classes", classes=("entailment", "neutral", "contradiction")
 )
-CORRECTNESS: Final = View(key="correctness", title="correct or not", classes=("correct", "incorrect"))
+TWO_WAY: Final = View(
+    key="two_way",
+    title="entailed or not",
+    classes=("entailment", "not_entailment"),
+    rest="not_entailment",
+)
+CORRECTNESS: Final = View(
+    key="correctness", title="correct or not", classes=("correct", "incorrect")
+)
 
 NLI: Final = (THREE_WAY, TWO_WAY)
 """A pair of texts: entailed, neutral or contradicted; and entailed or not, which is all that some judges know."""

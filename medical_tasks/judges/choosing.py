@@ -45,24 +45,42 @@ NOTES: Final = (
 
 def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -> dict[str, Any]:
     """Compares checks (contents of `check.json`) by judge, and recommends one; `failed`: why others have none."""
-    about: Mapping[str, Any] = next(iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters")))
+    about: Mapping[str, Any] = next(
+        iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters"))
+    )
     pairs = [
-        (each["set"], each["source"], each["labels"]["gold"], each["labels"]["cluster"]) for each in checks.values()
+        (each["set"], each["source"], each["labels"]["gold"], each["labels"]["cluster"])
+        for each in checks.values()
     ]
     for name, each in zip(checks, pairs, strict=True):
         if each != pairs[0]:
-            raise UsageError(f"{name}: is checked on other pairs than {next(iter(checks))}. Check it on the same ones.")
-    view = next(view for view in VIEWS if all(check["figures"].get(view.key) for check in checks.values()))
+            raise UsageError(
+                f"{name}: is checked on other pairs than {next(iter(checks))}. Check it on the same ones."
+            )
+    view = next(
+        view for view in VIEWS if all(check["figures"].get(view.key) for check in checks.values())
+    )
     rows = {name: _row(check, view) for name, check in checks.items()}
     fit = [name for name, row in rows.items() if not row["against"]]
     fit.sort(key=lambda name: -float(rows[name]["kappa"]["value"]))
-    below = {name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view) for name in fit[1:]}
+    below = {
+        name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view) for name in fit[1:]
+    }
     for name, p in zip(below, holm([each["p_value"] for each in below.values()]), strict=True):
-        rows[name] |= {"below": below[name] | {"p_value": p}, "against": "worse" if p <= ALPHA else ""}
+        rows[name] |= {
+            "below": below[name] | {"p_value": p},
+            "against": "worse" if p <= ALPHA else "",
+        }
     alike = [name for name in fit if not rows[name]["against"]]
-    by = "cost_usd" if all(rows[name]["spent"]["cost_usd"] is not None for name in alike) else "seconds"
+    by = (
+        "cost_usd"
+        if all(rows[name]["spent"]["cost_usd"] is not None for name in alike)
+        else "seconds"
+    )
     spent = {name: rows[name]["spent"][by] for name in alike}
-    alike.sort(key=lambda name: (bool(rows[name]["cautions"]), spent[name] is None, spent[name] or 0.0))
+    alike.sort(
+        key=lambda name: (bool(rows[name]["cautions"]), spent[name] is None, spent[name] or 0.0)
+    )
     for name in alike[1:]:
         rows[name]["against"] = "alike"
     lost = {name: {"reason": reason, "against": "failed"} for name, reason in failed.items()}
@@ -85,11 +103,18 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
     """What is known of a judge, and what speaks against it."""
     usage, scored = check.get("verdict_usage") or {}, check["scored"]
     row = {
-        key: check.get(key) for key in ("votes", "mode", "scored", "again", "turned", "length", "own_model", "apart")
+        key: check.get(key)
+        for key in ("votes", "mode", "scored", "again", "turned", "length", "own_model", "apart")
     }
-    row |= {key: check["figures"][view.key][key] for key in ("kappa", "accuracy")} | {"below": None, "reason": None}
+    row |= {key: check["figures"][view.key][key] for key in ("kappa", "accuracy")} | {
+        "below": None,
+        "reason": None,
+    }
     names = ("requests", "prompt_tokens", "output_tokens", "seconds", "cost_usd")
-    row["spent"] = {name: None if usage.get(name) is None else 1000 * usage[name] / max(1, scored) for name in names}
+    row["spent"] = {
+        name: None if usage.get(name) is None else 1000 * usage[name] / max(1, scored)
+        for name in names
+    }
     against = {
         "coverage": scored < COVERED * check["pairs"],
         "not comparable": not check["judge"]["comparable"],
@@ -107,10 +132,14 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
 
 def _below(labels: Mapping[str, Any], best: Mapping[str, Any], view: View) -> dict[str, Any]:
     """How far the kappa of a judge's labels is below that of the best one's, on the pairs that both label."""
-    columns: Any = zip(labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True)
+    columns: Any = zip(
+        labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True
+    )
     kept = [row for row in columns if None not in row[:3]]
     gold, own, other = ([view.of(row[place]) for row in kept] for place in range(3))
-    found = cohen_difference(gold, own, other, classes=view.classes, clusters=[row[3] for row in kept])
+    found = cohen_difference(
+        gold, own, other, classes=view.classes, clusters=[row[3] for row in kept]
+    )
     return {"value": found.difference, **as_json(found)}
 
 
@@ -129,6 +158,8 @@ def cells(row: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def render_choice(choice: Mapping[str, Any]) -> str:
     """Formats what `choose` gives as text."""
-    rows = [(name, "", "", *(text for text, _ in cells(row))) for name, row in choice["judges"].items()]
+    rows = [
+        (name, "", "", *(text for text, _ in cells(row))) for name, row in choice["judges"].items()
+    ]
     table = align((f"on {choice['set']}, {choice['classes']}", "", "", *COLUMNS), rows)
     return "\n\n".join(("\n".join(table), NOTES, "\n".join(choice["conclusions"])))

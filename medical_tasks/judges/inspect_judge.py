@@ -31,7 +31,9 @@ GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no reply ever, before the rest is not even tried."""
 
 _NOT_TAKEN = ("api_key_env", "max_tokens_field")
-INSPECT_OPTIONS: Mapping[str, Reader] = {name: CHAT_OPTIONS[name] for name in CHAT_OPTIONS if name not in _NOT_TAKEN}
+INSPECT_OPTIONS: Mapping[str, Reader] = {
+    name: CHAT_OPTIONS[name] for name in CHAT_OPTIONS if name not in _NOT_TAKEN
+}
 _DEFAULTS: Mapping[str, Any] = {
     "concurrency": 16,
     "max_retries": 6,
@@ -47,16 +49,22 @@ def open_inspect(name: str, options: Mapping[str, str]) -> InspectJudge:
     """Opens `inspect/<provider>/<model>`. Nothing is sent yet."""
     provider, slash, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not provider or not slash or not model:
-        raise UsageError(f"a judge behind inspect is named inspect/<provider>/<model>, got {name!r}.")
+        raise UsageError(
+            f"a judge behind inspect is named inspect/<provider>/<model>, got {name!r}."
+        )
     return InspectJudge(name, read_options(options, INSPECT_OPTIONS, model=name, what="judge"))
 
 
 class InspectJudge(Backend):
     """A judge behind an inspect provider; works also where an event loop is running."""
 
-    def __init__(self, name: str, values: Mapping[str, Any], *, model_args: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, values: Mapping[str, Any], *, model_args: Mapping[str, Any] | None = None
+    ) -> None:
         if importlib.util.find_spec("inspect_ai") is None:
-            raise MissingError(f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}")
+            raise MissingError(
+                f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}"
+            )
         self._values = {**_DEFAULTS, **values}
         self._model_args = dict(model_args or {})
         self.name = name
@@ -65,7 +73,11 @@ class InspectJudge(Backend):
         self.identity: Mapping[str, str] = {
             "backend": "inspect",
             "model": self._model_name,
-            **{key: str(self._values[key]) for key in _DECIDING if self._values.get(key) is not None},
+            **{
+                key: str(self._values[key])
+                for key in _DECIDING
+                if self._values.get(key) is not None
+            },
         }
         if provider not in IN_PROCESS:
             # The provider's own address where none is given: which one that is, it does not tell.
@@ -93,7 +105,9 @@ class InspectJudge(Backend):
                 reason, row = ended, row + 1 if ended == reason else 1
                 hopeless = ended in _HOPELESS or ended.startswith("inspect ")
                 if hopeless and row >= GIVE_UP_AFTER and not self._any_reply:
-                    raise MissingError(MESSAGES["inspect"].format(name=self.name, row=row, reason=reason))
+                    raise MissingError(
+                        MESSAGES["inspect"].format(name=self.name, row=row, reason=reason)
+                    )
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
@@ -141,24 +155,40 @@ class InspectJudge(Backend):
         return self._portal
 
     async def _reply(self, model: Model, call: Call, budget: RunBudget) -> Reply | NoReply:
-        from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
+        from inspect_ai.model import (
+            ChatMessageAssistant,
+            ChatMessageSystem,
+            ChatMessageUser,
+            GenerateConfig,
+        )
 
         prompt, longest = estimate_chat(call.messages), call.question.max_tokens
         if not budget.admit(prompt_tokens=prompt, output_tokens=longest):
             return NoReply(key=call.key, reason="budget spent")
         seed = self._values.get("seed")
         config = GenerateConfig(max_tokens=longest, seed=None if seed is None else seed + call.vote)
-        kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        kinds = {
+            "system": ChatMessageSystem,
+            "user": ChatMessageUser,
+            "assistant": ChatMessageAssistant,
+        }
         # Model text can hold lone surrogates, which no provider can be sent.
-        texts = [each["content"].encode("utf-8", "replace").decode("utf-8") for each in call.messages]
-        chat = [kinds[each["role"]](content=text) for each, text in zip(call.messages, texts, strict=True)]
+        texts = [
+            each["content"].encode("utf-8", "replace").decode("utf-8") for each in call.messages
+        ]
+        chat = [
+            kinds[each["role"]](content=text)
+            for each, text in zip(call.messages, texts, strict=True)
+        ]
         used: int | None = None
         try:
             async with asyncio.timeout(self._values["total_time"]):
                 output = await model.generate(chat, config=config)
             if output.usage is not None:
                 used = output.usage.input_tokens + output.usage.output_tokens
-        except Exception as error:  # each provider raises its own library's; nothing of ours runs inside
+        except (
+            Exception
+        ) as error:  # each provider raises its own library's; nothing of ours runs inside
             reason = _reason(error)
             used = 0 if reason == "connection" else None
             return NoReply(key=call.key, reason=reason, attempts=1)
@@ -179,7 +209,12 @@ class InspectJudge(Backend):
             attempt_timeout=max(1, round(values["timeout"])),
             max_connections=values["concurrency"],
         )
-        settings = {"config": config, "base_url": values.get("base_url"), "memoize": False, **self._model_args}
+        settings = {
+            "config": config,
+            "base_url": values.get("base_url"),
+            "memoize": False,
+            **self._model_args,
+        }
         try:
             return get_model(self._model_name, **settings)
         except (PrerequisiteError, ImportError) as error:
@@ -203,9 +238,13 @@ def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
         return NoReply(key=call.key, reason="refused by filter", attempts=1)
     if not output.completion.strip():
         return NoReply(key=call.key, reason="empty content", attempts=1)
-    prompt, written = (output.usage.input_tokens, output.usage.output_tokens) if output.usage else (None, None)
+    prompt, written = (
+        (output.usage.input_tokens, output.usage.output_tokens) if output.usage else (None, None)
+    )
     said, finish = output.completion, output.stop_reason
-    return Reply(key=call.key, text=said, finish=finish, prompt_tokens=prompt, output_tokens=written)
+    return Reply(
+        key=call.key, text=said, finish=finish, prompt_tokens=prompt, output_tokens=written
+    )
 
 
 def _reason(error: BaseException) -> str:

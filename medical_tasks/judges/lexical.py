@@ -60,13 +60,17 @@ class LexicalJudge(Backend):
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
-        read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)  # an answer is judged against many statements in a row
+        read = lru_cache(maxsize=_PREMISES_KEPT)(
+            _Premise
+        )  # an answer is judged against many statements in a row
         for call in calls:
             pair = call.question.pair
             if pair is None:
                 on_reply(NoReply(key=call.key, reason="no pair"))
                 continue
-            on_reply(Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0))
+            on_reply(
+                Reply(key=call.key, label=_decide(read(pair.premise), pair.hypothesis), attempts=0)
+            )
 
 
 def decide(premise: str, hypothesis: str) -> Label:
@@ -109,7 +113,9 @@ class _Premise:
     @cached_property
     def windows(self) -> list[frozenset[str]]:
         contents = [sentence.content for sentence in self.sentences]
-        return [frozenset().union(*contents[start : start + WINDOW]) for start in range(len(contents))]
+        return [
+            frozenset().union(*contents[start : start + WINDOW]) for start in range(len(contents))
+        ]
 
     @cached_property
     def content(self) -> frozenset[str]:
@@ -173,7 +179,10 @@ _STOP = frozenset(_WORDS["stop"].split())
 _NEGATIONS = frozenset(_WORDS["negations"].split())
 _NUMBERS: Mapping[str, str] = _WORDS["numbers"]
 _SIDES = {
-    word: (pair[0].split()[0], side) for pair in _WORDS["opposites"] for side in (0, 1) for word in pair[side].split()
+    word: (pair[0].split()[0], side)
+    for pair in _WORDS["opposites"]
+    for side in (0, 1)
+    for word in pair[side].split()
 }
 
 
@@ -198,7 +207,9 @@ class Sentence:
     @cached_property
     def content(self) -> frozenset[str]:
         """What it is about: stems without function words and negations, opposites under one name, and numbers."""
-        return frozenset(_stem(word) for word in self.words if word not in _STOP and not _negates(word))
+        return frozenset(
+            _stem(word) for word in self.words if word not in _STOP and not _negates(word)
+        )
 
     @cached_property
     def numbers(self) -> Mapping[str, set[str]]:
@@ -225,7 +236,10 @@ class Sentence:
         flips = self.negated != other.negated
         for name, side in self.sides.items():
             flips ^= other.sides.get(name, side) != side
-        return flips or any(values.isdisjoint(other.numbers.get(unit, values)) for unit, values in self.numbers.items())
+        return flips or any(
+            values.isdisjoint(other.numbers.get(unit, values))
+            for unit, values in self.numbers.items()
+        )
 
 
 def _plain(word: str) -> str:

@@ -20,7 +20,13 @@ from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pa
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    find_checkpoint,
+    fingerprint,
+    quiet_libraries,
+)
 from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
 
 Columns = dict[str, list[int]]
@@ -30,7 +36,9 @@ Columns = dict[str, list[int]]
 class Form(ABC):
     """A loaded model with its way of being asked; `max_length` counts special tokens, and None is no bound."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.labels = labels
@@ -47,7 +55,10 @@ class Form(ABC):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each of some texts, special ones left out."""
-        return [len(columns["input_ids"]) for columns in self.tokenize(list(texts), add_special_tokens=False)]
+        return [
+            len(columns["input_ids"])
+            for columns in self.tokenize(list(texts), add_special_tokens=False)
+        ]
 
     def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
         """Calls the tokenizer. Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left out."""
@@ -66,7 +77,10 @@ class Form(ABC):
         rows: list[Columns] = []
         for row, mask in enumerate(masks):
             # Special tokens that the tokenizer did not add itself are dropped.
-            kept = [own or token not in self._marks for token, own in zip(made["input_ids"][row], mask, strict=True)]
+            kept = [
+                own or token not in self._marks
+                for token, own in zip(made["input_ids"][row], mask, strict=True)
+            ]
             rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
         return rows
 
@@ -78,7 +92,9 @@ class Form(ABC):
 SMALLEST_ROOM = 32
 """Tokens that must be left for a window of the premise beside the hypothesis."""
 
-_ROOM_STEP = 8  # rooms are rounded down to this, so that hypotheses of like length share a premise's windows
+_ROOM_STEP = (
+    8  # rooms are rounded down to this, so that hypotheses of like length share a premise's windows
+)
 
 _Cut = Callable[[str, int], list[str]]
 
@@ -141,7 +157,9 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each."""
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
-    shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False))))
+    shared = len(
+        list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False)))
+    )
     unknown = tokenizer.unk_token_id
     if shared == min(len(yes), len(no)) or unknown in (yes[shared], no[shared]):
         raise UsageError(MESSAGES["nli_answers"].format(model=model, yes=yes, no=no))
@@ -155,7 +173,9 @@ class TrueForm(Form):
         super().__init__(model, tokenizer, labels=_TRUE_LABELS, max_length=max_length)
         start = model.config.decoder_start_token_id
         if start is None:
-            raise UsageError(f"{name}: its config.json has no decoder_start_token_id; download the model again.")
+            raise UsageError(
+                f"{name}: its config.json has no decoder_start_token_id; download the model again."
+            )
         shared, yes, no = answer_tokens(tokenizer, model=name)
         self._begin = [int(start), *shared]
         self._answers = [yes, no]
@@ -170,8 +190,12 @@ class TrueForm(Form):
 
         begin = torch.tensor([self._begin] * len(rows), device=self.model.device)
         with torch.inference_mode():
-            logits = self.model(**self.tensors(rows), decoder_input_ids=begin, use_cache=False).logits
-            chances: list[list[float]] = logits[:, -1, self._answers].float().softmax(dim=-1).tolist()
+            logits = self.model(
+                **self.tensors(rows), decoder_input_ids=begin, use_cache=False
+            ).logits
+            chances: list[list[float]] = (
+                logits[:, -1, self._answers].float().softmax(dim=-1).tolist()
+            )
         return chances
 
 
@@ -183,7 +207,9 @@ class OfficialTrueForm(TrueForm):
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
         """Tokenises pairs, their premises cut. Marks that end a text are honoured, wherever they come from."""
-        texts = _in_form([" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses)
+        texts = _in_form(
+            [" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses
+        )
         made = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
         return [{"input_ids": ids} for ids in made]
 
@@ -205,7 +231,10 @@ class OfficialTrueForm(TrueForm):
 
 
 def _in_form(premises: Sequence[str], hypotheses: Sequence[str]) -> list[str]:
-    return [f"premise: {premise} hypothesis: {given}" for premise, given in zip(premises, hypotheses, strict=True)]
+    return [
+        f"premise: {premise} hypothesis: {given}"
+        for premise, given in zip(premises, hypotheses, strict=True)
+    ]
 
 
 WINDOWS = "1"
@@ -218,7 +247,9 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     """Opens `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set."""
     target = name.removeprefix("nli/")
     if target == name or not target:
-        raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
+        raise UsageError(
+            f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5."
+        )
     encoder.check_packages(name, "torch", "transformers", "accelerate")
     # The revision finds the model, and the model decides which options there are.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
@@ -249,14 +280,18 @@ class NliJudge(encoder.Opened[Form], Backend):
 
     reads = "pair"
 
-    def __init__(self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None) -> None:
+    def __init__(
+        self, name: str, identity: Mapping[str, str], form: Form, *, batch_size: int | None = None
+    ) -> None:
         super().__init__(form, name)
         self.name = name
         self.identity = identity
         # Without a padding token, rows of different length cannot stand side by side.
         alone = form.tokenizer.pad_token_id is None or form.model.config.pad_token_id is None
         most = 1 if alone else batch_size
-        self._batches = encoder.Batches(name, form.model.device, rows=most, full=MESSAGES["nli_memory"])
+        self._batches = encoder.Batches(
+            name, form.model.device, rows=most, full=MESSAGES["nli_memory"]
+        )
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
@@ -273,7 +308,11 @@ class NliJudge(encoder.Opened[Form], Backend):
             if (columns := made.get(number)) is not None:
                 rows += [(number, row) for row in columns]
             else:  # the hypothesis leaves too little room for the premise, or there is none
-                on_reply(NoReply(key=call.key, reason="prompt too long" if number in asked else "no pair"))
+                on_reply(
+                    NoReply(
+                        key=call.key, reason="prompt too long" if number in asked else "no pair"
+                    )
+                )
         said: dict[int, list[Sequence[float]]] = defaultdict(list)
         for place, chances in self._batches.pieces([row for _, row in rows], form.score):
             number = rows[place][0]
@@ -282,7 +321,9 @@ class NliJudge(encoder.Opened[Form], Backend):
             if len(said[number]) == len(windows):
                 label = combine(said.pop(number), form.labels)
                 tokens = sum(len(row["input_ids"]) for row in windows)
-                on_reply(Reply(key=calls[number].key, label=label, prompt_tokens=tokens, attempts=0))
+                on_reply(
+                    Reply(key=calls[number].key, label=label, prompt_tokens=tokens, attempts=0)
+                )
 
 
 Family = Literal["true", "classifier"]
@@ -308,7 +349,9 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     """Finds out how a model is asked."""
     names = [str(name) for name in config.get("architectures") or ()]
     kind = str(config.get("model_type", ""))
-    if kind in _T5 and (not names or any(name.endswith("ForConditionalGeneration") for name in names)):
+    if kind in _T5 and (
+        not names or any(name.endswith("ForConditionalGeneration") for name in names)
+    ):
         return "true"
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
@@ -320,12 +363,18 @@ def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) 
     """Reads the arguments and refuses those that the family has no use for."""
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
-        raise UsageError(f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers.")
+        raise UsageError(
+            f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers."
+        )
     if values.get("official"):
         if family == "classifier":
-            raise UsageError(f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE form.")
+            raise UsageError(
+                f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE form."
+            )
         if "max_length" in values:
-            raise UsageError("official=true cuts premises at 500 words and nowhere else; leave max_length out.")
+            raise UsageError(
+                "official=true cuts premises at 500 words and nowhere else; leave max_length out."
+            )
     return values
 
 
@@ -337,8 +386,15 @@ _SPELLINGS: Mapping[Label, str] = {
     "contradiction": "contradiction contradict contradicts contradicted contradictory c refutes refute refuted",
     "not_entailment": "notentailment notentail notentails notentailed nonentailment nonentailed noentailment ne",
 }
-_LABELS: Mapping[str, Label] = {word: label for label, words in _SPELLINGS.items() for word in words.split()}
-_CAUTIOUS: Mapping[Label, int] = {"not_entailment": 0, "neutral": 0, "contradiction": 1, "entailment": 2}
+_LABELS: Mapping[str, Label] = {
+    word: label for label, words in _SPELLINGS.items() for word in words.split()
+}
+_CAUTIOUS: Mapping[Label, int] = {
+    "not_entailment": 0,
+    "neutral": 0,
+    "contradiction": 1,
+    "entailment": 2,
+}
 
 
 def read_label(name: str) -> Label | None:
@@ -346,7 +402,9 @@ def read_label(name: str) -> Label | None:
     return _LABELS.get(re.sub(r"[\s_\-]+", "", name).casefold())
 
 
-def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
+def read_labels(
+    config: Mapping[str, object], given: str | None, *, model: str
+) -> tuple[Label, ...]:
     """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
     named = config.get("id2label")
     if isinstance(named, Mapping) and named:
@@ -358,13 +416,17 @@ def read_labels(config: Mapping[str, object], given: str | None, *, model: str) 
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
-            raise UsageError(f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs.")
+            raise UsageError(
+                f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs."
+            )
         names = listed
     found = tuple(label for label in map(read_label, names) if label is not None)
     if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
         return found
     where = "labels" if given is not None else "the label names in its config.json"
-    raise UsageError(MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names)))
+    raise UsageError(
+        MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names))
+    )
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
@@ -382,22 +444,30 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
     return "neutral" if "neutral" in labels else "not_entailment"
 
 
-def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
+def load_form(
+    name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]
+) -> tuple[Form, str]:
     """Loads tokenizer and weights, onto the accelerators where there are any; returns the form and the type of its weights."""
     import torch
     import transformers
 
     labels = (
-        read_labels(checkpoint.read("config.json"), values.get("labels"), model=name) if family == "classifier" else ()
+        read_labels(checkpoint.read("config.json"), values.get("labels"), model=name)
+        if family == "classifier"
+        else ()
     )
     dtype = values.get("dtype", "auto")
-    if dtype == "auto":  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
+    if (
+        dtype == "auto"
+    ):  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if half else "float32"
     with quiet_libraries(logging.ERROR):
         tokenizer = encoder.open_tokenizer(name, checkpoint.folder, MESSAGES["nli_tokenizer"])
         model = encoder.load_network(
-            transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification,
+            transformers.AutoModelForSeq2SeqLM
+            if family == "true"
+            else transformers.AutoModelForSequenceClassification,
             name,
             checkpoint.folder,
             again=", or name a model that was trained for natural language inference",

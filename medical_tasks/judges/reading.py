@@ -37,12 +37,19 @@ Check = Callable[[Any], str | None]
 def schema_of(keys: Mapping[str, Checker]) -> dict[str, Any]:
     """Writes an object's form as JSON Schema, for servers that hold a reply to one."""
     properties = {key: dict(check.schema) for key, check in keys.items()}
-    return {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(keys),
+        "additionalProperties": False,
+    }
 
 
 def schema_of_verdicts(keys: Mapping[str, Checker], ids: Sequence[str]) -> dict[str, Any]:
     """Writes the form that `read_verdicts` reads."""
-    entries = Checker(lambda _: True, "", {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})})
+    entries = Checker(
+        lambda _: True, "", {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})}
+    )
     return schema_of({"verdicts": entries})
 
 
@@ -54,7 +61,9 @@ _Value = TypeVar("_Value")
 _NO_ANSWER = Unreadable("there is reasoning and no answer after it")
 _MARKS = " \t\r*_`#"
 _BRACKETS = "\"'()[]“”‘’"
-_INTRODUCES = re.compile(r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE)
+_INTRODUCES = re.compile(
+    r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE
+)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 
@@ -64,12 +73,18 @@ MAX_CLAIM = 2_000
 # The grammar of a closing claim; `read_closing_claim` says it in words.
 _ANY: Mapping[str, str] = {
     name: "|".join(parts)
-    for name, parts in json.loads(Path(__file__).with_name("closing_claim.json").read_text(encoding="utf-8")).items()
+    for name, parts in json.loads(
+        Path(__file__).with_name("closing_claim.json").read_text(encoding="utf-8")
+    ).items()
 }
-_MARKUP = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])")
+_MARKUP = re.compile(
+    r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])"
+)
 _HEADING = re.compile(r"^[ \t]*#+([^\n:]*):?[ \t]*$", re.MULTILINE)
 _INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
-_BREAK = re.compile(r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*")
+_BREAK = re.compile(
+    r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*"
+)
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
 _MARKERS = re.compile(r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE)
 _VERDICT = (
@@ -91,7 +106,8 @@ _HEAD = (
 )
 _WHY = re.compile(r",? (?:because|since|given that) ", re.IGNORECASE)
 _SAYING_WHY = re.compile(
-    r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )", re.IGNORECASE
+    r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )",
+    re.IGNORECASE,
 )
 _SPEAKS = re.compile(rf"\b(?:{_ANY['speaks']})\b", re.IGNORECASE)
 _OPEN = re.compile(rf"\?|^(?:had|were|should)\b|\b(?:{_ANY['open']})\b", re.IGNORECASE)
@@ -107,7 +123,9 @@ _LEAD = re.compile(
 
 
 def _claim_pattern(said: str, asked: str, labels: str) -> re.Pattern[str]:
-    head = _HEAD.format(said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked), labels=labels)
+    head = _HEAD.format(
+        said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked), labels=labels
+    )
     return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!\s]*$", re.IGNORECASE)
 
 
@@ -120,8 +138,12 @@ def quoted(text: str) -> str:
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
-_WORDY = 600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
-boolean = Checker(lambda value: isinstance(value, bool), "must be true or false", {"type": "boolean"})
+_WORDY = (
+    600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
+)
+boolean = Checker(
+    lambda value: isinstance(value, bool), "must be true or false", {"type": "boolean"}
+)
 free_text = Checker(
     lambda value: isinstance(value, str) and bool(value.strip()),
     "must be a text",
@@ -133,7 +155,9 @@ def one_of(*allowed: str) -> Checker:
     """Makes a check for one of some words, spelt as they are."""
     schema = {"type": "string", "enum": list(allowed)}
     return Checker(
-        lambda value: isinstance(value, str) and value in allowed, f"must be one of {', '.join(allowed)}", schema
+        lambda value: isinstance(value, str) and value in allowed,
+        f"must be one of {', '.join(allowed)}",
+        schema,
     )
 
 
@@ -155,13 +179,20 @@ def read_json(text: str) -> Any | Unreadable:
         return _NO_ANSWER
     try:
         value = json.loads(
-            _unfenced(spoken.strip()), object_pairs_hook=once, parse_constant=_no_constant, parse_float=_finite
+            _unfenced(spoken.strip()),
+            object_pairs_hook=once,
+            parse_constant=_no_constant,
+            parse_float=_finite,
         )
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict | list):
         return value
-    return Unreadable("no JSON" if "{" not in spoken and "[" not in spoken else "not one JSON value and nothing else")
+    return Unreadable(
+        "no JSON"
+        if "{" not in spoken and "[" not in spoken
+        else "not one JSON value and nothing else"
+    )
 
 
 def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
@@ -192,13 +223,21 @@ def object_reader(
     return read
 
 
-def read_verdicts(text: str, keys: Mapping[str, Check], ids: Sequence[str]) -> dict[str, dict[str, Any]] | Unreadable:
+def read_verdicts(
+    text: str, keys: Mapping[str, Check], ids: Sequence[str]
+) -> dict[str, dict[str, Any]] | Unreadable:
     """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys; some of `ids`, each at most once, and at least one."""
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
-    if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
-        return Unreadable("the reply needs to be an object with the key verdicts, a list, and no others")
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"verdicts"}
+        or not isinstance(value["verdicts"], list)
+    ):
+        return Unreadable(
+            "the reply needs to be an object with the key verdicts, a list, and no others"
+        )
     if not value["verdicts"]:
         return Unreadable("verdicts is empty")
     keys = {"id": free_text, **keys}
@@ -259,7 +298,9 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     value = _claim(sentences[-1], pattern, alone=len(sentences) == 1)
     if value is None:
         return Unreadable("the last sentence does not say true or false and nothing else")
-    if any(_claim(sentence, pattern) not in (None, value) for sentence in dict.fromkeys(sentences[:-1])):
+    if any(
+        _claim(sentence, pattern) not in (None, value) for sentence in dict.fromkeys(sentences[:-1])
+    ):
         return Unreadable("the verdict stands twice and differs")
     return value
 
@@ -274,7 +315,9 @@ def _sentences(text: str) -> list[str]:
         curly += written.count("“", seen, gap.end()) - written.count("”", seen, gap.end())
         seen = gap.end()
         inside = (
-            straight % 2 or curly > 0 or (gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start()))
+            straight % 2
+            or curly > 0
+            or (gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start()))
         )
         if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
             continue
@@ -332,7 +375,9 @@ def _unfenced(text: str) -> str:
     return inside if line_end and language.strip().lower() in ("", "json") else text
 
 
-def _read_line(text: str, label: str, read: Callable[[str], _Value | Unreadable]) -> _Value | Unreadable:
+def _read_line(
+    text: str, label: str, read: Callable[[str], _Value | Unreadable]
+) -> _Value | Unreadable:
     """Reads what stands behind a label on the last line, or the reply's only line."""
     spoken = _spoken(text)
     if spoken is None:

@@ -29,13 +29,17 @@ OTHER_QUESTION = "judge: recorded for another question"
 class RecordedJudge:
     """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
 
-    def __init__(self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None
+    ) -> None:
         """Reads a file, or takes its rows."""
         try:
             raw = b"" if rows is not None else read_bytes(path)
         except OSError as error:
             reason = system_reason(error)
-            raise MissingError(MESSAGES["recorded_file"].format(path=path, reason=reason)) from error
+            raise MissingError(
+                MESSAGES["recorded_file"].format(path=path, reason=reason)
+            ) from error
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True
@@ -45,7 +49,9 @@ class RecordedJudge:
         """Every question asked so far, in the form of `session.JudgeSession.rows`."""
         self._path = path
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
-        for place, row in json_lines(path, raw, form='{"id": ..., "value": ...}') if raw.strip() else ():
+        for place, row in (
+            json_lines(path, raw, form='{"id": ..., "value": ...}') if raw.strip() else ()
+        ):
             self._add(f"{path}, {place}", row)
         for row in rows or ():
             self._add(str(path), row)
@@ -59,7 +65,9 @@ class RecordedJudge:
 
     def _add(self, where: str, row: Any) -> None:
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-            raise UsageError(f"{where}: each line is one object with a text as id. Write the question's id there.")
+            raise UsageError(
+                f"{where}: each line is one object with a text as id. Write the question's id there."
+            )
         scored, unscored = "value" in row, row.get("unscored")
         if scored == (unscored is not None) or not isinstance(unscored, str | None):
             raise UsageError(
@@ -67,7 +75,9 @@ class RecordedJudge:
             )
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
-            raise UsageError(f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out.")
+            raise UsageError(
+                f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out."
+            )
         if scored and was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
             unscored = CUT
         if unscored is None:
@@ -76,7 +86,10 @@ class RecordedJudge:
             record = {"unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT}
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
-        if (before.get("unscored"), before.get("value")) != (record.get("unscored"), record.get("value")):
+        if (before.get("unscored"), before.get("value")) != (
+            record.get("unscored"),
+            record.get("value"),
+        ):
             raise UsageError(
                 f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of them, or add each question's "
                 "sha256."
@@ -95,18 +108,24 @@ class RecordedJudge:
         if record is None or "unscored" in record:
             reason = record["unscored"] if record else OTHER_QUESTION if records else NOT_RECORDED
             self.stats.unscored[reason] += 1
-            self.rows.append({"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256})
+            self.rows.append(
+                {"id": question.id, "unscored": reason, "votes": [], "text": "", "sha256": sha256}
+            )
             return Unscored(id=question.id, reason=reason, sha256=sha256)
         value, text = record["value"], record["text"]
         wanted = list(question.pair.values.values()) if question.pair else []
-        if wanted and type(value) not in {type(each) for each in wanted}:  # a "yes" for true would count as something
+        if wanted and type(value) not in {
+            type(each) for each in wanted
+        }:  # a "yes" for true would count as something
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
                 f"of the kind of {said}. Correct the file."
             )
         self.stats.decided += 1
-        self.rows.append({"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256})
+        self.rows.append(
+            {"id": question.id, "value": value, "votes": [value], "text": text, "sha256": sha256}
+        )
         return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
 
 

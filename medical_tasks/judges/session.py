@@ -20,7 +20,16 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Backend,
+    Call,
+    JudgeOptions,
+    NoReply,
+    Question,
+    Reply,
+    Unscored,
+    Verdict,
+)
 from medical_tasks.judges.budget import RunBudget, forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
@@ -90,9 +99,7 @@ def next_step(reasons: Collection[str]) -> str:
     if CUT in reasons:
         lasting += " Replies that were cut have room with a larger --judge-reply-tokens."
     if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
-        return (
-            "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
-        )
+        return "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
     lost = [reason.startswith(_LASTING) for reason in reasons]
     return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))
 
@@ -127,7 +134,9 @@ def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir
         from medical_tasks.judges.lexical import LexicalJudge
 
         if options:
-            raise UsageError(f"the lexical judge takes no arguments, got {', '.join(options)}. Leave them out.")
+            raise UsageError(
+                f"the lexical judge takes no arguments, got {', '.join(options)}. Leave them out."
+            )
         return LexicalJudge()
     if kind == "nli":
         from medical_tasks.judges.nli import open_nli
@@ -214,7 +223,9 @@ class JudgeSession:
         self._store = store
         self._label = label
         self._quiet = quiet
-        self._rules = Rules(identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks)
+        self._rules = Rules(
+            identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks
+        )
 
     @property
     def usage(self) -> Usage:
@@ -298,7 +309,9 @@ class JudgeSession:
                 told = sum(reply.attempts for reply in outcomes.values())
                 self.stats.calls += max(told, self.budget.calls - before)
         # What was kept, and not what was heard: where another process was first, both go by its reply.
-        kept = self._store.get_many(VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)])
+        kept = self._store.get_many(
+            VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)]
+        )
         self._meter.add(kept)
         for key, pairs in waiting.items():
             outcome = outcomes[key]
@@ -313,12 +326,17 @@ class JudgeSession:
             return
         # None where another reply came with the same request, or nothing was asked (`lexical`).
         asked = reply.attempts > 0 or (self.reads == "pair" and reply.prompt_tokens is not None)
-        record = {name: getattr(reply, name) for name in _KEPT} | {"requests": int(asked), "seconds": round(seconds, 6)}
+        record = {name: getattr(reply, name) for name in _KEPT} | {
+            "requests": int(asked),
+            "seconds": round(seconds, 6),
+        }
         self._store.put(VERDICT, reply.key, record, first=True)
         self.stats.replies += 1
 
     def _finish(self, case: Case) -> Verdict | Unscored:
-        outcome = case.outcome or Unscored(id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256)
+        outcome = case.outcome or Unscored(
+            id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256
+        )
         stats = self.stats
         stats.asked += 1
         stats.reasked += case.reasked

@@ -6,7 +6,9 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_BREAK = re.compile(
+    r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*"
+)
 OVERLAP = 4
 """One part in so many of a window stands in the next one as well."""
 

@@ -42,7 +42,9 @@ def check_admission(package: Package) -> None:
     """Raises `AdmissionError`, which names every task and rule, for a package, as it was read, that may not be submitted."""
     known, entries = tasks(), package.results["tasks"]
     reasons = [
-        f"{name}: {reason}" for name in package.manifest.tasks for reason in _reasons(known[name], entries[name])
+        f"{name}: {reason}"
+        for name in package.manifest.tasks
+        for reason in _reasons(known[name], entries[name])
     ]
     if reasons:
         raise AdmissionError("not taken:\n  " + "\n  ".join(reasons))
@@ -54,7 +56,9 @@ def marks(entry: Mapping[str, Any]) -> list[str]:
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(_BASELINE)
     if recipe.get("prompts") is None and not asks_nobody:
-        found.append("The answers were made outside this suite: how they were asked for is not known here.")
+        found.append(
+            "The answers were made outside this suite: how they were asked for is not known here."
+        )
     share = _share(entry)
     if share < RANKED_COVERAGE:
         found.append(
@@ -99,7 +103,9 @@ def is_official(task: TaskSpec, recipe: Mapping[str, Any]) -> bool:
     """Whether a result is on data that everybody has alike, and on the split of its task."""
     data = mapping(recipe.get("data"))
     split = data.get("split")
-    return data.get("config") not in _NOT_SHARED and (split == task.split or (task.dataset, split) in _MORE_SPLITS)
+    return data.get("config") not in _NOT_SHARED and (
+        split == task.split or (task.dataset, split) in _MORE_SPLITS
+    )
 
 
 def _share(entry: Mapping[str, Any]) -> float:
@@ -123,7 +129,9 @@ class QueueLimits:
 DEFAULT_QUEUE: Final = QueueLimits()
 
 
-def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits) -> None:
+def check_room(
+    submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits
+) -> None:
     """Raises `QueueFullError` where one more package of this size may not wait."""
     later = "Nothing of this package was kept: submit it again when a maintainer has decided some."
 
@@ -133,9 +141,13 @@ def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitte
     own = sum(name(each) == name(submitter) for each, _ in waiting)
     if own >= limits.of_submitter:
         shown = submitter.organisation or submitter.model
-        raise QueueFullError(f"{own} submissions of {shown} are pending, {limits.of_submitter} may be. {later}")
+        raise QueueFullError(
+            f"{own} submissions of {shown} are pending, {limits.of_submitter} may be. {later}"
+        )
     if len(waiting) >= limits.count:
-        raise QueueFullError(f"{len(waiting)} submissions are pending, {limits.count} may be. {later}")
+        raise QueueFullError(
+            f"{len(waiting)} submissions are pending, {limits.count} may be. {later}"
+        )
     taken = sum(each for _, each in waiting)
     if taken + size > limits.total_bytes:
         raise QueueFullError(
@@ -174,7 +186,9 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
     needed = not (before.state == "pending" and state == "accepted")
     why = check_line("--reason", wanted.reason, longest=_LONGEST_REASON, needed=needed)
     if verified is not None and (
-        state != "accepted" or verified.get("package") != submission.id or verified.get("matches") is not True
+        state != "accepted"
+        or verified.get("package") != submission.id
+        or verified.get("matches") is not True
     ):
         raise UsageError(
             f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
@@ -212,7 +226,9 @@ def rows_of(submission: Submission, results: Mapping[str, Any]) -> list[Row]:
     """The rows that a submission's results would have, of tasks that this version has."""
     known = tasks()
     return [
-        (name, group_of(known[name], results["tasks"][name]["recipe"])) for name in submission.tasks if name in known
+        (name, group_of(known[name], results["tasks"][name]["recipe"]))
+        for name in submission.tasks
+        if name in known
     ]
 
 
@@ -222,7 +238,9 @@ def state_of(submission: Submission, task: str) -> EntryState:
     return "unverified" if verified is None or task in verified.get("on_trust", ()) else "verified"
 
 
-def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[tuple[str, str], Row], Submission]:
+def places(
+    accepted: Iterable[tuple[Submission, Sequence[Row]]],
+) -> dict[tuple[tuple[str, str], Row], Submission]:
     """Says whose result stands where: model and row to the submission that is shown there."""
     held: dict[tuple[tuple[str, str], Row], Submission] = {}
     taken: set[tuple[str, str]] = set()
@@ -233,7 +251,11 @@ def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[t
         taken.add(key)
         for row in rows:
             before = held.get((key, row))
-            if before is None or state_of(before, row[0]) != "verified" or state_of(submission, row[0]) == "verified":
+            if (
+                before is None
+                or state_of(before, row[0]) != "verified"
+                or state_of(submission, row[0]) == "verified"
+            ):
                 held[key, row] = submission
     return held
 
@@ -241,7 +263,10 @@ def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[t
 def holders(submission: Submission, others: Iterable[Submission]) -> list[Submission]:
     """Those accepted under a name that cannot be told apart from this submission's, the one accepted first in front."""
     key = key_of(submission)
-    return sorted((one for one in others if _is_other(one, submission) and key_of(one) == key), key=_order_accepted)
+    return sorted(
+        (one for one in others if _is_other(one, submission) and key_of(one) == key),
+        key=_order_accepted,
+    )
 
 
 def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
@@ -251,7 +276,11 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
         if taken:
             return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
         name = name_key(submission.submitter.model)
-        same = [one for one in others if _is_other(one, submission) and name_key(one.submitter.model) == name]
+        same = [
+            one
+            for one in others
+            if _is_other(one, submission) and name_key(one.submitter.model) == name
+        ]
         told = ", ".join(map(named, same))
         return [f"under this model's name another organisation has results: {told}"] if same else []
     hidden = submission.state == "accepted" and not submission.history[-1].replaces

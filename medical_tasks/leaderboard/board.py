@@ -19,9 +19,21 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard import admission, records
-from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedError, QueueLimits, Row
+from medical_tasks.leaderboard.admission import (
+    DEFAULT_QUEUE,
+    AlreadySubmittedError,
+    QueueLimits,
+    Row,
+)
 from medical_tasks.leaderboard.ranking import setting_of
-from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
+from medical_tasks.leaderboard.records import (
+    DamagedError,
+    Entry,
+    Event,
+    State,
+    Submission,
+    Submitted,
+)
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.package_file import read_package
@@ -93,14 +105,18 @@ class Board:
         packages, events = self._listed()
         # What waits has one event at most: of the others none is read where only those are asked for.
         wanted = [
-            each for each in sorted(packages | set(events)) if state != "pending" or len(events.get(each, [])) <= 1
+            each
+            for each in sorted(packages | set(events))
+            if state != "pending" or len(events.get(each, [])) <= 1
         ]
         self._prefetch([name for each in wanted for name in events.get(each, [])])
         found: list[Submission] = []
         damaged: dict[str, str] = {}
         for each in wanted:
             try:
-                found.append(self._submission(each, events.get(each, []), has_package=each in packages))
+                found.append(
+                    self._submission(each, events.get(each, []), has_package=each in packages)
+                )
             except DamagedError as error:
                 damaged[each] = str(error)
         self.damaged = damaged
@@ -110,10 +126,14 @@ class Board:
     def submission(self, name: str) -> Submission:
         """Finds a submission by id."""
         if _ID.fullmatch(name) is None:
-            raise UsageError(f"{name[:60]!a}: no id of a submission, which has 16 digits and letters a to f.")
+            raise UsageError(
+                f"{name[:60]!a}: no id of a submission, which has 16 digits and letters a to f."
+            )
         events, has_package = self._look(name)
         if not (events or has_package):
-            raise MissingError(f"{name}: no such submission. See: medical-tasks leaderboard list --store ...")
+            raise MissingError(
+                f"{name}: no such submission. See: medical-tasks leaderboard list --store ..."
+            )
         return self._submission(name, events, has_package=has_package)
 
     def package(self, name: str) -> contents.Package:
@@ -142,12 +162,16 @@ class Board:
     ) -> Submission:
         """Accepts or rejects a submission, or withdraws it; `replaces` is the id of the accepted one whose places it takes."""
         at = records.timestamp(self._clock())
-        wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
+        wanted = Event(
+            state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces
+        )
         submission, event = self.check(name, wanted)
         if replaces:
             self._check_verified(replace(submission, history=(*submission.history, event)))
         try:
-            self.storage.create(event_name(name, len(submission.history) + 1), records.event_bytes(event))
+            self.storage.create(
+                event_name(name, len(submission.history) + 1), records.event_bytes(event)
+            )
         except AlreadyStoredError:
             now = self.submission(name)
             last = now.history[-1]
@@ -161,14 +185,22 @@ class Board:
         """Checks whether `decide` would succeed, before a long verification; returns the submission and the event to follow."""
         submission = self.submission(name)
         if name in self._unsaved:
-            raise MissingError(self._unsaved[name])  # a decision must not come before the submission
-        same_name = admission.holders(submission, self.submissions("accepted")) if wanted.state == "accepted" else []
+            raise MissingError(
+                self._unsaved[name]
+            )  # a decision must not come before the submission
+        same_name = (
+            admission.holders(submission, self.submissions("accepted"))
+            if wanted.state == "accepted"
+            else []
+        )
         return submission, admission.check_decision(submission, wanted, same_name)
 
     def _check_verified(self, made: Submission) -> None:
         accepted = []
         for one in admission.holders(made, self.submissions("accepted")):
-            with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
+            with contextlib.suppress(
+                DamagedError
+            ):  # it is not shown, and a maintainer is told of it
                 accepted.append((one, admission.rows_of(one, self.results(one.id))))
         rows = admission.rows_of(made, self.results(made.id))
         held = admission.places([*accepted, (made, rows)])
@@ -192,23 +224,33 @@ class Board:
 
     def _size(self, name: str) -> int:
         unsaved = name in self._unsaved
-        return len(self.storage.read(package_name(name))) if unsaved else self.submitted(name).package_bytes
+        return (
+            len(self.storage.read(package_name(name)))
+            if unsaved
+            else self.submitted(name).package_bytes
+        )
 
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
         if not (has_package and _is_whole(name, events)):
-            events, has_package = self._look(name)  # others may have written while all of the store was listed
+            events, has_package = self._look(
+                name
+            )  # others may have written while all of the store was listed
         if not has_package:
             raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
         if not events:
             return self._record(name, *self.orphan(name))
         self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
-            raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
+            raise DamagedError(
+                f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}."
+            )
         self._prefetch(events)
         history = [self._event(each)[0] for each in sorted(events)]
         records.check_history(name, history)
         submitted = self.submitted(name)
-        return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
+        return Submission(
+            id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history)
+        )
 
     def _look(self, name: str) -> tuple[list[str], bool]:
         # Events first: where there is one, the package was there before it.
@@ -221,9 +263,13 @@ class Board:
         try:
             package = read_package(content, limits=self._limits)
         except contents.PackageError as error:
-            raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
+            raise DamagedError(
+                f"{package_name(name)}: has no event, and is no package: {error}"
+            ) from error
         if package.manifest.id != name:
-            raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
+            raise DamagedError(
+                f"{package_name(name)}: has no event, and is the package {package.manifest.id}."
+            )
         return package, content
 
     def _record(self, name: str, package: contents.Package, content: bytes) -> Submission:
@@ -246,7 +292,9 @@ class Board:
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
-        return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=(event,))
+        return Submission(
+            id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=(event,)
+        )
 
     def submitted(self, name: str) -> Submitted:
         """What the first event of a submission says of its package."""
@@ -330,13 +378,20 @@ def published_entries() -> list[Entry]:
             benchmark=known[result.task].benchmark.title,
             metrics=_published_metrics(known[result.task], result.metrics, result.n_items),
             breakdown={
-                by: {group: _published_metrics(known[result.task], values, None) for group, values in groups.items()}
+                by: {
+                    group: _published_metrics(known[result.task], values, None)
+                    for group, values in groups.items()
+                }
                 for by, groups in result.breakdown.items()
             },
             state="reported",
-            setting=", ".join(filter(None, (result.setting, result.judge and f"judge {result.judge}"))),
+            setting=", ".join(
+                filter(None, (result.setting, result.judge and f"judge {result.judge}"))
+            ),
             # Figures of one table stand side by side there, and beside nothing else.
-            group=hashlib.sha256(f"{result.source}\n{result.task}\n{result.judge}".encode()).hexdigest()[:10],
+            group=hashlib.sha256(
+                f"{result.source}\n{result.task}\n{result.judge}".encode()
+            ).hexdigest()[:10],
             url=result.link,
             differences=result.differences,
             beside=result.beside,
@@ -346,7 +401,11 @@ def published_entries() -> list[Entry]:
     ]
 
 
-def _published_metrics(task: TaskSpec, values: Mapping[str, float], n: int | None) -> dict[str, dict[str, Any]]:
+def _published_metrics(
+    task: TaskSpec, values: Mapping[str, float], n: int | None
+) -> dict[str, dict[str, Any]]:
     units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
     usual = {"ci_low": None, "ci_high": None, "n": n}
-    return {name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()}
+    return {
+        name: {"value": value, **usual, **units.get(name, {})} for name, value in values.items()
+    }

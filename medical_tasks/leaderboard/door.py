@@ -82,8 +82,15 @@ class Door:
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
-        if len(scope["query_string"]) + sum(map(len, chain.from_iterable(scope["headers"]))) > LONGEST_HEAD:
-            await say(with_headers, 431, f"An address and headers may have {LONGEST_HEAD >> 10} KiB together here.")
+        if (
+            len(scope["query_string"]) + sum(map(len, chain.from_iterable(scope["headers"])))
+            > LONGEST_HEAD
+        ):
+            await say(
+                with_headers,
+                431,
+                f"An address and headers may have {LONGEST_HEAD >> 10} KiB together here.",
+            )
         elif scope["method"] == "POST":
             await self._bounded(scope, receive, with_headers)
         else:
@@ -92,7 +99,10 @@ class Door:
     async def _bounded(self, scope: Message, receive: Receive, send: Send) -> None:
         limits, now = self._limits, asyncio.get_running_loop().time
         too_long = 413, f"A package may have {limits.bytes >> 20} MiB here, and this has more."
-        if any(name == b"content-length" and int(value) > limits.bytes for name, value in scope["headers"]):
+        if any(
+            name == b"content-length" and int(value) > limits.bytes
+            for name, value in scope["headers"]
+        ):
             await say(send, *too_long)
             return
         one = _Arriving(self._address(scope), now(), asyncio.timeout_at(now() + limits.seconds))
@@ -122,10 +132,10 @@ class Door:
                     await self._app(scope, counted, unless_refused)
         except (_RefusedError, TimeoutError):
             if not began:
-                late = (
-                    f"A package is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
+                late = f"A package is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
+                await say(
+                    send, *(one.refusal if one.refusal[0] else (408, f"{late} Send it again."))
                 )
-                await say(send, *(one.refusal if one.refusal[0] else (408, f"{late} Send it again.")))
 
     @contextlib.contextmanager
     def _among_uploads(self, one: _Arriving) -> Iterator[None]:
@@ -135,7 +145,9 @@ class Door:
             self._end_slowest(own)
         elif len(self._arriving) >= self._limits.uploads:
             counts = Counter(each.address for each in self._arriving)
-            self._end_slowest([each for each in self._arriving if counts[each.address] == max(counts.values())])
+            self._end_slowest(
+                [each for each in self._arriving if counts[each.address] == max(counts.values())]
+            )
         self._arriving.append(one)
         try:
             yield
@@ -155,13 +167,18 @@ class Door:
 
         slowest = min(among, key=order)
         self._leave(slowest)
-        slowest.end(503, "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.")
+        slowest.end(
+            503,
+            "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.",
+        )
 
     def _address(self, scope: Message) -> str:
         """Whose request it is: the last public address that the proxies name, as visitors can write what they like before it."""
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
-            heads = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+            heads = b",".join(
+                value for name, value in scope["headers"] if name == b"x-forwarded-for"
+            ).decode("latin-1")
             named += [each.strip() for each in heads.split(",")]
         known = []
         for each in named:

@@ -53,7 +53,9 @@ class Run:
     tasks: Sequence[ReportTask]
     written: datetime  # when its results were
     named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(default_factory=list)  # what its form asks for and the run does not know
+    left_open: list[str] = field(
+        default_factory=list
+    )  # what its form asks for and the run does not know
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
@@ -66,7 +68,11 @@ class Run:
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
         if not item.unscored.startswith(UNANSWERED):
-            why = "of which a score is the mean" if "repeats" in task.entry["recipe"] else "which are not here"
+            why = (
+                "of which a score is the mean"
+                if "repeats" in task.entry["recipe"]
+                else "which are not here"
+            )
             self.leave_open(f"{task.name}: the answers, {why}")
         return []
 
@@ -105,17 +111,24 @@ def export_as_asked(arguments: Namespace) -> Exported:
     """Writes a run in the form asked for."""
     folder: Path = arguments.run.expanduser()
     known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
-    places = TextPlaces(**{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")})
+    places = TextPlaces(
+        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
+    )
     with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(known)]):
         told = report_data(
-            [folder], places, max_text_bytes=sys.maxsize, tell=lambda said: print(f"note: {said}", file=sys.stderr)
+            [folder],
+            places,
+            max_text_bytes=sys.maxsize,
+            tell=lambda said: print(f"note: {said}", file=sys.stderr),
         )
         clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
         written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
         made = [replace(task, entry=clean[task.name], items=_exported(task)) for task in told.tasks]
         run = Run(tasks=made, written=written, named=arguments.model_name)
         files = FORMATS[arguments.to](run)
-        return Exported(write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open)
+        return Exported(
+            write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open
+        )
 
 
 def _exported(task: ReportTask) -> Sequence[ReportItem]:
@@ -125,7 +138,9 @@ def _exported(task: ReportTask) -> Sequence[ReportItem]:
     return [replace(item, answer="", parsed="", why="", answer_sha256="") for item in task.items]
 
 
-def write_files(files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False) -> list[Path]:
+def write_files(
+    files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False
+) -> list[Path]:
     """Writes files that are not there yet and returns them, or the `whole` list; all are checked before the first is written."""
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
@@ -157,7 +172,9 @@ def _portable(name: str) -> str:
 
 def _digest(run: Run, task: ReportTask) -> bytes:
     """Tells this result from every other, and is the same each time it is exported."""
-    return hashlib.sha256(json.dumps([run.model, task.name, task.entry], sort_keys=True, default=str).encode()).digest()
+    return hashlib.sha256(
+        json.dumps([run.model, task.name, task.entry], sort_keys=True, default=str).encode()
+    ).digest()
 
 
 def _dataset(task: ReportTask) -> DatasetSpec | None:
@@ -176,8 +193,15 @@ def _reported(task: ReportTask) -> list[tuple[MetricSpec, Mapping[str, Any]]]:
 
 def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
     """The items that have a value, with their places and values; what has none is no zero."""
-    known = ({_named(task, name): v for name, v in item.values.items() if v is not None} for item in task.items)
-    return [(n, item, values) for n, (item, values) in enumerate(zip(task.items, known, strict=True)) if values]
+    known = (
+        {_named(task, name): v for name, v in item.values.items() if v is not None}
+        for item in task.items
+    )
+    return [
+        (n, item, values)
+        for n, (item, values) in enumerate(zip(task.items, known, strict=True))
+        if values
+    ]
 
 
 def _named(task: ReportTask, name: str) -> str:
@@ -189,11 +213,23 @@ def _named(task: ReportTask, name: str) -> str:
 def _strings(values: Mapping[str, Any]) -> dict[str, str]:
     """Key to text, for forms that take nothing else; what is not there is left out."""
     kept = {name: value for name, value in values.items() if value not in (None, "")}
-    return {name: v if isinstance(v, str) else json.dumps(v, default=str, sort_keys=True) for name, v in kept.items()}
+    return {
+        name: v if isinstance(v, str) else json.dumps(v, default=str, sort_keys=True)
+        for name, v in kept.items()
+    }
 
 
 _PART: Final = ("max_samples", "subset", "shard", "repeats")
-_SETTINGS: Final = ("task_version", "prompts", "generation", "judge", *_PART, "task_args", "scoring", "data")
+_SETTINGS: Final = (
+    "task_version",
+    "prompts",
+    "generation",
+    "judge",
+    *_PART,
+    "task_args",
+    "scoring",
+    "data",
+)
 
 
 def _settings(task: ReportTask) -> dict[str, str]:
@@ -205,11 +241,19 @@ def _facts(task: ReportTask) -> dict[str, str]:
     """What a text says of a recipe, which strangers may have written: each a phrase, "unknown" where it is not there."""
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
-    said = [str(data.get("name")), *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data)]
+    said = [
+        str(data.get("name")),
+        *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data),
+    ]
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
     known = {name: _strings(recipe).get(name, "unknown") for name in names}
-    return {**known, "data": ", ".join(said), "rows": str(data.get("rows_sha256", "unknown")), "clusters": clusters}
+    return {
+        **known,
+        "data": ", ".join(said),
+        "rows": str(data.get("rows_sha256", "unknown")),
+        "clusters": clusters,
+    }
 
 
 def _sha256(text: str) -> str:
@@ -253,11 +297,17 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
-        made = _values("every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp())))
+        made = _values(
+            "every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp()))
+        )
         if made["items"]:
             lines = _lines(made["items"])
             files[f"{path}_samples.jsonl"] = lines
-            about = {"format": "jsonl", "file_path": f"{path}_samples.jsonl", "total_rows": len(made["items"])}
+            about = {
+                "format": "jsonl",
+                "file_path": f"{path}_samples.jsonl",
+                "total_rows": len(made["items"]),
+            }
             about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
             made["record"]["detailed_evaluation_results"] = about
         files[f"{path}.json"] = _json(made["record"])
@@ -268,7 +318,10 @@ def _lm_eval(run: Run) -> dict[str, str]:
     """A file of results, and one of samples a task."""
     made = _values("lm_eval.json", run)
     place, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
-    samples = {f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows) for name, rows in made["samples"].items()}
+    samples = {
+        f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
+        for name, rows in made["samples"].items()
+    }
     return {f"{place}/results_{day}.json": _json(made["results"]), **samples}
 
 
@@ -299,19 +352,46 @@ def _csv(run: Run) -> dict[str, str]:
     for task in run.tasks:
         entry = task.entry
         facts, judge = _facts(task), mapping(task.entry["recipe"].get("judge")).get("name", "")
-        recipe = {name: facts[name] for name in ("suite", "task_version", "data", "rows", "prompts")} | {"judge": judge}
+        recipe = {
+            name: facts[name] for name in ("suite", "task_version", "data", "rows", "prompts")
+        } | {"judge": judge}
         recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
-        groups = [(by, name, told) for by, parts in entry["breakdown"].items() for name, told in parts.items()]
+        groups = [
+            (by, name, told)
+            for by, parts in entry["breakdown"].items()
+            for name, told in parts.items()
+        ]
         for by, group, told in [("", "", entry["metrics"]), *groups]:
             for name, metric in told.items():
-                row = {"model": run.model, "task": task.name, "metric": name, "by": by, "group": group}
+                row = {
+                    "model": run.model,
+                    "task": task.name,
+                    "metric": name,
+                    "by": by,
+                    "group": group,
+                }
                 row |= {**{end: metric[end] for end in _ENDS}, "unit": metric.get("unit", "")}
                 counts = {"asked": entry["coverage"]["asked"], "scored": scored(entry, metric)}
-                numbers.append({**row, "comparable": metric.get("comparable", True), **counts, **recipe})
+                numbers.append(
+                    {**row, "comparable": metric.get("comparable", True), **counts, **recipe}
+                )
         for item in task.items:
-            row = {"task": task.name, "id": item.id, **{f"group_{by}": name for by, name in item.groups.items()}}
-            row |= {**item.values, "parsed": item.parsed, "why": item.why, "unscored": item.unscored}
-            texts = {"question": item.question, "answer": "".join(run.replies(task, item)), "gold": item.gold}
+            row = {
+                "task": task.name,
+                "id": item.id,
+                **{f"group_{by}": name for by, name in item.groups.items()},
+            }
+            row |= {
+                **item.values,
+                "parsed": item.parsed,
+                "why": item.why,
+                "unscored": item.unscored,
+            }
+            texts = {
+                "question": item.question,
+                "answer": "".join(run.replies(task, item)),
+                "gold": item.gold,
+            }
             items.append({**row, **texts, "response_sha256": item.answer_sha256})
     return {"metrics.csv": _table(numbers), "items.csv": _table(items)}
 
@@ -320,7 +400,9 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([map(table_cell, columns), *(map(table_cell, map(row.get, columns)) for row in rows)])
+    writer.writerows(
+        [map(table_cell, columns), *(map(table_cell, map(row.get, columns)) for row in rows)]
+    )
     return _NOT_TEXT.sub("\ufffd", text.getvalue())
 
 

@@ -28,7 +28,9 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
 
     found = verify_as_asked(board.package(name), arguments)
     told = "\n".join(
-        f"  {check.outcome}: {check.name}: {check.detail}" for check in found.checks if check.outcome != "match"
+        f"  {check.outcome}: {check.name}: {check.detail}"
+        for check in found.checks
+        if check.outcome != "match"
     )
     if found.differs:
         raise UsageError(
@@ -57,7 +59,9 @@ class StoreCheck:
 def check_store(board: Board) -> StoreCheck:
     """Reads the whole store; changes nothing."""
     names = board.storage.names()
-    packages, events = ([match[1] for name in names if (match := form.fullmatch(name))] for form in (PACKAGE, EVENT))
+    packages, events = (
+        [match[1] for name in names if (match := form.fullmatch(name))] for form in (PACKAGE, EVENT)
+    )
     waiting = tuple(sorted({*packages} - {*events}))
     problems = []
     for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
@@ -70,14 +74,18 @@ def check_store(board: Board) -> StoreCheck:
             if manifest.id != each:
                 problems.append(f"{package_name(each)}: is the package {manifest.id}.")
             if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
-                problems.append(f"{event_name(each, 1)}: names another submitter or other tasks than the package.")
+                problems.append(
+                    f"{event_name(each, 1)}: names another submitter or other tasks than the package."
+                )
         except (UsageError, MissingError) as error:
             problems.append(f"{each}: {error}")
     return StoreCheck(
         packages=len(packages),
         events=len(events),
         problems=tuple(problems),
-        strangers=tuple(name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name))),
+        strangers=tuple(
+            name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name))
+        ),
         waiting=waiting,
     )
 
@@ -92,7 +100,10 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
         who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
         rows.append((one.id, one.state, *who, one.history[0].at, listed(one.tasks, 3)))
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
-    return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes], content
+    return [
+        *align(("id", "state", "model", "organisation", "submitted", "tasks"), rows),
+        *notes,
+    ], content
 
 
 def history_lines(submissions: Sequence[Submission]) -> Told:
@@ -102,7 +113,13 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
         lines.append(f"{one.id}: {one.submitter.model}, {', '.join(one.tasks)}")
         for event in one.history:
             by = f" by {event.by}" if event.by else ""
-            verified = "" if event.state != "accepted" else " (unverified)" if event.verified is None else " (verified)"
+            verified = (
+                ""
+                if event.state != "accepted"
+                else " (unverified)"
+                if event.verified is None
+                else " (verified)"
+            )
             place = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{place}{by}{why}")
@@ -132,7 +149,9 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
         config = one_line(str(entry["recipe"]["data"]["config"]))
         for key, metric in entry["metrics"].items():
             counts = (str(metric["n"]), coverage(entry, metric))
-            rows.append((name, metric_label(key, metric), config, valued(metric), interval(metric), *counts))
+            rows.append(
+                (name, metric_label(key, metric), config, valued(metric), interval(metric), *counts)
+            )
     header = ("task", "metric", "data", "value", "95 % interval", "n", "scored")
     return [*lines, *align(header, rows)], {**_submission(submission), **more}
 
@@ -144,26 +163,53 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
     for name, headline in headlines.items():
         of_task = [entry for entry in entries if entry.task == name]
         places |= zip(map(id, of_task), rank_ranges(of_task, headline), strict=True)
-    content = [{**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None} for entry in entries]
+    content = [
+        {**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None}
+        for entry in entries
+    ]
     rows = []
     notes: dict[str, None] = {}
     for entry in entries:
         name = headlines[entry.task].name
         # Of a published result the one that its authors count by, where it lacks ours.
-        theirs = [each for each, ours in entry.beside.items() if ours == name and each in entry.metrics]
+        theirs = [
+            each for each, ours in entry.beside.items() if ours == name and each in entry.metrics
+        ]
         counted = name if name in entry.metrics or not theirs else theirs[0]
         metric = entry.metrics.get(counted)
         if entry.state == "reported":
-            notes["reported: of papers, not verified, without a rank; how each differs: `differences` of --json"] = None
+            notes[
+                "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
+            ] = None
         if counted != name:
-            notes[f"{counted}: what a paper reports beside {name}; the two do not count alike"] = None
+            notes[f"{counted}: what a paper reports beside {name}; the two do not count alike"] = (
+                None
+            )
         told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
-        names = (entry.task, one_line(entry.model, 40), one_line(entry.organisation, 40), entry.state)
+        names = (
+            entry.task,
+            one_line(entry.model, 40),
+            one_line(entry.organisation, 40),
+            entry.state,
+        )
         rows.append((*names, counted, *told, scored, str(places[id(entry)] or "n/a"), entry.group))
-    header = ("task", "model", "organisation", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
-    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"], content
+    header = (
+        "task",
+        "model",
+        "organisation",
+        "state",
+        "metric",
+        "value",
+        "95 % interval",
+        "scored",
+        "rank",
+        "group",
+    )
+    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else [
+        "no entries"
+    ], content
 
 
 def check_lines(found: StoreCheck) -> Told:
@@ -173,8 +219,14 @@ def check_lines(found: StoreCheck) -> Told:
         f"note: {each}: its event was not written; it is pending, and gets it when it is listed"
         for each in found.waiting
     ]
-    lines += [f"note: {each}: is no file of a leaderboard; nobody reads it" for each in found.strangers]
-    state = "the store is whole" if not found.problems else f"the store is not whole: {len(found.problems)} problems"
+    lines += [
+        f"note: {each}: is no file of a leaderboard; nobody reads it" for each in found.strangers
+    ]
+    state = (
+        "the store is whole"
+        if not found.problems
+        else f"the store is not whole: {len(found.problems)} problems"
+    )
     return [*lines, f"{found.packages} packages, {found.events} events: {state}."], asdict(found)
 
 

@@ -35,7 +35,9 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
     for entry in entries:
         found = mapping(entry.metrics.get(metric.name))
         limits = None if entry.state == "reported" or entry.differences else limits_of(found)
-        keyed.append(limits and ((entry.task, entry.group, measure_of(metric, found, entry.recipe)), limits))
+        keyed.append(
+            limits and ((entry.task, entry.group, measure_of(metric, found, entry.recipe)), limits)
+        )
     return places_of(keyed, higher_is_better=metric.higher_is_better)
 
 
@@ -50,7 +52,9 @@ def places_of(
     places: list[RankRange | None] = [None] * len(keyed)
     for members in groups.values():
         intervals = [each[1] for index in members if (each := keyed[index]) is not None]
-        for index, place in zip(members, ranges(intervals, higher_is_better=higher_is_better), strict=True):
+        for index, place in zip(
+            members, ranges(intervals, higher_is_better=higher_is_better), strict=True
+        ):
             places[index] = place
     return places
 
@@ -60,13 +64,20 @@ def ranges(intervals: Sequence[Limits], *, higher_is_better: bool = True) -> lis
     turned = intervals if higher_is_better else [(-high, -low) for low, high in intervals]
     lows, highs = sorted(low for low, _ in turned), sorted(high for _, high in turned)
     n = len(turned)
-    return [RankRange(first=1 + n - bisect_right(lows, high), last=n - bisect_left(highs, low)) for low, high in turned]
+    return [
+        RankRange(first=1 + n - bisect_right(lows, high), last=n - bisect_left(highs, low))
+        for low, high in turned
+    ]
 
 
 def limits_of(found: Mapping[str, Any]) -> Limits | None:
     """The interval by which a metric's entry is ranked; None where it has none, or its judge's numbers cannot be compared."""
     value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
-    if not (is_number(value) and is_number(low) and is_number(high)) or low > high or found.get("comparable") is False:
+    if (
+        not (is_number(value) and is_number(low) and is_number(high))
+        or low > high
+        or found.get("comparable") is False
+    ):
         return None
     return float(low), float(high)
 
@@ -80,16 +91,24 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
-    decides = {key: recipe.get(key) for key in ("metrics", "prompts", "protocol", "baseline", "judge")}
+    decides = {
+        key: recipe.get(key) for key in ("metrics", "prompts", "protocol", "baseline", "judge")
+    }
     return _digest(
         {
             "task": task.name,
             "version": str(recipe.get("task_version")).partition("-")[0],
             # The same rows can come from a renamed file, and be those of another version.
-            "data": {name: value for name, value in mapping(recipe.get("data")).items() if name not in SAME_ROWS},
+            "data": {
+                name: value
+                for name, value in mapping(recipe.get("data")).items()
+                if name not in SAME_ROWS
+            },
             **decides,
             # What only some metrics need separates these alone: `measure_of`.
-            "scoring": {key: _setting(key, value) for key, value in scoring.items() if key not in needed},
+            "scoring": {
+                key: _setting(key, value) for key, value in scoring.items() if key not in needed
+            },
         }
     )
 
@@ -123,7 +142,10 @@ def group_words(recipe: Mapping[str, Any]) -> str:
     data, judge = mapping(recipe.get("data")), mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts")).get("set")
     votes = f" ({judge.get('votes')} votes)" if judge.get("votes") not in (None, 1) else ""
-    parts = [f"{data.get('config')} {data.get('split')}", f"{prompts} prompts" if prompts else "no prompts"]
+    parts = [
+        f"{data.get('config')} {data.get('split')}",
+        f"{prompts} prompts" if prompts else "no prompts",
+    ]
     return ", ".join([*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])])
 
 

@@ -75,7 +75,9 @@ class Entry:
     url: str = ""
     differences: Sequence[str] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
-    usage: Mapping[str, Any] = field(default_factory=dict)  # of `results.json`; empty where it does not say
+    usage: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of `results.json`; empty where it does not say
 
 
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
@@ -91,10 +93,17 @@ _BEFORE: Final = 1
 _AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LONGEST_LINE: Final = 1000
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
-_RESULT: Final[Form] = {"metrics": {}, "breakdown": {}, "coverage": {"asked": COUNT, "scored": COUNT}, "recipe": {}}
+_RESULT: Final[Form] = {
+    "metrics": {},
+    "breakdown": {},
+    "coverage": {"asked": COUNT, "scored": COUNT},
+    "recipe": {},
+}
 
 
 class DamagedError(UsageError):
@@ -122,7 +131,9 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
     if needed and not line:
         raise UsageError(f"{name} is needed here and is empty: everybody may read it.")
     if len(line) > longest:
-        raise UsageError(f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter.")
+        raise UsageError(
+            f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter."
+        )
     if _CONTROL.search(line):
         raise UsageError(f"{name} must be one line without control characters, got {line[:60]!a}.")
     return line
@@ -133,7 +144,9 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
     content: dict[str, Any] = {"format": _FORMAT, **asdict(event)}
     if submitted is not None:
         content["submission"] = asdict(submitted)
-    return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+    return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode(
+        "ascii"
+    )
 
 
 def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
@@ -146,7 +159,9 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
         found = {"replaces": "", **found, "format": _FORMAT}
     expected = _EVENT_KEYS | ({"submission"} if first else set())
     if not isinstance(found, dict) or set(found) != expected:
-        raise DamagedError(f"{name}: not an event; its entries must be {', '.join(sorted(expected))}.")
+        raise DamagedError(
+            f"{name}: not an event; its entries must be {', '.join(sorted(expected))}."
+        )
     if found["format"] != _FORMAT:
         raise DamagedError(
             f"{name}: format {ascii(found['format'])[:20]}, this version reads {_FORMAT}. Upgrade medical-tasks."
@@ -155,19 +170,29 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
     at, verified = event.at, event.verified
     matches = isinstance(verified, dict) and verified.get("matches") is True
     if event.state not in get_args(State):
-        raise DamagedError(f"{name}: state {ascii(event.state)[:40]} is none of {', '.join(get_args(State))}.")
+        raise DamagedError(
+            f"{name}: state {ascii(event.state)[:40]} is none of {', '.join(get_args(State))}."
+        )
     if not (isinstance(at, str) and _AT.fullmatch(at) and _is_time(at)):
-        raise DamagedError(f"{name}: `at` must be a time like 2026-01-31T12:00:00Z, got {ascii(at)[:40]}.")
+        raise DamagedError(
+            f"{name}: `at` must be a time like 2026-01-31T12:00:00Z, got {ascii(at)[:40]}."
+        )
     if not (_is_line(event.by) and _is_line(event.reason)):
         raise DamagedError(f"{name}: `by` and `reason` must be texts of one line.")
     on_trust = mapping(verified).get("on_trust", [])
-    if verified is not None and not (event.state == "accepted" and matches and isinstance(on_trust, list)):
+    if verified is not None and not (
+        event.state == "accepted" and matches and isinstance(on_trust, list)
+    ):
         raise DamagedError(
             f"{name}: `verified` must be null or the report of a verification that matches, of one that was accepted."
         )
     other = event.replaces
-    if not (isinstance(other, str) and _ID.fullmatch(other) and (event.state == "accepted" or not other)):
-        raise DamagedError(f"{name}: `replaces` must be the id of a submission, of one that was accepted, or empty.")
+    if not (
+        isinstance(other, str) and _ID.fullmatch(other) and (event.state == "accepted" or not other)
+    ):
+        raise DamagedError(
+            f"{name}: `replaces` must be the id of a submission, of one that was accepted, or empty."
+        )
     return event, _submitted(name, found["submission"]) if first else None
 
 
@@ -188,8 +213,14 @@ def _submitted(name: str, found: Any) -> Submitted:
         map(_is_line, (who.model, who.organisation, who.url, who.notes, who.licence, *made.tasks))
     )
     sound = sound and isinstance(found["tasks"], list) and isinstance(who.open_weights, bool | None)
-    sound = sound and (who.parameters is None or is_number(who.parameters)) and is_number(made.package_bytes)
-    if not (sound and isinstance(made.package_sha256, str) and SHA256.fullmatch(made.package_sha256)):
+    sound = (
+        sound
+        and (who.parameters is None or is_number(who.parameters))
+        and is_number(made.package_bytes)
+    )
+    if not (
+        sound and isinstance(made.package_sha256, str) and SHA256.fullmatch(made.package_sha256)
+    ):
         raise DamagedError(f"{name}: an entry of `submission` is of the wrong kind.")
     return made
 
@@ -235,11 +266,20 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
         # Its hash vouches for it, so no limit of today's is applied.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             found: Mapping[str, Any] = json.loads(package.read(RESULTS))
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        RecursionError,
+        RuntimeError,
+    ) as error:
         # Its first event was changed with it.
         raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
     tasks = mapping(mapping(found).get("tasks"))
     odd = [task for task in submitted.tasks if damage(tasks.get(task), _RESULT)]
     if odd:
-        raise DamagedError(f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names.")
+        raise DamagedError(
+            f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."
+        )
     return found

@@ -60,7 +60,9 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
     on_space = bool(environment.get("SPACE_ID"))
     given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
     if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
-        raise UsageError(f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}.")
+        raise UsageError(
+            f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}."
+        )
     # A Space's proxy reaches the container from outside of it and asks for this port.
     return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
 
@@ -80,14 +82,21 @@ def serve(place: str, host: str, port: int) -> None:
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
     if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("starlette") is None:
-        raise MissingError(f"serving the pages needs uvicorn and Starlette: {install_command('space')}")
-    with _listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder:
+        raise MissingError(
+            f"serving the pages needs uvicorn and Starlette: {install_command('space')}"
+        )
+    with (
+        _listening(host, port) as listener,
+        tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder,
+    ):
         server = server_of(place, Path(folder))
         host, port = listener.getsockname()
         log = logging.StreamHandler()
         log.addFilter(Sparing())
         logging.basicConfig(
-            level=logging.WARNING, handlers=[log], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+            level=logging.WARNING,
+            handlers=[log],
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
         print(f"leaderboard: http://{host}:{port}/  store: {place}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
@@ -221,7 +230,9 @@ class Files:
         hidden = "\0" in name or any(part.startswith(".") for part in name.split("/"))
         if hidden or not path.is_file() or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
-                return PlainTextResponse("The leaderboard's store cannot be read now. Reload the page later.", 503)
+                return PlainTextResponse(
+                    "The leaderboard's store cannot be read now. Reload the page later.", 503
+                )
             return PlainTextResponse("There is nothing here: the leaderboard is at /.", 404)
         kind = _KINDS.get(path.suffix, "application/octet-stream")
         headers = {"cache-control": "no-cache", "vary": "accept-encoding", "content-type": kind}
@@ -259,7 +270,9 @@ async def _submitted(request: Request, board: Board) -> Response:
 
     # A page of another host cannot send this kind without asking first, and is told no.
     if request.headers.get("content-type") != "application/zip":
-        return JSONResponse({"state": "refused", "said": ["Send the package as application/zip."]}, 415)
+        return JSONResponse(
+            {"state": "refused", "said": ["Send the package as application/zip."]}, 415
+        )
     try:
         with tempfile.TemporaryFile() as file:
             async for part in request.stream():
@@ -268,19 +281,27 @@ async def _submitted(request: Request, board: Board) -> Response:
             content = file.read()
     except ClientDisconnect:
         return JSONResponse({"state": "refused", "said": ["The package did not arrive."]}, 400)
-    work: Callable[..., Mapping[str, Any]] = _submit if request.query_params.get("confirm") == "yes" else _check
+    work: Callable[..., Mapping[str, Any]] = (
+        _submit if request.query_params.get("confirm") == "yes" else _check
+    )
     async with _CHECKED:
         return JSONResponse(await asyncio.to_thread(_answered, work, board, content))
 
 
-def _answered(work: Callable[..., Mapping[str, Any]], board: Board, content: bytes) -> Mapping[str, Any]:
+def _answered(
+    work: Callable[..., Mapping[str, Any]], board: Board, content: bytes
+) -> Mapping[str, Any]:
     try:
         return work(board, content)
     except AlreadyStoredError as error:
         return {"state": "known", "said": [str(error)]}
     except (PackageError, AdmissionError, QueueFullError) as error:
         # The heading says the same as the first line of several reasons.
-        lines = [line.strip() for line in str(error).splitlines() if line.strip() not in ("", "not taken:")]
+        lines = [
+            line.strip()
+            for line in str(error).splitlines()
+            if line.strip() not in ("", "not taken:")
+        ]
         return {"state": "refused", "said": lines}
     except MedicalTasksError as error:
         # Of where this server keeps its store a visitor learns nothing.
@@ -309,7 +330,15 @@ def _shown(package: Package) -> Mapping[str, Any]:
         told = package.results["tasks"][task]
         warnings += [f"{task}: {said}" for said in filter(None, [warning(told)])]
         for name, metric in told["metrics"].items():
-            rows.append([task, metric_label(name, metric), valued(metric), interval(metric), coverage(told, metric)])
+            rows.append(
+                [
+                    task,
+                    metric_label(name, metric),
+                    valued(metric),
+                    interval(metric),
+                    coverage(told, metric),
+                ]
+            )
     facts = [
         ("Model", who.model), ("Organisation", who.organisation or "not named"), ("Page", who.url or "none"),
         ("Open weights", {None: "not said", True: "yes", False: "no"}[who.open_weights]),

@@ -27,7 +27,12 @@ from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission, read_stored_results
-from medical_tasks.leaderboard.submission_package.contents import ANSWERS, DEFAULT_LIMITS, ITEMS, RESULTS
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    DEFAULT_LIMITS,
+    ITEMS,
+    RESULTS,
+)
 from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import name_key
@@ -93,20 +98,32 @@ def _check_folder(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: is no folder. Give --out a folder for the pages.")
     if out.is_dir() and not (out / CACHE).is_file() and any(out.iterdir()):
-        raise UsageError(f"{out}: has files of something else. Give --out an empty folder, or one with the pages.")
+        raise UsageError(
+            f"{out}: has files of something else. Give --out an empty folder, or one with the pages."
+        )
 
 
-def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> dict[str, dict[str, _Found]]:
+def _read_packages(
+    board: Board, accepted: Sequence[Submission], out: Path
+) -> dict[str, dict[str, _Found]]:
     """Reads the results of packages that were not read before, and puts the packages beside the pages."""
     head = json.dumps(
-        {"format": _FORMAT, "suite": __version__, "tasks": {name: task.version for name, task in tasks().items()}}
+        {
+            "format": _FORMAT,
+            "suite": __version__,
+            "tasks": {name: task.version for name, task in tasks().items()},
+        }
     )
     known: dict[str, dict[str, _Found]] = {}
     cache = out / CACHE
     # Where it is not there, or not what this version wrote, each package is read again.
     with contextlib.suppress(MedicalTasksError, OSError, ValueError, LookupError, TypeError):
         head_said, *lines = read_text(cache).splitlines()
-        known = {line["id"]: line["tasks"] for line in map(json.loads, lines)} if head_said == head else {}
+        known = (
+            {line["id"]: line["tasks"] for line in map(json.loads, lines)}
+            if head_said == head
+            else {}
+        )
     kept: dict[str, dict[str, _Found]] = {}
     with WholeFile(cache) as file:
         file.write(f"{head}\n")
@@ -115,9 +132,13 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
             try:
                 if one.id not in known or not package.is_file():
                     content = board.storage.read(package_name(one.id))
-                    results = read_stored_results(package_name(one.id), content, board.submitted(one.id))
+                    results = read_stored_results(
+                        package_name(one.id), content, board.submitted(one.id)
+                    )
                     known[one.id] = {
-                        name: _found(tasks()[name], results["tasks"][name]) for name in one.tasks if name in tasks()
+                        name: _found(tasks()[name], results["tasks"][name])
+                        for name in one.tasks
+                        if name in tasks()
                     }
                     _write(package, _public(content, one.tasks), zipped=False)
             except DamagedError as error:
@@ -140,7 +161,11 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
     if all(map(_open, names)):
         return content
     with zipfile.ZipFile(io.BytesIO(content)) as package:
-        members = {name: package.read(name) for name in package.namelist() if name in (RESULTS, ITEMS, ANSWERS)}
+        members = {
+            name: package.read(name)
+            for name in package.namelist()
+            if name in (RESULTS, ITEMS, ANSWERS)
+        }
     places: dict[str, int] = {}
     lines = []
     for row in map(json.loads, members[ITEMS].splitlines()):
@@ -151,7 +176,11 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
             or key.startswith("group_")
             or (isinstance(value, float) and key != "cluster")
         }
-        whole = row if _open(row["task"]) else {**shown, "cluster": places.setdefault(str(row["cluster"]), len(places))}
+        whole = (
+            row
+            if _open(row["task"])
+            else {**shown, "cluster": places.setdefault(str(row["cluster"]), len(places))}
+        )
         lines.append(json.dumps(whole) + "\n")
     return zip_bytes({**members, ITEMS: "".join(lines).encode()})
 
@@ -164,8 +193,13 @@ def _found(task: TaskSpec, entry: Mapping[str, Any]) -> _Found:
         "group": ranking.group_of(task, recipe),
         "words": ranking.group_words(recipe),
         "official": admission.is_official(task, recipe),
-        "setting": ranking.setting_of(task, recipe).removeprefix(ranking.group_label(recipe)).lstrip(", "),
-        "notes": [*filter(None, [warning({"judge": recipe.get("judge")})]), *admission.marks(entry)],
+        "setting": ranking.setting_of(task, recipe)
+        .removeprefix(ranking.group_label(recipe))
+        .lstrip(", "),
+        "notes": [
+            *filter(None, [warning({"judge": recipe.get("judge")})]),
+            *admission.marks(entry),
+        ],
         "ranked": not admission.marks(entry),
         "coverage": [coverage["asked"], coverage["scored"]],
         "tokens": took and took[0],
@@ -182,9 +216,13 @@ def _found(task: TaskSpec, entry: Mapping[str, Any]) -> _Found:
     }
 
 
-def _shown(accepted: Sequence[Submission], found: Mapping[str, Mapping[str, _Found]]) -> list[_Found]:
+def _shown(
+    accepted: Sequence[Submission], found: Mapping[str, Mapping[str, _Found]]
+) -> list[_Found]:
     """The results that stand on the board, those of a task together, with their ranks."""
-    rows = {one.id: [(task, told["group"]) for task, told in found[one.id].items()] for one in accepted}
+    rows = {
+        one.id: [(task, told["group"]) for task, told in found[one.id].items()] for one in accepted
+    }
     held = admission.places([(one, rows[one.id]) for one in accepted])
     shown = [
         {
@@ -213,7 +251,9 @@ def _shown(accepted: Sequence[Submission], found: Mapping[str, Mapping[str, _Fou
             places = ranking.places_of(keyed, higher_is_better=metric.higher_is_better)
             for each, place in zip(told, places, strict=True):
                 if each is not None:
-                    each["first"], each["last"] = (place.first, place.last) if place else (None, None)
+                    each["first"], each["last"] = (
+                        (place.first, place.last) if place else (None, None)
+                    )
     return shown
 
 
@@ -222,7 +262,10 @@ def _submitted_row(row: _Found) -> _Found:
     one, headline = row["submission"], tasks()[row["task"]].metrics[0]
     asked, scored = row["coverage"]
     return {
-        **{name: row[name] for name in ("task", "group", "state", "date", "tokens", "cost", "setting")},
+        **{
+            name: row[name]
+            for name in ("task", "group", "state", "date", "tokens", "cost", "setting")
+        },
         "model": one.submitter.model,
         "organisation": one.submitter.organisation,
         "metric": headline.name,
@@ -245,13 +288,21 @@ def _submitted_row(row: _Found) -> _Found:
 def _paper_row(entry: Entry) -> _Found:
     """What a paper reports, by the metric that its authors count by where it lacks ours."""
     headline = tasks()[entry.task].metrics[0].name
-    metric = next((name for name in (headline, *entry.beside, *entry.metrics) if name in entry.metrics), headline)
+    metric = next(
+        (name for name in (headline, *entry.beside, *entry.metrics) if name in entry.metrics),
+        headline,
+    )
     blank = dict.fromkeys((*_COLUMNS, "official", "words"))
     told = {
-        key: getattr(entry, key) for key in ("task", "group", "model", "organisation", "state", "setting", "metrics")
+        key: getattr(entry, key)
+        for key in ("task", "group", "model", "organisation", "state", "setting", "metrics")
     }
     shown = _written(entry.metrics.get(metric, {}))
-    more = {"notes": list(entry.differences), "url": entry.url, "alike": _key(name_key(entry.model))}
+    more = {
+        "notes": list(entry.differences),
+        "url": entry.url,
+        "alike": _key(name_key(entry.model)),
+    }
     return {**blank, **told, "metric": metric, **shown, **more}
 
 
@@ -263,19 +314,34 @@ def _key(name: Any) -> str:
 def _written(metric: Mapping[str, Any]) -> _Found:
     renamed = {"low": "ci_low", "high": "ci_high"}
     told = {name: metric.get(renamed.get(name, name)) for name in _METRIC}
-    return {name: round(value, _DECIMALS) if isinstance(value, float) else value for name, value in told.items()}
+    return {
+        name: round(value, _DECIMALS) if isinstance(value, float) else value
+        for name, value in told.items()
+    }
 
 
 def _write_tables(
-    out: Path, shown: Sequence[_Found], papers: Sequence[Entry], rows: Sequence[_Found], *, taken: str, uploads: bool
+    out: Path,
+    shown: Sequence[_Found],
+    papers: Sequence[Entry],
+    rows: Sequence[_Found],
+    *,
+    taken: str,
+    uploads: bool,
 ) -> None:
     groups: dict[tuple[str, str], _Found] = {}
     for row in rows:
         if row["state"] != "reported":
-            made = {"id": row["group"], **{name: row[name] for name in ("task", "words", "official")}, "count": 0}
+            made = {
+                "id": row["group"],
+                **{name: row[name] for name in ("task", "words", "official")},
+                "count": 0,
+            }
             groups.setdefault((row["task"], row["group"]), made)["count"] += 1
     # Official data before any other, then what most results are of.
-    listed = sorted(groups.values(), key=lambda each: (not each["official"], -each["count"], each["id"]))
+    listed = sorted(
+        groups.values(), key=lambda each: (not each["official"], -each["count"], each["id"])
+    )
     named = list(dict.fromkeys(row["task"] for row in rows))
     place = {(each["task"], each["id"]): number for number, each in enumerate(listed)}
     index = {name: number for number, name in enumerate(named)}
@@ -284,7 +350,12 @@ def _write_tables(
 
     def cells(row: _Found) -> list[Any]:
         notes = [sentences.setdefault(note, len(sentences)) for note in row["notes"]]
-        made = {**row, "task": index[row["task"]], "group": place.get((row["task"], row["group"])), "notes": notes}
+        made = {
+            **row,
+            "task": index[row["task"]],
+            "group": place.get((row["task"], row["group"])),
+            "notes": notes,
+        }
         return [made[name] for name in _COLUMNS]
 
     _write_json(
@@ -306,14 +377,21 @@ def _write_tables(
         content = {
             "columns": _METRIC,
             "results": {
-                row["submission"]: {metric: list(_written(told).values()) for metric, told in row["metrics"].items()}
+                row["submission"]: {
+                    metric: list(_written(told).values()) for metric, told in row["metrics"].items()
+                }
                 for row in of_task
                 if row["state"] != "reported"
             },
             "papers": [
                 {
-                    **{key: row[key] for key in ("model", "organisation", "setting", "url", "notes")},
-                    "metrics": {metric: _written(told)["value"] for metric, told in row["metrics"].items()},
+                    **{
+                        key: row[key]
+                        for key in ("model", "organisation", "setting", "url", "notes")
+                    },
+                    "metrics": {
+                        metric: _written(told)["value"] for metric, told in row["metrics"].items()
+                    },
                 }
                 for row in of_task
                 if row["state"] == "reported"
@@ -335,7 +413,12 @@ def _task(task: TaskSpec) -> _Found:
 
 
 def _metric(metric: MetricSpec) -> _Found:
-    told = {"name": metric.name, "unit": metric.unit, "higher": metric.higher_is_better, "said": metric.description}
+    told = {
+        "name": metric.name,
+        "unit": metric.unit,
+        "higher": metric.higher_is_better,
+        "said": metric.description,
+    }
     # Of what is no mean over items two packages alone do not give the interval of the difference.
     return {**told, "item_mean": metric.kind in ("proportion", "mean")}
 
@@ -347,7 +430,14 @@ def _queued(one: Submission, accepted: Sequence[Submission]) -> _Found:
     who = {key: value for key, value in vars(one.submitter).items() if value not in ("", None)}
     notes = admission.name_notes(one, accepted) if one.state == "pending" else []
     keys = {"key": _key(admission.key_of(one)), "alike": _key(name_key(one.submitter.model))}
-    return {"id": one.id, "tasks": one.tasks, "submitter": who, **keys, "events": events, "notes": notes}
+    return {
+        "id": one.id,
+        "tasks": one.tasks,
+        "submitter": who,
+        **keys,
+        "events": events,
+        "notes": notes,
+    }
 
 
 _FACTS: Final = (
@@ -389,11 +479,16 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
 
 def _write_page(out: Path) -> None:
     most = DEFAULT_LIMITS.package_bytes >> 20
-    page = rendered("index.html", room="leaderboard", states=STATES, benchmarks=BENCHMARKS, most=most)
+    page = rendered(
+        "index.html", room="leaderboard", states=STATES, benchmarks=BENCHMARKS, most=most
+    )
     styles = f"{component_styles()}\n{assets_text('leaderboard.css', _ASSETS)}"
     _write(out / "index.html", f"{page}\n".encode())
     _write(out / "leaderboard.css", styles.encode())
-    scripts = (assets_text(name, _ASSETS) for name in ("figures.js", "package.js", "parts.js", "leaderboard.js"))
+    scripts = (
+        assets_text(name, _ASSETS)
+        for name in ("figures.js", "package.js", "parts.js", "leaderboard.js")
+    )
     _write(out / "leaderboard.js", "\n".join(scripts).encode())
 
 

@@ -58,7 +58,9 @@ def open_storage(place: str) -> Storage:
     if place.startswith(HUB):
         return HubStorage(place.removeprefix(HUB))
     if not place.strip():
-        raise UsageError("--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the Hub.")
+        raise UsageError(
+            "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the Hub."
+        )
     return LocalStorage(Path(place))
 
 
@@ -102,7 +104,9 @@ class LocalStorage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.expanduser().absolute()
         if self.folder.exists() and not self.folder.is_dir():
-            raise UsageError(f"{folder}: is no folder; a leaderboard's store is one. Choose another --store.")
+            raise UsageError(
+                f"{folder}: is no folder; a leaderboard's store is one. Choose another --store."
+            )
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
@@ -124,7 +128,9 @@ class LocalStorage:
         try:
             _sync_folder(place.parent)
         except OSError as error:
-            place.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
+            place.unlink(
+                missing_ok=True
+            )  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
@@ -132,7 +138,9 @@ class LocalStorage:
         place = self.folder / check_name(name)
         try:
             # A link in the store could lead to any file of this machine.
-            with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            with os.fdopen(
+                os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"
+            ) as file:
                 return file.read()
         except OSError as error:
             raise MissingError(
@@ -153,7 +161,9 @@ class LocalStorage:
         for part in (self.folder / _PARTS).iterdir():
             with suppress(FileNotFoundError):  # its writer has finished
                 about = part.lstat()
-                if time.time() - about.st_mtime > _OLD_S and not stat.S_ISDIR(about.st_mode):  # folders are not ours
+                if time.time() - about.st_mtime > _OLD_S and not stat.S_ISDIR(
+                    about.st_mode
+                ):  # folders are not ours
                     part.unlink(missing_ok=True)
 
     def _unwritable(self, name: str, error: OSError) -> MissingError:
@@ -171,7 +181,9 @@ def _already(name: str) -> AlreadyStoredError:
 
 
 def _write(part: Path, content: bytes) -> None:
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    number = os.open(
+        part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
     with os.fdopen(number, "wb") as file:
         os.fchmod(file.fileno(), 0o600)  # also under a mask that takes more away
         file.write(content)
@@ -238,7 +250,9 @@ class HubStorage:
         from huggingface_hub import HfApi
 
         if _REPO.fullmatch(repo_id) is None:
-            raise UsageError(f"{repo_id[:100]!a}: is not the name of a repository of the Hub, OWNER/NAME.")
+            raise UsageError(
+                f"{repo_id[:100]!a}: is not the name of a repository of the Hub, OWNER/NAME."
+            )
         self.repo_id = repo_id
         self._api = HfApi(endpoint=endpoint, token=token)
         self._where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset"}
@@ -246,7 +260,9 @@ class HubStorage:
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
         # That a buffer is uploaded over HTTP is meant so.
-        logging.getLogger("huggingface_hub._commit_api").addFilter(lambda told: "binary IO buffer" not in str(told.msg))
+        logging.getLogger("huggingface_hub._commit_api").addFilter(
+            lambda told: "binary IO buffer" not in str(told.msg)
+        )
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
@@ -263,7 +279,10 @@ class HubStorage:
     def names(self, prefix: str = "") -> list[str]:
         """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
         return _chosen(
-            prefix, lambda inside: self._retried(lambda: self._list(inside), f"list {prefix or 'all files'}")
+            prefix,
+            lambda inside: self._retried(
+                lambda: self._list(inside), f"list {prefix or 'all files'}"
+            ),
         )
 
     def _create_once(self, name: str, content: bytes, title: str) -> None:
@@ -289,11 +308,15 @@ class HubStorage:
         for branch in branches:
             if branch.name == _BRANCH:
                 return str(branch.target_commit)
-        raise MissingError(f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty.")
+        raise MissingError(
+            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty."
+        )
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
         """Whether the file is there by our own commit; raises `AlreadyStoredError` where it is by another."""
-        found = self._api.get_paths_info(paths=[name], expand=True, revision=revision, **self._where)
+        found = self._api.get_paths_info(
+            paths=[name], expand=True, revision=revision, **self._where
+        )
         if not found:
             return False
         if found[0].last_commit is not None and found[0].last_commit.title == title:
@@ -306,7 +329,9 @@ class HubStorage:
         # Documented, and not declared as exported.
         utils: Any = importlib.import_module("huggingface_hub.utils")
 
-        address = hf_hub_url(filename=name, revision=_BRANCH, endpoint=self._api.endpoint, **self._where)
+        address = hf_hub_url(
+            filename=name, revision=_BRANCH, endpoint=self._api.endpoint, **self._where
+        )
         headers = utils.build_hf_headers(token=self._api.token)
         reply = utils.get_session().get(address, headers=headers, timeout=self._deadline_s)
         utils.hf_raise_for_status(reply)
@@ -379,7 +404,9 @@ def outside_errors() -> tuple[type[Exception], ...]:
 _TROUBLES: Final = {
     "conflict": "others stored files all the time. Nothing was changed; do the same again in a minute.",
     "offline": "HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store.",
-    "rights": ("refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."),
+    "rights": (
+        "refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."
+    ),
     "missing": (
         "not found (404), or not to be seen with this token. See the name; a new store is an empty dataset "
         "repository (`hf repos create {repo} --type dataset --private`), and HF_TOKEN a token that may write to it."
@@ -405,7 +432,9 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
     else:
         kind = "busy" if status in _PASSING else "refused" if status else "unreached"
     lines = [line for line in str(error).splitlines() if line.strip()]
-    reason = _SECRET.sub("...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)[:200]
+    reason = _SECRET.sub(
+        "...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    )[:200]
     known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
     said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
     if kind not in ("conflict", "busy", "unreached"):

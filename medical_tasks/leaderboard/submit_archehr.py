@@ -48,11 +48,31 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
     "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
-    "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
-    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
-    "--check": {"type": Path, "metavar": "FILE", "help": "check this submission instead, write nothing"},
-    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
-    "--source": {"type": Path, "metavar": "DIR", "help": "folder of the dataset's release, in place of --data"},
+    "--responses": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "the file that `score` scored, if RUN is of that",
+    },
+    "--upstream": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "the authors' checkout, if the run used --prompts official",
+    },
+    "--check": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "check this submission instead, write nothing",
+    },
+    "--data": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "folder of the built dataset (default: the user's data home)",
+    },
+    "--source": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "folder of the dataset's release, in place of --data",
+    },
     "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
     "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
 }
@@ -66,17 +86,25 @@ def run(arguments: argparse.Namespace) -> int:
             "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them. For example: "
             f"medical-tasks submit runs/my-run --to {arguments.to}"
         )
-    names, why = (_OF_CHECK, "the run says it") if arguments.check is None else (_OF_RUN, "--check writes nothing")
+    names, why = (
+        (_OF_CHECK, "the run says it")
+        if arguments.check is None
+        else (_OF_RUN, "--check writes nothing")
+    )
     given = [name for name in names if getattr(arguments, name)]
     if given:
-        raise UsageError(f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out.")
+        raise UsageError(
+            f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
+        )
     return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
 
 
 def _check(arguments: argparse.Namespace, target: Any) -> int:
     path: Path = arguments.check
     records, problems = target.read_records(path)
-    named = [task.name for task in parse_task_names(arguments.task or target.recognised(path, records))]
+    named = [
+        task.name for task in parse_task_names(arguments.task or target.recognised(path, records))
+    ]
     if len(named) != 1 or named[0] not in target.TASKS:
         raise UsageError(f"--task {arguments.task}: give one of {', '.join(target.TASKS)}.")
     task = task_spec(named[0])
@@ -84,7 +112,9 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         with with_source(arguments, task) as given:
-            data = load_task_data(every, spec, data=given.data, config=given.config, split=given.split or task.split)
+            data = load_task_data(
+                every, spec, data=given.data, config=given.config, split=given.split or task.split
+            )
         cases = target.cases(task, data.items)
         problems += target.problems_of(task, cases, records)
     _tell([problem for problem in problems if problem.note])
@@ -101,15 +131,24 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
 def _submit(arguments: argparse.Namespace, target: Any) -> int:
     folder: Path = arguments.run
     task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
-    out: Path = arguments.out or Path(SUBMISSION).with_suffix(_ZIP if target.zipped(task) else ".json")
+    out: Path = arguments.out or Path(SUBMISSION).with_suffix(
+        _ZIP if target.zipped(task) else ".json"
+    )
     spec = dataset_spec(task.dataset)
     if not policy.text_allowed(spec):
         check_place(out)
-    if arguments.responses is not None and out.expanduser().resolve() == arguments.responses.expanduser().resolve():
-        raise UsageError(f"{out}: is the file that was scored, which the run needs. Choose another --out.")
+    if (
+        arguments.responses is not None
+        and out.expanduser().resolve() == arguments.responses.expanduser().resolve()
+    ):
+        raise UsageError(
+            f"{out}: is the file that was scored, which the run needs. Choose another --out."
+        )
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         # All cases of the split, and the run's answers to those that it was asked.
-        with run_data(task, spec, recipe, data=arguments.data, source=arguments.source, whole=True) as data:
+        with run_data(
+            task, spec, recipe, data=arguments.data, source=arguments.source, whole=True
+        ) as data:
             asked = replace(data, items=subset(data.items, recipe["max_samples"]))
             options = {"responses": arguments.responses, "upstream": arguments.upstream}
             responses = run_responses(task, asked, recipe, folder, **options)
@@ -131,7 +170,9 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
             )
         content = made.text.encode("ascii")
         with WholeFile(out, private=True) as file:
-            file.write_bytes(zip_bytes({SUBMISSION: content}) if out.suffix.lower() == _ZIP else content)
+            file.write_bytes(
+                zip_bytes({SUBMISSION: content}) if out.suffix.lower() == _ZIP else content
+            )
     _tell(made.notes)
     if made.problems:
         print(f"warning: {out}: written with {_told(made.problems)}", file=sys.stderr)
@@ -164,9 +205,13 @@ def _task(
     return task_spec(wanted[0]), recipe
 
 
-def _check_command(out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
+def _check_command(
+    out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]
+) -> str:
     split = recipe["data"]["split"]
-    words = [f"medical-tasks submit --check {out} --to {arguments.to} --task {task.name} --split {split}"]
+    words = [
+        f"medical-tasks submit --check {out} --to {arguments.to} --task {task.name} --split {split}"
+    ]
     if arguments.source is not None:
         words.append(f"--source {arguments.source}")
     else:

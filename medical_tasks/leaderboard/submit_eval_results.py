@@ -48,7 +48,11 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
         "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
     },
     "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
-    "--out": {"type": Path, "metavar": "DIR", "help": f"where the files go (default: {DEFAULT_OUT})"},
+    "--out": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": f"where the files go (default: {DEFAULT_OUT})",
+    },
     "--dataset-revision": {
         "action": "append",
         "default": [],
@@ -65,7 +69,10 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metavar": "NAME",
         "help": "tells it from another result of the same benchmark, in file name and notes",
     },
-    "--allow-partial": {"action": "store_true", "help": "also where items have no score; the notes say so"},
+    "--allow-partial": {
+        "action": "store_true",
+        "help": "also where items have no score; the notes say so",
+    },
     "--force": {"action": "store_true", "help": "write over files that say something else"},
 }
 
@@ -75,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     results = _results(arguments)
     # Very wide, so that notes stay in one line; one line is what the Hub shows.
     style: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": _MOST_BYTES}
-    content = {file: _hub().eval_result_entries_to_yaml([result]) for file, result in results.items()}
+    content = {
+        file: _hub().eval_result_entries_to_yaml([result]) for file, result in results.items()
+    }
     texts = {file: yaml.safe_dump(each, **style) for file, each in content.items()}
     out: Path = arguments.out or DEFAULT_OUT
     written = write_files(texts, out, force=arguments.force)
@@ -91,14 +100,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _results(arguments: argparse.Namespace) -> dict[str, Any]:
-    source = source_of({name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")})
+    source = source_of(
+        {name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")}
+    )
     date = None if arguments.date is None else check_date(arguments.date)
-    notes = "" if arguments.notes is None else check_line("--notes", arguments.notes, longest=_LONGEST, needed=True)
+    notes = (
+        ""
+        if arguments.notes is None
+        else check_line("--notes", arguments.notes, longest=_LONGEST, needed=True)
+    )
     variant = arguments.variant or ""
-    if arguments.variant is not None and _VARIANT.fullmatch(variant) is None:  # it becomes part of a file name
-        raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
+    if (
+        arguments.variant is not None and _VARIANT.fullmatch(variant) is None
+    ):  # it becomes part of a file name
+        raise UsageError(
+            f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools."
+        )
     entries: Mapping[str, Any] = read_results(arguments.run)["tasks"]
-    named = [] if arguments.tasks is None else [task.name for task in parse_task_names(arguments.tasks)]
+    named = (
+        [] if arguments.tasks is None else [task.name for task in parse_task_names(arguments.tasks)]
+    )
     wanted = [task_spec(name) for name in chosen_tasks(arguments.run, entries, named)]
     needed = list(dict.fromkeys(task.dataset for task in wanted))
     _check_publishable(arguments, wanted, entries)
@@ -114,7 +135,9 @@ def _results(arguments: argparse.Namespace) -> dict[str, Any]:
         f"{task.name}_{variant}.yaml" if variant else f"{task.name}.yaml": hub.EvalResultEntry(
             dataset_id=repos[task.dataset],
             task_id=task.name,
-            value=round(100 * entries[task.name]["metrics"][task.metrics[0].name]["value"], _DECIMALS),
+            value=round(
+                100 * entries[task.name]["metrics"][task.metrics[0].name]["value"], _DECIMALS
+            ),
             dataset_revision=revisions.get(task.dataset),
             date=date,  # without one, that of the commit that brings the file
             notes=result_notes(task, entries[task.name], variant=variant, more=notes),
@@ -124,12 +147,16 @@ def _results(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
+def _check_publishable(
+    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]
+) -> None:
     found: dict[str, list[str]] = {}
     for task in tasks:
         entry = entries[task.name]
         check_entry(arguments.run / RESULTS_FILE, task.name, entry, _form(task, entry))
-        found[task.name] = refusals(task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial)
+        found[task.name] = refusals(
+            task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial
+        )
     if problems := [f"{name}: {reason}" for name, reasons in found.items() for reason in reasons]:
         rest = [name for name, reasons in found.items() if not reasons]
         raise UsageError(
@@ -155,11 +182,17 @@ _HASH_DIGITS: Final = 12
 _LONGEST_NOTE: Final = 5000
 
 
-def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "", more: str = "") -> str:
+def result_notes(
+    task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "", more: str = ""
+) -> str:
     """Writes a result's notes, one line; `more` is the submitter's own words."""
     recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
     name = metric_label(task.metrics[0].name, metric) + ("" if metric.get("unit") else " in %")
-    parts = [variant, more, f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}"]
+    parts = [
+        variant,
+        more,
+        f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}",
+    ]
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
         parts.append(
             f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
@@ -167,7 +200,10 @@ def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "",
     asked = "answers made outside the suite, prompts unknown"
     if recipe["prompts"] is not None:
         asked = _prompts(recipe["prompts"])
-    settings = [f"{key}={_public(str(value))}" for key, value in sorted((recipe.get("task_args") or {}).items())]
+    settings = [
+        f"{key}={_public(str(value))}"
+        for key, value in sorted((recipe.get("task_args") or {}).items())
+    ]
     parts += [f"{recipe['suite']}, task {task.name} {recipe['task_version']}", asked]
     parts += [f"settings {' '.join(settings)}" if settings else "", _judge(recipe["judge"])]
     for key, said in (
@@ -176,7 +212,9 @@ def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "",
     ):
         parts.append(f"{entry[key]} {said}" if entry.get(key) else "")
     data = recipe["data"]
-    parts.append(f"data {data['config']} {data['version']}, rows {data['rows_sha256'][:_HASH_DIGITS]}")
+    parts.append(
+        f"data {data['config']} {data['version']}, rows {data['rows_sha256'][:_HASH_DIGITS]}"
+    )
     return one_line("; ".join(part for part in parts if part), _LONGEST_NOTE)
 
 
@@ -196,16 +234,24 @@ def _judge(judge: Mapping[str, Any] | None) -> str:
 def _public(value: str) -> str:
     """A value as strangers may read it: of a path the last part, of anything else all."""
     path = PurePath(value)
-    return f"[{path.name}]" if path.is_absolute() or value.startswith(("~", ".")) or len(path.parts) > 2 else value
+    return (
+        f"[{path.name}]"
+        if path.is_absolute() or value.startswith(("~", ".")) or len(path.parts) > 2
+        else value
+    )
 
 
-def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, allow_partial: bool) -> list[str]:
+def refusals(
+    task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, allow_partial: bool
+) -> list[str]:
     """Says why a number cannot be published as an eval result, a sentence each; `allow_partial` takes a part of the items."""
     recipe, headline = entry["recipe"], entry["metrics"].get(task.metrics[0].name)
     name = str(recipe["model"]["name"])
     reasons: list[str] = []
     if name.startswith("baseline/"):
-        reasons.append(f"{name} is a baseline of this suite and no model; there is no page its score belongs on.")
+        reasons.append(
+            f"{name} is a baseline of this suite and no model; there is no page its score belongs on."
+        )
     if task.baseline:
         reasons.append(f"{task.name} asks no model; it has no leaderboard.")
     elif recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]:
@@ -213,11 +259,17 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, all
             f"it was made with version {recipe['task_version']} of the task, this suite has {task.version}, whose scores are "
             "others. Run it anew."
         )
-    config, split, wanted = recipe["data"]["config"], recipe["data"]["split"], accepted_configs(task, spec)
+    config, split, wanted = (
+        recipe["data"]["config"],
+        recipe["data"]["split"],
+        accepted_configs(task, spec),
+    )
     if spec.default_config == "own":
         reasons.append("it is over texts of your own; there is no leaderboard of these.")
     elif config == "demo":
-        reasons.append("it was run on demo data, which were written to try a task. Run it on the dataset.")
+        reasons.append(
+            "it was run on demo data, which were written to try a task. Run it on the dataset."
+        )
     elif config not in wanted or split != task.split:
         reasons.append(
             f"it was run on {config}, split {split}; its leaderboard is of {' or '.join(wanted)}, split {task.split}, and other "
@@ -231,7 +283,9 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, all
     if headline is None or headline["value"] is None:
         reasons.append(f"there is no value of {task.metrics[0].name}, its headline metric.")
     elif not headline.get("comparable", True):
-        reasons.append(warning(entry) or f"the judge of {task.metrics[0].name} cannot be compared with others.")
+        reasons.append(
+            warning(entry) or f"the judge of {task.metrics[0].name} cannot be compared with others."
+        )
     counts = entry["coverage"]
     if counts["scored"] < counts["asked"] and not allow_partial:
         why = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
@@ -256,13 +310,19 @@ def _form(task: TaskSpec, entry: Mapping[str, Any]) -> Form:
     if headline.get("value") is None:  # the refusals say so
         return {"recipe": told}
     ends = ("ci_low", "ci_high", "bound_low", "bound_high")
-    values = {"value": number(*metric.limits), **dict.fromkeys(ends, number(*metric.limits, null=True)), "n": COUNT}
+    values = {
+        "value": number(*metric.limits),
+        **dict.fromkeys(ends, number(*metric.limits, null=True)),
+        "n": COUNT,
+    }
     return {"recipe": told, "metrics": {metric.name: values}}
 
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _OWNER: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+_DATE: Final = re.compile(
+    r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _LONGEST: Final = 500
@@ -272,8 +332,15 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
     """Reads `--dataset-repo` (OWNER/NAME, or DATASET=OWNER/NAME): dataset to repository, for each that is needed."""
     repos = _by_dataset("--dataset-repo", given, needed, "OWNER/NAME")
     for repo in repos.values():
-        if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo or repo.endswith(("-", ".", ".git")):
-            raise UsageError(f"--dataset-repo {repo!r}: not a repository of the Hub. Write OWNER/NAME.")
+        if (
+            _REPO.fullmatch(repo) is None
+            or ".." in repo
+            or "--" in repo
+            or repo.endswith(("-", ".", ".git"))
+        ):
+            raise UsageError(
+                f"--dataset-repo {repo!r}: not a repository of the Hub. Write OWNER/NAME."
+            )
     missing = [dataset for dataset in needed if dataset not in repos]
     if missing:
         raise UsageError(
@@ -283,7 +350,9 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
     return repos
 
 
-def _by_dataset(option: str, given: Sequence[str], needed: Collection[str], form: str) -> dict[str, str]:
+def _by_dataset(
+    option: str, given: Sequence[str], needed: Collection[str], form: str
+) -> dict[str, str]:
     told: dict[str, str] = {}
     for word in given:
         dataset, mark, value = word.partition("=")
@@ -295,9 +364,13 @@ def _by_dataset(option: str, given: Sequence[str], needed: Collection[str], form
                 )
             dataset, value = next(iter(needed)), word
         if dataset not in needed:
-            raise UsageError(f"{option} {word!r}: no task here is of {dataset!r}. They are of {', '.join(needed)}.")
+            raise UsageError(
+                f"{option} {word!r}: no task here is of {dataset!r}. They are of {', '.join(needed)}."
+            )
         if dataset in told:
-            raise UsageError(f"{option}: given twice for {dataset} ({told[dataset]} and {value}). Give it once.")
+            raise UsageError(
+                f"{option}: given twice for {dataset} ({told[dataset]} and {value}). Give it once."
+            )
         told[dataset] = value
     return told
 
@@ -312,14 +385,18 @@ def check_date(text: str) -> str:
     except ValueError as error:
         raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
     if day > (datetime.now(UTC) + timedelta(days=1)).date():  # somewhere it is tomorrow already
-        raise UsageError(f"--date {text!r}: lies in the future; it is the day of the run. {example}")
+        raise UsageError(
+            f"--date {text!r}: lies in the future; it is the day of the run. {example}"
+        )
     return text
 
 
 def _is_page(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+        sound = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+        )
     except ValueError:
         return False
     return sound and not any(char.isspace() or not char.isprintable() for char in url)
@@ -329,9 +406,13 @@ def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
     """Puts together where a result is from: `url`, `name`, `user` and `org`, as given."""
     given = {name: value for name, value in options.items() if value is not None}
     if given and "url" not in given:
-        raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")
+        raise UsageError(
+            f"--source-{next(iter(given))}: says whose page it is; give --source-url as well."
+        )
     if "user" in given and "org" in given:
-        raise UsageError("--source-user and --source-org: the page is of one of them. Give that one.")
+        raise UsageError(
+            "--source-user and --source-org: the page is of one of them. Give that one."
+        )
     for name, value in given.items():
         if name == "url" and not _is_page(value):
             raise UsageError(

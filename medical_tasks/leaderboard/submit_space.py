@@ -33,22 +33,52 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},
     "--notes": {"default": "", "metavar": "T", "help": "one line about it, at most 280 characters"},
     "--open-weights": {"choices": ("yes", "no"), "help": "whether anybody can have the weights"},
-    "--parameters": {"type": float, "metavar": "B", "help": "number of parameters in billions, such as 7"},
+    "--parameters": {
+        "type": float,
+        "metavar": "B",
+        "help": "number of parameters in billions, such as 7",
+    },
     "--out": {"type": Path, "metavar": "FILE.zip", "help": f"the package (default: {DEFAULT_OUT})"},
     "--licence": {"default": "", "metavar": "L", "help": "of the weights, as apache-2.0"},
-    "--task": {"action": "append", "default": [], "metavar": "NAME", "help": "only this task; may be repeated"},
-    "--responses": {"type": Path, "metavar": "FILE", "help": "the file that `score` scored, if RUN is of that"},
-    "--data": {"type": Path, "metavar": "DIR", "help": "folder of the built dataset (default: the user's data home)"},
-    "--source": {"type": Path, "metavar": "FILE", "help": "what a dataset of your own is made of, in place of --data"},
-    "--upstream": {"type": Path, "metavar": "DIR", "help": "the authors' checkout, if the run used --prompts official"},
-    "--allow-partial": {"action": "store_true", "help": "also of demo records, another split, or a part of the items"},
+    "--task": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME",
+        "help": "only this task; may be repeated",
+    },
+    "--responses": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "the file that `score` scored, if RUN is of that",
+    },
+    "--data": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "folder of the built dataset (default: the user's data home)",
+    },
+    "--source": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "what a dataset of your own is made of, in place of --data",
+    },
+    "--upstream": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "the authors' checkout, if the run used --prompts official",
+    },
+    "--allow-partial": {
+        "action": "store_true",
+        "help": "also of demo records, another split, or a part of the items",
+    },
 }
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
     if not arguments.model_name:
-        raise UsageError('--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".')
+        raise UsageError(
+            '--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".'
+        )
     submitter = Submitter(
         model=arguments.model_name,
         organisation=arguments.organisation,
@@ -60,19 +90,37 @@ def run(arguments: argparse.Namespace) -> int:
     )
     folder: Path = arguments.run
     out: Path = arguments.out or DEFAULT_OUT
-    needed = [arguments.responses, *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl"))]
-    if any(each is not None and out.expanduser().resolve() == each.expanduser().resolve() for each in needed):
+    needed = [
+        arguments.responses,
+        *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl")),
+    ]
+    if any(
+        each is not None and out.expanduser().resolve() == each.expanduser().resolve()
+        for each in needed
+    ):
         raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
     names = [task.name for each in arguments.task for task in parse_task_names(each)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
-    options = VerifyOptions(**{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")})
-    with policy.protect([policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]):
+    options = VerifyOptions(
+        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
+    )
+    with policy.protect(
+        [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]
+    ):
         package = write_package(
-            folder, out, submitter, tasks=names, options=options, allow_partial=arguments.allow_partial
+            folder,
+            out,
+            submitter,
+            tasks=names,
+            options=options,
+            allow_partial=arguments.allow_partial,
         )
     for name, reasons in package.manifest.partial.items():
         print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)
-    counts = ", ".join(f"{name} ({package.results['tasks'][name]['n_items']} items)" for name in package.manifest.tasks)
+    counts = ", ".join(
+        f"{name} ({package.results['tasks'][name]['n_items']} items)"
+        for name in package.manifest.tasks
+    )
     tell(
         f"{out}: {counts}; {out.expanduser().stat().st_size:,} bytes, id {package.manifest.id}",
         file=out,

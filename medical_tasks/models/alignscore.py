@@ -17,7 +17,13 @@ from typing import Any, Final, Literal, get_args
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
 from medical_tasks.models import encoder
-from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, hash_layout, model_files, quiet_libraries
+from medical_tasks.models.checkpoint import (
+    MESSAGES,
+    Checkpoint,
+    hash_layout,
+    model_files,
+    quiet_libraries,
+)
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
 
@@ -55,7 +61,9 @@ class _Files:
         with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         folder = self.backbone.folder  # whose weights are not used
-        layout = [path for path in model_files(folder) if path.suffix not in (".safetensors", ".bin")]
+        layout = [
+            path for path in model_files(folder) if path.suffix not in (".safetensors", ".bin")
+        ]
         return {
             "kind": "alignscore",
             "model": self.checkpoint.stem,
@@ -92,7 +100,9 @@ class AlignScore(encoder.Measure):
         super().__init__(torch.nn.ModuleDict(parts), files.identity())
         self._files = files
 
-    def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
+    def score(
+        self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp"
+    ) -> list[float]:
         """Scores claims, 0-1 (`reg` modes are unbounded): 0 for a claim without words; an empty context is read as it is."""
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
@@ -107,10 +117,23 @@ class AlignScore(encoder.Measure):
                 asked.append((chunks, split_sentences(claim, rules=rules)))
             else:
                 asked.append(([context], [claim]))
-        pairs = list(dict.fromkeys((chunk, part) for chunks, parts in asked for part in parts for chunk in chunks))
+        pairs = list(
+            dict.fromkeys(
+                (chunk, part) for chunks, parts in asked for part in parts for chunk in chunks
+            )
+        )
         head = mode.removesuffix("_sp")
-        scores = dict(zip(pairs, self._read(self._rows(pairs), lambda rows: self._outputs(rows, head)), strict=True))
-        return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
+        scores = dict(
+            zip(
+                pairs,
+                self._read(self._rows(pairs), lambda rows: self._outputs(rows, head)),
+                strict=True,
+            )
+        )
+        return [
+            best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts])
+            for chunks, parts in asked
+        ]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[encoder.Row]:
         """Tokenises pairs, and cuts those that are too long; what looks like a special token is text."""
@@ -156,7 +179,9 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
                 f"{name} must be a list of texts; got {type(texts if isinstance(texts, str) else strange).__name__}"
             )
     if len(contexts) != len(claims):
-        raise ValueError(f"contexts and claims must be of the same length; got {len(contexts)} and {len(claims)}")
+        raise ValueError(
+            f"contexts and claims must be of the same length; got {len(contexts)} and {len(claims)}"
+        )
 
 
 def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
@@ -166,8 +191,15 @@ def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | 
         raise MissingError(
             f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {MESSAGES['alignscore']}"
         )
-    found = encoder.find_folder(backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}")
-    return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=encoder.longest_text(found))
+    found = encoder.find_folder(
+        backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}"
+    )
+    return _Files(
+        checkpoint=file,
+        backbone=found,
+        rules=_rules(sentences),
+        longest=encoder.longest_text(found),
+    )
 
 
 def _rules(sentences: str | Path | Punkt) -> Rules:
@@ -175,8 +207,14 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
         return sentences
     if sentences in ("medical", "punkt"):
         return str(sentences)
-    if not Path(sentences).expanduser().is_dir() and isinstance(sentences, str) and "/" not in sentences:
-        raise UsageError(f"sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got {sentences!r}.")
+    if (
+        not Path(sentences).expanduser().is_dir()
+        and isinstance(sentences, str)
+        and "/" not in sentences
+    ):
+        raise UsageError(
+            f"sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got {sentences!r}."
+        )
     return read_punkt(sentences)
 
 
@@ -196,7 +234,13 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
     """The places of a tokenised pair's tokens that stay; `sides`: of the context (0), the claim (1) or special (None)."""
     context, claim = sides.count(0), sides.count(1)
-    left = dict(zip((0, 1), kept_lengths(context, claim, longest - (len(sides) - context - claim)), strict=True))
+    left = dict(
+        zip(
+            (0, 1),
+            kept_lengths(context, claim, longest - (len(sides) - context - claim)),
+            strict=True,
+        )
+    )
     places = []
     for place, side in enumerate(sides):
         if side is not None:
@@ -227,9 +271,13 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
     refused = torch.serialization.pickle.UnpicklingError
     try:
         # Files of before torch 1.6 are no archives, and cannot be mapped.
-        found = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint))
+        found = torch.load(
+            checkpoint, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(checkpoint)
+        )
     except refused as error:
-        told = MESSAGES["alignscore_unsafe"].format(name=checkpoint.name, reason=encoder.first_line(error))
+        told = MESSAGES["alignscore_unsafe"].format(
+            name=checkpoint.name, reason=encoder.first_line(error)
+        )
         raise UsageError(told) from error
     except (*encoder.LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(
@@ -244,7 +292,9 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
     return state, str(settings.get("model", "")) if isinstance(settings, Mapping) else ""
 
 
-def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str) -> Any:
+def _load_network(
+    checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str
+) -> Any:
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""
@@ -252,12 +302,16 @@ def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], tr
     try:
         config = transformers.AutoConfig.from_pretrained(str(backbone), **encoder.LOCAL)
         weights = {
-            key.removeprefix(_BACKBONE): value.float() for key, value in state.items() if key.startswith(_BACKBONE)
+            key.removeprefix(_BACKBONE): value.float()
+            for key, value in state.items()
+            if key.startswith(_BACKBONE)
         }
         weights.pop(_NOT_LOADED, None)
         model, missing, strange = encoder.fill_network(config, weights)
     except encoder.LOAD_ERRORS as error:
-        raise UsageError(f"{unfit}: {encoder.first_line(error)}{said} Give that model's folder.") from error
+        raise UsageError(
+            f"{unfit}: {encoder.first_line(error)}{said} Give that model's folder."
+        ) from error
     if missing or strange or not any(key.startswith("pooler.") for key in weights):
         lost = f"{len(missing)} weights are missing and {len(strange)} have no place"
         some = ", ".join([*missing, *strange][:3]) or "no pooler"

@@ -21,7 +21,9 @@ from medical_tasks.spec import Message
 class Request:
     """One question to a model."""
 
-    key: str  # content address of the question for this model (`store.request_key`); unique in a run
+    key: (
+        str  # content address of the question for this model (`store.request_key`); unique in a run
+    )
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
@@ -38,7 +40,9 @@ def write_request(request: Request) -> str:
 def read_request(text: str) -> Request:
     """Reads what `write_request` wrote."""
     parts: dict[str, Any] = json.loads(text)
-    return Request(**parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)})
+    return Request(
+        **parts | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +82,9 @@ def processes() -> int:
     """How many processes torchrun or accelerate started for this command."""
     given = os.environ.get("WORLD_SIZE", "1")
     if not (given.isascii() and given.isdigit()):
-        raise UsageError(f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by itself.")
+        raise UsageError(
+            f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by itself."
+        )
     return int(given)
 
 
@@ -130,7 +136,9 @@ class ChoiceScores:
     # the most probable tokens only and the choice is not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
-    below: float | None = None  # no log-probability that is None is above this; None when all are known
+    below: float | None = (
+        None  # no log-probability that is None is above this; None when all are known
+    )
 
     def __post_init__(self) -> None:
         known = [value for value in self.logprobs if value is not None]
@@ -139,7 +147,9 @@ class ChoiceScores:
         if any(not value <= 1e-6 for value in known) or any(count < 1 for count in self.tokens):
             raise ValueError("a log-probability is at most 0 and a choice has at least one token")
         if (len(known) < len(self.logprobs)) != (self.below is not None):
-            raise ValueError("`below` is given where a log-probability is not known, and only there")
+            raise ValueError(
+                "`below` is given where a log-probability is not known, and only there"
+            )
         if self.below is not None and not self.below <= 1e-6:
             raise ValueError("`below` is at most 0")
 
@@ -161,9 +171,13 @@ class ChoiceScores:
         if not isinstance(record, dict) or not {"logprobs", "tokens"} <= set(record) <= _SCORE_KEYS:
             raise ValueError("must be an object with logprobs and tokens (and below)")
         logprobs, tokens = record["logprobs"], record["tokens"]
-        if not isinstance(logprobs, list) or not all(value is None or _is_logprob(value) for value in logprobs):
+        if not isinstance(logprobs, list) or not all(
+            value is None or _is_logprob(value) for value in logprobs
+        ):
             raise ValueError('logprobs must be a list of numbers, null or "-inf"')
-        if not isinstance(tokens, list) or not all(type(count) is int and count < _LARGEST_NUMBER for count in tokens):
+        if not isinstance(tokens, list) or not all(
+            type(count) is int and count < _LARGEST_NUMBER for count in tokens
+        ):
             raise ValueError("tokens must be a list of whole numbers that a model could have")
         below = record.get("below")
         if below is not None and not _is_logprob(below):

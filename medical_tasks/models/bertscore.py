@@ -71,19 +71,35 @@ class BertScorer(encoder.Measure):
         self._tokenizer = tokenizer
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
 
-    def score(self, predictions: Sequence[str], references: Sequence[References]) -> list[BertScore]:
+    def score(
+        self, predictions: Sequence[str], references: Sequence[References]
+    ) -> list[BertScore]:
         """Compares texts, white space at both ends ignored; of several references each number is the best one's."""
         segments = as_segments(predictions, references)
-        pairs = list(dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known))
+        pairs = list(
+            dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known)
+        )
         rows = self._rows(list(dict.fromkeys(text for pair in pairs for text in pair)))
         order = sorted(pairs, key=lambda pair: -max(len(rows[text]["input_ids"]) for text in pair))
         found: dict[tuple[str, str], BertScore] = {}
         for start in range(0, len(order), _BLOCK):
             block = order[start : start + _BLOCK]
-            texts = list(dict.fromkeys(text for pair in block for text in pair if any(rows[text]["counts"])))
-            states = dict(zip(texts, self._batches.read([rows[text] for text in texts], self._states), strict=True))
-            found.update((pair, self._compare(*(states.get(text) for text in pair))) for pair in block)
-        scores = ([astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments)
+            texts = list(
+                dict.fromkeys(text for pair in block for text in pair if any(rows[text]["counts"]))
+            )
+            states = dict(
+                zip(
+                    texts,
+                    self._batches.read([rows[text] for text in texts], self._states),
+                    strict=True,
+                )
+            )
+            found.update(
+                (pair, self._compare(*(states.get(text) for text in pair))) for pair in block
+            )
+        scores = (
+            [astuple(found[text.strip(), one.strip()]) for one in known] for text, known in segments
+        )
         return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
     def _rows(self, texts: Sequence[str]) -> dict[str, encoder.Row]:
@@ -126,7 +142,9 @@ class BertScorer(encoder.Measure):
         ]
 
     @staticmethod
-    def _compare(prediction: tuple[Any, Any] | None, reference: tuple[Any, Any] | None) -> BertScore:
+    def _compare(
+        prediction: tuple[Any, Any] | None, reference: tuple[Any, Any] | None
+    ) -> BertScore:
         """Every token of the one text with the closest of the other; special tokens can be the closest, and do not count."""
         if prediction is None or reference is None:
             return _NOTHING
@@ -135,7 +153,9 @@ class BertScorer(encoder.Measure):
         precision = min(1.0, float(cosines.max(dim=1).values[prediction[1]].mean()))
         recall = min(1.0, float(cosines.max(dim=0).values[reference[1]].mean()))
         total = precision + recall
-        return BertScore(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
+        return BertScore(
+            precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0
+        )
 
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:

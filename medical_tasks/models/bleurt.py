@@ -36,7 +36,11 @@ class BleurtScorer(ABC):
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Scores pairs of reference and candidate, in order; numbers are around 0-1 without bounds. Empty texts are scored too."""
         for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            if (
+                isinstance(pair, str)
+                or len(pair) != 2
+                or not all(isinstance(text, str) for text in pair)
+            ):
                 raise ValueError("pairs must be of two texts each, reference and candidate")
         distinct = list(dict.fromkeys((reference, candidate) for reference, candidate in pairs))
         found = self._score(distinct)
@@ -63,7 +67,11 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
 def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
     found = _find(folder, max_length)
-    return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
+    return (
+        _authors_identity(found)
+        if isinstance(found, Path)
+        else _identity(found, _longest(found, max_length))
+    )
 
 
 class Conversion(encoder.Measure, BleurtScorer):
@@ -83,7 +91,9 @@ class Conversion(encoder.Measure, BleurtScorer):
             raise UsageError(
                 f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
             )
-        super().__init__(torch.nn.ModuleDict({"encoder": network, "head": head}), _identity(checkpoint, longest))
+        super().__init__(
+            torch.nn.ModuleDict({"encoder": network, "head": head}), _identity(checkpoint, longest)
+        )
         self._longest = longest
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -94,7 +104,11 @@ class Conversion(encoder.Measure, BleurtScorer):
         rows = []
         for one, two in ((cut[reference], cut[candidate]) for reference, candidate in pairs):
             self.truncated += len(one) + len(two) + SPECIAL_TOKENS > self._longest
-            rows.append(make_row(one, two, self._longest, first=self.tokens.first, between=self.tokens.between))
+            rows.append(
+                make_row(
+                    one, two, self._longest, first=self.tokens.first, between=self.tokens.between
+                )
+            )
         return self._read(rows, self.outputs)
 
     def outputs(self, rows: Sequence[encoder.Row]) -> list[float]:
@@ -104,7 +118,9 @@ class Conversion(encoder.Measure, BleurtScorer):
         network = self._loaded
         columns = encoder.pad(rows, padding=self.tokens.padding, device=self.device)
         with torch.inference_mode():
-            found: list[float] = network["head"](network["encoder"](**columns).pooler_output)[:, 0].tolist()
+            found: list[float] = network["head"](network["encoder"](**columns).pooler_output)[
+                :, 0
+            ].tolist()
         return found
 
 
@@ -114,17 +130,32 @@ class _Authors(BleurtScorer):
         self.truncated = -1
         try:
             # What it and TensorFlow log is not ours to show.
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(str(folder))
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                self._scorer: Any = importlib.import_module("bleurt.score").BleurtScorer(
+                    str(folder)
+                )
         except ImportError as error:
             step = MESSAGES["bleurt_authors"].format(folder=folder.name)
-            raise MissingError(f"the package bleurt does not load: {encoder.first_line(error)}. {step}") from error
+            raise MissingError(
+                f"the package bleurt does not load: {encoder.first_line(error)}. {step}"
+            ) from error
         except (OSError, ValueError, KeyError, AssertionError) as error:
-            raise UsageError(f"{folder.name} does not load: {encoder.first_line(error)}. Download it again.") from error
+            raise UsageError(
+                f"{folder.name} does not load: {encoder.first_line(error)}. Download it again."
+            ) from error
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        references, candidates = ([encoder.readable(pair[side]) for pair in pairs] for side in (0, 1))
-        return [*map(float, self._scorer.score(references=references, candidates=candidates))] if pairs else []
+        references, candidates = (
+            [encoder.readable(pair[side]) for pair in pairs] for side in (0, 1)
+        )
+        return (
+            [*map(float, self._scorer.score(references=references, candidates=candidates))]
+            if pairs
+            else []
+        )
 
     def close(self) -> None:
         self._scorer.close()
@@ -142,7 +173,9 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
             )
         return place.resolve()
     encoder.check_packages("BLEURT")
-    found = encoder.find_folder(folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}")
+    found = encoder.find_folder(
+        folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}"
+    )
     check_layout(found)
     return found
 
@@ -150,7 +183,9 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
 def _longest(checkpoint: Checkpoint, max_length: int | None) -> int:
     longest = encoder.longest_text(checkpoint, max_length)
     if longest < SPECIAL_TOKENS + 2:
-        raise UsageError(f"max_length={longest}: a pair needs {SPECIAL_TOKENS + 2} tokens at least.")
+        raise UsageError(
+            f"max_length={longest}: a pair needs {SPECIAL_TOKENS + 2} tokens at least."
+        )
     return longest
 
 
@@ -167,12 +202,23 @@ def _identity(checkpoint: Checkpoint, longest: int) -> dict[str, str]:
 
 def _authors_identity(folder: Path) -> dict[str, str]:
     whole = hashlib.sha256()
-    files = [folder / _AUTHORS, *sorted((folder / "variables").glob("*")), *sorted(folder.glob("sent_piece.*"))]
+    files = [
+        folder / _AUTHORS,
+        *sorted((folder / "variables").glob("*")),
+        *sorted(folder.glob("sent_piece.*")),
+    ]
     for path in [*files, folder / "vocab.txt"]:
         if path.is_file():
             with open_file(path) as stream:
-                whole.update(f"{path.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
-    return {"kind": "bleurt", "model": folder.name, "fingerprint": whole.hexdigest(), "engine": "bleurt (TensorFlow)"}
+                whole.update(
+                    f"{path.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode()
+                )
+    return {
+        "kind": "bleurt",
+        "model": folder.name,
+        "fingerprint": whole.hexdigest(),
+        "engine": "bleurt (TensorFlow)",
+    }
 
 
 SPECIAL_TOKENS: Final = 3
@@ -198,7 +244,9 @@ def make_row(
 class Tokens(NamedTuple):
     """A tokenizer."""
 
-    cut: Callable[[Sequence[str]], list[list[int]]]  # texts to their tokens' ids, special ones left out
+    cut: Callable[
+        [Sequence[str]], list[list[int]]
+    ]  # texts to their tokens' ids, special ones left out
     first: int
     between: int
     padding: int
@@ -209,7 +257,9 @@ def open_tokens(name: str, folder: Path) -> Tokens:
     models = sorted(folder.glob("*.model"))
     if len(models) > 1:
         found = ", ".join(path.name for path in models)
-        raise UsageError(f"{name}: holds several tokenizers ({found}). Leave the one that is BLEURT's.")
+        raise UsageError(
+            f"{name}: holds several tokenizers ({found}). Leave the one that is BLEURT's."
+        )
     if models:
         return _sentence_pieces(name, models[0])
     if any((folder / file).is_file() for file in ("vocab.txt", "tokenizer.json")):
@@ -223,7 +273,9 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
-        raise MissingError(f"{name} needs sentencepiece: {install_command('local-judges')}") from error
+        raise MissingError(
+            f"{name} needs sentencepiece: {install_command('local-judges')}"
+        ) from error
     try:
         pieces: Any = SentencePieceProcessor(model_file=str(path))
     except encoder.LOAD_ERRORS as error:
@@ -233,7 +285,9 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
     ids = {token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")}
     lost = [token for token, number in ids.items() if number == pieces.unk_id()]
     if lost:
-        raise UsageError(f"{name}: {path.name} knows no {', '.join(lost)}, so that it is not BLEURT's tokenizer.")
+        raise UsageError(
+            f"{name}: {path.name} knows no {', '.join(lost)}, so that it is not BLEURT's tokenizer."
+        )
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
         return [list(pieces.encode(encoder.readable(text), out_type=int)) for text in texts]
@@ -246,7 +300,9 @@ def _word_pieces(name: str, folder: Path) -> Tokens:
 
     with encoder.loading(f"{name}: its tokenizer"):
         # Not AutoTokenizer: conversions name classes of a package that is not needed here.
-        tokenizer = transformers.BertTokenizerFast.from_pretrained(str(folder), local_files_only=True)
+        tokenizer = transformers.BertTokenizerFast.from_pretrained(
+            str(folder), local_files_only=True
+        )
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
         made = tokenizer(
@@ -259,7 +315,12 @@ def _word_pieces(name: str, folder: Path) -> Tokens:
         )
         return [list(row) for row in made["input_ids"]]
 
-    return Tokens(cut, first=tokenizer.cls_token_id, between=tokenizer.sep_token_id, padding=tokenizer.pad_token_id)
+    return Tokens(
+        cut,
+        first=tokenizer.cls_token_id,
+        between=tokenizer.sep_token_id,
+        padding=tokenizer.pad_token_id,
+    )
 
 
 LAYOUTS: Final = ("bleurt", "bert", "rembert")
@@ -297,7 +358,9 @@ def check_layout(checkpoint: Checkpoint) -> str:
 
 
 def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
-    files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
+    files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(
+        checkpoint.folder.glob("pytorch_model*.bin")
+    )
     if not files:
         raise MissingError(
             f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it again, with all of its files."
@@ -325,7 +388,9 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> A
     if missing or strange:
         lost = f"{len(missing)} of its weights are missing and {len(strange)} have no place"
         some = ", ".join([*missing, *strange][:3])
-        raise UsageError(f"{checkpoint.label}: {lost} ({some}). Download it again, with all of its files.")
+        raise UsageError(
+            f"{checkpoint.label}: {lost} ({some}). Download it again, with all of its files."
+        )
     return model
 
 
@@ -339,4 +404,6 @@ def _config(checkpoint: Checkpoint, layout: str) -> Any:
     narrow = said.get("embedding_size")
     if narrow is None:
         return transformers.BertConfig(**settings)
-    return transformers.RemBertConfig(**settings, input_embedding_size=narrow, output_embedding_size=narrow)
+    return transformers.RemBertConfig(
+        **settings, input_embedding_size=narrow, output_embedding_size=narrow
+    )

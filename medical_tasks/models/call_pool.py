@@ -30,7 +30,11 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
     "http 401": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "http 403": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "quota exhausted": (MissingError, "the account at {} has no quota left", ""),
-    "connection": (MissingError, "nothing answers at {}", "Start the server, or correct the base URL. "),
+    "connection": (
+        MissingError,
+        "nothing answers at {}",
+        "Start the server, or correct the base URL. ",
+    ),
     "http 404": (
         UsageError,
         "the endpoint {} does not know this model or address",
@@ -41,7 +45,11 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         "the endpoint {} redirects every request",
         "Give the address that answers itself as the base URL, or ask who runs the server. ",
     ),
-    "": (UsageError, "the endpoint {} rejects every request", "Check the model's name and its arguments. "),
+    "": (
+        UsageError,
+        "the endpoint {} rejects every request",
+        "Check the model's name and its arguments. ",
+    ),
 }
 """Reason that ends a run, to the kind of error, what is the matter and the next step; "" for any other."""
 
@@ -109,9 +117,14 @@ class _Pool(Generic[Job, Result]):
     """The thread, its loop and its workers. `finished` ends with None."""
 
     def __init__(
-        self, settings: ChatSettings, jobs: Sequence[Job], call: Callable[[ChatClient, Job], Awaitable[Result]]
+        self,
+        settings: ChatSettings,
+        jobs: Sequence[Job],
+        call: Callable[[ChatClient, Job], Awaitable[Result]],
     ) -> None:
-        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed, asyncio.Event] | None] = queue.SimpleQueue()
+        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed, asyncio.Event] | None] = (
+            queue.SimpleQueue()
+        )
         self.error: BaseException | None = None
         self._settings = settings
         self._jobs = jobs
@@ -139,7 +152,9 @@ class _Pool(Generic[Job, Result]):
         """Has the loop's thread do something; harmless when the loop has ended."""
         if self._loop is None or self._loop.is_closed():
             return
-        with contextlib.suppress(RuntimeError):  # the loop closed in this very moment: nobody is left to tell
+        with contextlib.suppress(
+            RuntimeError
+        ):  # the loop closed in this very moment: nobody is left to tell
             self._loop.call_soon_threadsafe(what)
 
     def _main(self) -> None:

@@ -22,7 +22,12 @@ from urllib.parse import urlsplit
 
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
+from medical_tasks.guard.addresses import (
+    UNIX_SCHEME,
+    is_loopback_host,
+    is_loopback_number,
+    read_address,
+)
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
@@ -40,7 +45,9 @@ class Replica:
     """One of an endpoint's addresses, and what is known of the server there."""
 
     url: str
-    serves: str | None = None  # the model by its own list, "" when it does not say, None when it was not asked
+    serves: str | None = (
+        None  # the model by its own list, "" when it does not say, None when it was not asked
+    )
     in_flight: int = 0
     trouble: str = ""  # why it is lost, "" while it is not
     losses: int = 0
@@ -55,7 +62,9 @@ class ChatSettings:
     model: str
     replicas: tuple[str, ...] = ()  # base URLs of further servers of the same model
     served: str = ""  # what answers are kept under in place of the addresses
-    known: dict[str, Replica] = field(default_factory=dict, repr=False, compare=False)  # by base URL, for all clients
+    known: dict[str, Replica] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # by base URL, for all clients
     api_key: str = field(default="none", repr=False)  # never printed, never part of an identity
     key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16  # requests in flight, at all replicas together
@@ -98,7 +107,9 @@ def check_base_url(url: str) -> None:
         host, secret = parts.hostname, parts.username is not None or parts.password is not None
         _ = parts.port  # read for its check: a port that is no number raises
     except ValueError as error:
-        raise UsageError(f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1") from None
+        raise UsageError(
+            f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1"
+        ) from None
     # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
     if secret or parts.query or parts.fragment:
         raise UsageError(MESSAGES["url_secret"].format(host=host))
@@ -110,16 +121,34 @@ def check_base_url(url: str) -> None:
             f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
         )
     if parts.path.rstrip("/").endswith(_OPERATION):
-        raise UsageError(f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}.")
+        raise UsageError(
+            f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}."
+        )
 
 
-_OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
-_SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
+_OWN_WORDS = (
+    "connection",
+    "not json",
+    "timeout",
+)  # failures whose detail says nothing of the server's
+_SYSTEM_WORDS = (
+    "ConnectError",
+    "ReadError",
+    "WriteError",
+    "CloseError",
+)  # told by the operating system
 _load = attrgetter("in_flight")
-_LOST = ("connection", "http 502", "http 503", "http 504")  # the server, or what is behind it, is not there
+_LOST = (
+    "connection",
+    "http 502",
+    "http 503",
+    "http 504",
+)  # the server, or what is behind it, is not there
 # Failures in which the server refused the request; in any other it may have worked all the same, and counts.
 _REFUSED = ("rate limited", "quota exhausted", "prompt too long")
-_VERSION = re.compile(r"(?<=[^/])/v\d[^/]*$")  # a base URL that does not end in it has its addresses all in one place
+_VERSION = re.compile(
+    r"(?<=[^/])/v\d[^/]*$"
+)  # a base URL that does not end in it has its addresses all in one place
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
 
 Result = TypeVar("Result")
@@ -154,7 +183,9 @@ class Spending(Protocol):
 class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
     """A call ended without an answer; `every_call`: any other would fail in the same way (wrong key, wrong model)."""
 
-    def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
+    def __init__(
+        self, reason: str, detail: str, *, attempts: int, every_call: bool = False
+    ) -> None:
         super().__init__(reason, detail)
         self.attempts = attempts
         self.every_call = every_call
@@ -170,7 +201,9 @@ class ChatClient:
         self.settings = settings
         self._random = Random(settings.seed)  # noqa: S311 - jitter, not a secret
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._replicas = [settings.known.setdefault(url, Replica(url)) for url in settings.addresses]
+        self._replicas = [
+            settings.known.setdefault(url, Replica(url)) for url in settings.addresses
+        ]
         self._apis: dict[str, AsyncOpenAI] = {}
 
     async def __aenter__(self) -> ChatClient:
@@ -190,13 +223,21 @@ class ChatClient:
                 api_key=self.settings.api_key,
                 base_url=_SOCKET_HOST + urlsplit(url).path if on_socket else url,
                 max_retries=0,
-                timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
+                timeout=Timeout(
+                    self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)
+                ),
                 # What the environment says about an OpenAI account is no business of another endpoint.
-                default_headers=cast("Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}),
+                default_headers=cast(
+                    "Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+                ),
                 http_client=open_http(url, self.settings.purpose),
             )
         if self.settings.replicas:
-            new = [replica for replica in self._replicas if replica.serves is None and not replica.trouble]
+            new = [
+                replica
+                for replica in self._replicas
+                if replica.serves is None and not replica.trouble
+            ]
             try:
                 await asyncio.gather(*map(self._meet, new))
             except BaseException:
@@ -245,13 +286,19 @@ class ChatClient:
         reply, attempts = await self._insist(send, read, texts, spending)
         return Completion(**vars(reply), attempts=attempts)
 
-    async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
+    async def fetch(
+        self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
+    ) -> Any:
         """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
         found, _ = await self._insist(_sender(path, body), chat_reply.read_json, texts)
         return found
 
     async def _insist(
-        self, send: _Send, read: Callable[[str], Result], texts: Sequence[str], spending: Spending | None = None
+        self,
+        send: _Send,
+        read: Callable[[str], Result],
+        texts: Sequence[str],
+        spending: Spending | None = None,
     ) -> tuple[Result, int]:
         async with self._slots:
             clock = asyncio.get_running_loop().time
@@ -264,20 +311,28 @@ class ChatClient:
                 if spending is not None:
                     asked = clock()
                     if not await spending.admit():
-                        raise CallFailed("budget spent", f"refused before request {attempt}", attempts=attempt - 1)
+                        raise CallFailed(
+                            "budget spent",
+                            f"refused before request {attempt}",
+                            attempts=attempt - 1,
+                        )
                     end += clock() - asked  # waiting for leave is not the server's time
                 used: int | None = None
                 replica = await self._choose(replica)
                 try:
                     if replica.trouble:
                         raise AttemptError("connection", replica.trouble, retry=True)
-                    found = await self._attempt(replica, send, read, texts, min(self.settings.timeout, end - clock()))
+                    found = await self._attempt(
+                        replica, send, read, texts, min(self.settings.timeout, end - clock())
+                    )
                     used = _total(found)
                 except AttemptError as error:
                     failure = error
                     if error.reason in _LOST and self.settings.replicas:
                         self._lose(replica, error)
-                    used = 0 if error.reason.startswith("http ") or error.reason in _REFUSED else None
+                    used = (
+                        0 if error.reason.startswith("http ") or error.reason in _REFUSED else None
+                    )
                 else:
                     return found, attempt
                 finally:
@@ -299,13 +354,21 @@ class ChatClient:
                 else:
                     await asyncio.sleep(pause)
                     continue
-                detail = (f"{replica.url}: " if self.settings.replicas else "") + _told(failure) + ending
-                raise CallFailed(failure.reason, detail, attempts=attempt, every_call=failure.every_call) from failure
+                detail = (
+                    (f"{replica.url}: " if self.settings.replicas else "") + _told(failure) + ending
+                )
+                raise CallFailed(
+                    failure.reason, detail, attempts=attempt, every_call=failure.every_call
+                ) from failure
 
     async def _choose(self, failed: Replica | None) -> Replica:
         """The replica to try: the least busy, another than failed where there is one; a lost one is met first."""
         now = asyncio.get_running_loop().time()
-        ready = [each for each in self._replicas if not each.trouble or (each.again_at <= now and not each.in_flight)]
+        ready = [
+            each
+            for each in self._replicas
+            if not each.trouble or (each.again_at <= now and not each.in_flight)
+        ]
         ready = ready or self._replicas
         chosen = min([each for each in ready if each is not failed] or ready, key=_load)
         if chosen.trouble:
@@ -317,7 +380,11 @@ class ChatClient:
         """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
         try:
             listed = await self._attempt(
-                replica, _sender("/models"), chat_reply.read_json, (), min(_CONNECT_S, self.settings.timeout)
+                replica,
+                _sender("/models"),
+                chat_reply.read_json,
+                (),
+                min(_CONNECT_S, self.settings.timeout),
             )
         except AttemptError as error:
             if error.reason in (*_LOST, "timeout"):
@@ -325,12 +392,21 @@ class ChatClient:
                 return
             listed = None  # it is there, and has no such list
         entry = listed_model(listed, self.settings.model)
-        replica.serves = f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
-        said = {each.serves: f"{each.url} serves {each.serves}" for each in reversed(self._replicas) if each.serves}
+        replica.serves = (
+            f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
+        )
+        said = {
+            each.serves: f"{each.url} serves {each.serves}"
+            for each in reversed(self._replicas)
+            if each.serves
+        }
         if len(said) > 1:
             if replica.losses:
                 replica.serves = None
-                self._lose(replica, AttemptError("connection", "another server has this address now", retry=True))
+                self._lose(
+                    replica,
+                    AttemptError("connection", "another server has this address now", retry=True),
+                )
                 return
             told = " and ".join(reversed(said.values()))
             raise UsageError(
@@ -354,10 +430,19 @@ class ChatClient:
 
     def _note(self, what: str) -> None:
         up = sum(not each.trouble for each in self._replicas)
-        print(f"note: {what}; going on with {up} of {len(self._replicas)}", file=sys.stderr, flush=True)
+        print(
+            f"note: {what}; going on with {up} of {len(self._replicas)}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     async def _attempt(
-        self, replica: Replica, send: _Send, read: Callable[[str], Result], texts: Sequence[str], limit: float
+        self,
+        replica: Replica,
+        send: _Send,
+        read: Callable[[str], Result],
+        texts: Sequence[str],
+        limit: float,
     ) -> Result:
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -369,11 +454,17 @@ class ChatClient:
             async with asyncio.timeout(limit):
                 text = await send(self._apis[replica.url])
         except TimeoutError:
-            raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
+            raise AttemptError(
+                "timeout", f"no complete answer within {limit:.3g} s", retry=True
+            ) from None
         except APITimeoutError as error:
             if type(error.__cause__).__name__ == "ConnectTimeout":
-                raise AttemptError("connection", "no connection within the time allowed", retry=True) from None
-            raise AttemptError("timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True) from None
+                raise AttemptError(
+                    "connection", "no connection within the time allowed", retry=True
+                ) from None
+            raise AttemptError(
+                "timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True
+            ) from None
         except APIConnectionError as error:
             cause = error.__cause__
             if isinstance(cause, MedicalTasksError):
@@ -381,7 +472,11 @@ class ChatClient:
             raise AttemptError("connection", _broken(cause or error, texts), retry=True) from None
         except APIStatusError as error:
             raise chat_reply.read_error(
-                error.status_code, error.response.headers, error.response.text, sent=texts, secret=self.settings.api_key
+                error.status_code,
+                error.response.headers,
+                error.response.text,
+                sent=texts,
+                secret=self.settings.api_key,
             ) from None
         finally:
             replica.in_flight -= 1
@@ -416,8 +511,14 @@ def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
     async def send(api: AsyncOpenAI) -> str:
         base, kind = str(api.base_url).rstrip("/"), cast(Any, http_library().Response)
         # `/../` leads to what stands beside the API's version.
-        url = _VERSION.sub("", base) + path.removeprefix("/..") if path.startswith("/../") else base + path
-        response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
+        url = (
+            _VERSION.sub("", base) + path.removeprefix("/..")
+            if path.startswith("/../")
+            else base + path
+        )
+        response = await (
+            api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body)
+        )
         return str(response.text)
 
     return send
@@ -426,18 +527,26 @@ def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
 def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
     """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
     listed = reply.get("data") if isinstance(reply, dict) else None
-    entries = [entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)]
-    return next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
+    entries = [
+        entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)
+    ]
+    return next(
+        (entry for entry in entries if entry.get("id") == model), entries[0] if entries else {}
+    )
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
-    return [Message(role=message["role"], content=readable(message["content"])) for message in messages]
+    return [
+        Message(role=message["role"], content=readable(message["content"])) for message in messages
+    ]
 
 
 _HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER = re.compile(r"//[^/@]*@")
-_SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
+_SOCKET_HOST = (
+    "http://localhost"  # what a server on a unix socket is called in the request's Host line
+)
 
 
 def proxy_for(base_url: str) -> str | None:
@@ -463,11 +572,16 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
         for name in _HTTP_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
     address = read_address(base_url)
-    settings: dict[str, Any] = {"follow_redirects": False, "trust_env": not is_loopback_host(base_url)}
+    settings: dict[str, Any] = {
+        "follow_redirects": False,
+        "trust_env": not is_loopback_host(base_url),
+    }
     settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
     if address is not None and address.socket:
         settings["transport"] = http.AsyncHTTPTransport(
-            uds=address.socket, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), limits=DEFAULT_CONNECTION_LIMITS
+            uds=address.socket,
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            limits=DEFAULT_CONNECTION_LIMITS,
         )
     elif base_url.startswith("http://") and is_loopback_host(base_url):
         # Plain http needs no certificates, and reading them takes longer than many a call.
@@ -478,7 +592,11 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             # Its user and password are for the proxy alone, not for messages and the audit log.
             policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
         # The proxy asked about is the one taken; certificates named by the environment count as before.
-        settings |= {"trust_env": False, "proxy": proxy, "verify": http.create_ssl_context(trust_env=True)}
+        settings |= {
+            "trust_env": False,
+            "proxy": proxy,
+            "verify": http.create_ssl_context(trust_env=True),
+        }
     return DefaultAsyncHttpxClient(**settings)
 
 
@@ -511,4 +629,6 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):
         await stream.aclose()
-        raise RefusedError(MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address"))
+        raise RefusedError(
+            MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address")
+        )

@@ -26,7 +26,9 @@ _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|tokens.{0,40}must be <=",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE
+)
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 _NOT_OFFERED = 501  # the server will not do it later either
 
@@ -47,7 +49,9 @@ class Reply:
 
     choices: tuple[Choice, ...]  # at least one; fewer than asked for when the server ignores `n`
     prompt_tokens: int | None = None
-    output_tokens: int | None = None  # tokens generated over all choices, None when the server does not say
+    output_tokens: int | None = (
+        None  # tokens generated over all choices, None when the server does not say
+    )
     # what the server says of the prompt's own tokens, as it sent it; None when it says nothing
     prompt_logprobs: Sequence[Any] | None = None
 
@@ -65,7 +69,13 @@ class AttemptError(NoAnswerError):
     """One attempt got no answer."""
 
     def __init__(
-        self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False
+        self,
+        reason: str,
+        detail: str,
+        *,
+        retry: bool,
+        wait: float | None = None,
+        every_call: bool = False,
     ) -> None:
         super().__init__(reason, detail)
         self.retry = retry
@@ -79,7 +89,9 @@ def read_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise AttemptError(
-            "not json", f"HTTP 200 with a body that is not JSON ({len(text)} characters)", retry=True
+            "not json",
+            f"HTTP 200 with a body that is not JSON ({len(text)} characters)",
+            retry=True,
         ) from None
 
 
@@ -113,12 +125,16 @@ def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
 def _read_choice(choice: object, output_tokens: int | None) -> Choice:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise AttemptError("empty content", "HTTP 200 with a choice that holds no message", retry=True)
+        raise AttemptError(
+            "empty content", "HTTP 200 with a choice that holds no message", retry=True
+        )
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else "" if finish is None else "no text"
     text = message.get("content")
     if finish == "content_filter" and not text:
-        raise AttemptError("refused by filter", "the server's content filter withheld the answer", retry=False)
+        raise AttemptError(
+            "refused by filter", "the server's content filter withheld the answer", retry=False
+        )
     if text is None and isinstance(message.get("refusal"), str):
         text = message["refusal"]  # the model's own words, declining: an answer like any other
     if text is None and finish == "length" and output_tokens:
@@ -126,12 +142,18 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         text = ""
     if not isinstance(text, str):
         if message.get("tool_calls"):
-            raise AttemptError("tool call", "the model called a tool, though none was offered", retry=False)
-        raise AttemptError("empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True)
+            raise AttemptError(
+                "tool call", "the model called a tool, though none was offered", retry=False
+            )
+        raise AttemptError(
+            "empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True
+        )
     value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
     known = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
-    return Choice(text=text, finish=finish, logprobs=tuple(entries) if known and entries is not None else None)
+    return Choice(
+        text=text, finish=finish, logprobs=tuple(entries) if known and entries is not None else None
+    )
 
 
 def read_error(
@@ -147,7 +169,10 @@ def read_error(
         detail += f"; the server redirects {_target(headers)}, which is not followed"
         return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
     if status == 429:
-        if _field(body, "code") == "insufficient_quota" or _field(body, "type") == "insufficient_quota":
+        if (
+            _field(body, "code") == "insufficient_quota"
+            or _field(body, "type") == "insufficient_quota"
+        ):
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
         return AttemptError("rate limited", detail, retry=True, wait=requested_wait(headers))
     if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
@@ -193,12 +218,21 @@ def quoted_from(message: str, sent: Sequence[str]) -> bool:
     """Says whether three consecutive words of a message (all, in a shorter one), or anything between quotation marks, were sent."""
     words = _words(message)
     size = min(_RUN, len(words))
-    runs = {tuple(words[start : start + size]) for start in range(len(words) - size + 1)} if size else set()
-    runs |= {tuple(_words(part)) for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)} - {()}
+    runs = (
+        {tuple(words[start : start + size]) for start in range(len(words) - size + 1)}
+        if size
+        else set()
+    )
+    runs |= {
+        tuple(_words(part)) for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)
+    } - {()}
     for text in sent:
         said = _words(text)
         for length in {len(run) for run in runs}:
-            if any(tuple(said[start : start + length]) in runs for start in range(len(said) - length + 1)):
+            if any(
+                tuple(said[start : start + length]) in runs
+                for start in range(len(said) - length + 1)
+            ):
                 return True
     return False
 
@@ -209,7 +243,11 @@ def _words(text: str) -> list[str]:
 
 def whole_number(value: object, least: int = 0) -> int | None:
     """A count of tokens as a server says it; None for anything else, such as -1 written without a sign."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
+        else None
+    )
 
 
 def pause_before(retry: int, first: float, longest: float, chance: random.Random) -> float:

@@ -44,7 +44,9 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
 def plain_chat(messages: Sequence[Message]) -> str:
     """Lays a chat out for a model without a chat template: blank lines between parts, `User:` or `Assistant:` before each turn."""
     parts = [
-        message["content"] if message["role"] == "system" else f"{PLAIN_ROLES[message['role']]}: {message['content']}"
+        message["content"]
+        if message["role"] == "system"
+        else f"{PLAIN_ROLES[message['role']]}: {message['content']}"
         for message in messages
     ]
     return "\n\n".join([*parts, f"{PLAIN_ROLES['assistant']}:"])
@@ -77,23 +79,33 @@ class ChatLayout:
                     f"{model}: its tokenizer has several chat templates and none is the default: {error}"
                 ) from error
             # Each call for today's date gets `TEMPLATE_DAY`.
-            self._template = _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found)
+            self._template = _TODAY.sub(
+                lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found
+            )
             try:
                 probe = self._apply([_USER])
             except (TemplateError, ValueError) as error:
-                raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
+                raise UsageError(
+                    f"{model}: its chat template cannot render one user message: {error}"
+                ) from error
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
             answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
             gap = answered.partition(_MARK)[0].removeprefix(probe)
             # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
             self.gap = gap if gap.isspace() else ""
-            self.name = "chat template, system text in the first user message" if self._folds else "chat template"
+            self.name = (
+                "chat template, system text in the first user message"
+                if self._folds
+                else "chat template"
+            )
             self.stop: tuple[str, ...] = ()
             self.add_special_tokens = adds_bos and not writes_bos
         else:
             if enable_thinking is not None:
-                raise UsageError(f"enable_thinking: {model} has no chat template that could heed it; leave it out.")
+                raise UsageError(
+                    f"enable_thinking: {model} has no chat template that could heed it; leave it out."
+                )
             self.name = "plain"
             self.gap = " "
             # A model that goes on with the dialogue by itself has ended its answer there.
@@ -110,25 +122,37 @@ class ChatLayout:
             raise ValueError("a chat must end with a message of the user or of the model")
         if not self._templated:
             return self._prefix + plain_chat(messages)
-        return self._prefix + self._apply(_joined(fold_system(messages) if self._folds else messages))
+        return self._prefix + self._apply(
+            _joined(fold_system(messages) if self._folds else messages)
+        )
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """Token ids of a rendered text, as the model gets them."""
         # Not verbose: a text longer than the context is told by whoever measures it.
-        return tuple(self._tokenizer(text, add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"])
+        return tuple(
+            self._tokenizer(text, add_special_tokens=self.add_special_tokens, verbose=False)[
+                "input_ids"
+            ]
+        )
 
-    def answer_tokens(self, text: str, answers: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    def answer_tokens(
+        self, text: str, answers: Sequence[str]
+    ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Token ids of a rendered text alone, and those that answers, `gap` before them, have after it.
 
         Where the tokenizer joins the two: the ids behind a line break, if they read as the answer, else none.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
-        rows = self._tokenizer([text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"]
+        rows = self._tokenizer(
+            [text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False
+        )["input_ids"]
         asked = tuple(rows[0])
         found: list[tuple[int, ...]] = []
         for answer, row in zip(answers, rows[1:], strict=True):
             begins = tuple(row[: len(asked)]) == asked
-            found.append(tuple(row[len(asked) :]) if begins else self._apart(asked, f"{self.gap}{answer}"))
+            found.append(
+                tuple(row[len(asked) :]) if begins else self._apart(asked, f"{self.gap}{answer}")
+            )
         return asked, found
 
     def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
@@ -165,7 +189,10 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
     joined: list[Message] = []
     for message in messages:
         if joined and joined[-1]["role"] == message["role"] == "assistant":
-            joined[-1] = {"role": "assistant", "content": f"{joined[-1]['content']}\n\n{message['content']}"}
+            joined[-1] = {
+                "role": "assistant",
+                "content": f"{joined[-1]['content']}\n\n{message['content']}",
+            }
         else:
             joined.append(message)
     return joined

@@ -20,11 +20,19 @@ from typing import Any, BinaryIO, Final
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes, read_text, readable
 
-MESSAGES: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+MESSAGES: Final[Mapping[str, str]] = json.loads(
+    Path(__file__).with_name("messages.json").read_text(encoding="utf-8")
+)
 """Longer messages about models and judges: what is the matter, and what to do about it."""
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
+_CONTEXT_NAMES = (
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_sequence_length",
+    "seq_length",
+)
 
 
 def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it again.") -> Any:
@@ -37,7 +45,9 @@ def read_json(path: Path, kind: type[Any] = dict, *, again: str = "Download it a
         raise UsageError(f"{path}: not JSON ({error}). {again}") from error
     if not isinstance(found, kind):
         expected = "list" if kind is list else "object"
-        raise UsageError(f"{path}: a JSON {expected} is expected, got {type(found).__name__}. {again}")
+        raise UsageError(
+            f"{path}: a JSON {expected} is expected, got {type(found).__name__}. {again}"
+        )
     return found
 
 
@@ -75,7 +85,10 @@ class Checkpoint:
     def end_tokens(self) -> set[int]:
         """Ids that end an answer, by its configuration files."""
         ends: set[int] = set()
-        for found in (self.read("generation_config.json").get("eos_token_id"), self.setting("eos_token_id")):
+        for found in (
+            self.read("generation_config.json").get("eos_token_id"),
+            self.setting("eos_token_id"),
+        ):
             ends.update(found if isinstance(found, list) else [] if found is None else [found])
         return ends
 
@@ -85,10 +98,14 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
     path = Path(target).expanduser()
     if path.is_dir():
         if revision is not None:
-            raise UsageError(f"revision={revision}: {target} is a folder, and a folder has no revisions; leave it out.")
+            raise UsageError(
+                f"revision={revision}: {target} is a folder, and a folder has no revisions; leave it out."
+            )
         found = Checkpoint(folder=path.resolve(), label=path.resolve().name, revision="")
     elif path.is_absolute() or target.startswith((".", "~")) or not REPOSITORY.fullmatch(target):
-        raise MissingError(f"{target}: no such folder. Give a folder with a model in it, or a repository (org/name).")
+        raise MissingError(
+            f"{target}: no such folder. Give a folder with a model in it, or a repository (org/name)."
+        )
     else:
         folder = _download(target, revision or "main")
         found = Checkpoint(folder=folder, label=target, revision=folder.name)
@@ -108,12 +125,18 @@ def check_config(folder: Path) -> None:
     parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
     while parts:
         part = parts.pop()
-        parts += part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+        parts += (
+            part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+        )
         for name, value in part.items() if isinstance(part, Mapping) else ():
-            kernel = name.strip("_").startswith(("attn_implementation", "experts_implementation")) and "/" in str(value)
+            kernel = name.strip("_").startswith(
+                ("attn_implementation", "experts_implementation")
+            ) and "/" in str(value)
             if kernel or (name == "keypoint_detector_config" and part.get("trust_remote_code")):
                 place = folder / "config.json"
-                raise UsageError(MESSAGES["code_outside"].format(path=place, name=name, value=value))
+                raise UsageError(
+                    MESSAGES["code_outside"].format(path=place, name=name, value=value)
+                )
 
 
 def _download(repository: str, revision: str) -> Path:
@@ -217,18 +240,27 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
     """Reads the header and where each tensor begins, and checks that the file is as long as the header says."""
     length = int.from_bytes(stream.read(8), "little")
     if size < 8 or length > min(_SAFETENSORS_HEADER_LIMIT, size - 8):
-        raise UsageError(f"{path}: not a safetensors file, or cut off: no room for its header. Download it again.")
+        raise UsageError(
+            f"{path}: not a safetensors file, or cut off: no room for its header. Download it again."
+        )
     header = stream.read(length)
     try:
-        tensors = {name: entry for name, entry in json.loads(header).items() if name != "__metadata__"}
-        spans = [(int(start), int(end)) for start, end in (entry["data_offsets"] for entry in tensors.values())]
+        tensors = {
+            name: entry for name, entry in json.loads(header).items() if name != "__metadata__"
+        }
+        spans = [
+            (int(start), int(end))
+            for start, end in (entry["data_offsets"] for entry in tensors.values())
+        ]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a safetensors file, its header cannot be read ({error}). Download it again."
         ) from None
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
-        raise UsageError(f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again.")
+        raise UsageError(
+            f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again."
+        )
     return header, sorted(8 + length + start for start, _ in spans)
 
 
@@ -242,7 +274,10 @@ def quiet_libraries(level: int) -> Iterator[None]:
 
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [logger.level for logger in loggers]
-    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    verbosity, bars = (
+        transformers_logging.get_verbosity(),
+        transformers_logging.is_progress_bar_enabled(),
+    )
     for logger in loggers:
         logger.setLevel(level)
     transformers_logging.set_verbosity(level)

@@ -83,13 +83,20 @@ class Embedder(encoder.Measure):
         """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text; the same to 1e-5 in every batch."""
         _ = self._loaded
         stripped = [text.strip() for text in texts]
-        distinct = list(dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text))
+        distinct = list(
+            dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text)
+        )
         place = {text: number for number, text in enumerate(distinct)}
-        found = np.zeros((len(distinct) + 1, self.width), dtype=np.float32)  # the last one stands for no text
+        found = np.zeros(
+            (len(distinct) + 1, self.width), dtype=np.float32
+        )  # the last one stands for no text
         rows = self._rows(distinct)
         if rows:
             found[list(rows)] = np.stack(self._read(list(rows.values()), self._vectors))
-        wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
+        wanted = [
+            place.get(text.lower() if self._lower_case else text, len(distinct))
+            for text in stripped
+        ]
         return found[wanted]
 
     def _rows(self, texts: Sequence[str]) -> dict[int, encoder.Row]:
@@ -99,13 +106,23 @@ class Embedder(encoder.Measure):
         known = [encoder.readable(text) for text in texts]
         how: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
         made = self._tokenizer(known, truncation=True, max_length=self.max_length, **how)
-        full = [number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length]
+        full = [
+            number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length
+        ]
         if full:
-            whole = self._tokenizer([known[number] for number in full], truncation=False, **how)["input_ids"]
-            self._cut |= {texts[number] for number, ids in zip(full, whole, strict=True) if len(ids) > self.max_length}
+            whole = self._tokenizer([known[number] for number in full], truncation=False, **how)[
+                "input_ids"
+            ]
+            self._cut |= {
+                texts[number]
+                for number, ids in zip(full, whole, strict=True)
+                if len(ids) > self.max_length
+            }
             self.truncated = len(self._cut)
         return {
-            number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
+            number: {name: made[name][number] for name in made}
+            for number, ids in enumerate(made["input_ids"])
+            if ids
         }
 
     def _vectors(self, rows: Sequence[encoder.Row]) -> list[Any]:
@@ -152,12 +169,17 @@ def _cached(target: str, example: str) -> Path:
     wanted = target if named and "/" in target else example
     pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
     also = ", and no such repository in the cache of the Hub" if named else ""
-    step = MESSAGES["embedder"].format(repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}")
+    step = MESSAGES["embedder"].format(
+        repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}"
+    )
     raise MissingError(f"{target}: no such folder{also}. {step}")
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
-    layers = (f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each for each in layout.layers)
+    layers = (
+        f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each
+        for each in layout.layers
+    )
     identity = {
         "kind": "embedder",
         "model": checkpoint.label,
@@ -208,7 +230,9 @@ class Layout:
     layers: tuple[Dense | Literal["normalize"], ...] = ()
     # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes
     max_length: int | None = None
-    lower_case: bool = False  # whether texts are put into small letters before the tokenizer sees them
+    lower_case: bool = (
+        False  # whether texts are put into small letters before the tokenizer sees them
+    )
 
 
 def read_layout(folder: Path) -> Layout:
@@ -226,25 +250,43 @@ def read_layout(folder: Path) -> Layout:
     transformer = modules[0][1]
     _refuse_prompts(folder / "config_sentence_transformers.json")
     settings: dict[str, Any] = next(
-        (read_json(transformer / name, again=_AGAIN) for name in _LENGTH_FILES if (transformer / name).is_file()), {}
+        (
+            read_json(transformer / name, again=_AGAIN)
+            for name in _LENGTH_FILES
+            if (transformer / name).is_file()
+        ),
+        {},
     )
     lower_case = settings.get("do_lower_case", False)
     if not isinstance(lower_case, bool):
-        raise UsageError(f"{transformer}: do_lower_case must be true or false, got {lower_case!r}. {_AGAIN}")
+        raise UsageError(
+            f"{transformer}: do_lower_case must be true or false, got {lower_case!r}. {_AGAIN}"
+        )
     return Layout(
         transformer=transformer,
         pooling=_pooling(modules[1][1] / "config.json"),
-        layers=tuple(_read_dense(path) if kind == "Dense" else "normalize" for kind, path in modules[2:]),
-        max_length=_read_count(transformer, settings, "max_seq_length") if settings.get("max_seq_length") else None,
+        layers=tuple(
+            _read_dense(path) if kind == "Dense" else "normalize" for kind, path in modules[2:]
+        ),
+        max_length=_read_count(transformer, settings, "max_seq_length")
+        if settings.get("max_seq_length")
+        else None,
         lower_case=lower_case,
     )
 
 
 def _module(listing: Path, entry: Any) -> tuple[str, Path]:
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(name), str) for name in ("type", "path")
+    ):
         raise UsageError(f"{listing}: every module needs a type and a path. {_AGAIN}")
     package, _, kind = entry["type"].rpartition(".")
-    if not package.startswith(_PACKAGE) or kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
+    if not package.startswith(_PACKAGE) or kind not in (
+        "Transformer",
+        "Pooling",
+        "Dense",
+        "Normalize",
+    ):
         raise UsageError(f"{listing}: the module {entry['type']!r} is not known here. {_KNOWN}")
     path = listing.parent / entry["path"]
     if not path.resolve().is_relative_to(listing.parent.resolve()):
@@ -264,23 +306,27 @@ def _pooling(path: Path) -> Pooling:
         chosen, modes = [str(config["pooling_mode"])], {mode: mode for mode in get_args(Pooling)}
     if len(chosen) != 1 or chosen[0] not in modes:
         said = ", ".join(chosen) or "none"
-        raise UsageError(f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one.")
+        raise UsageError(
+            f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one."
+        )
     return modes[chosen[0]]
 
 
 def _read_dense(folder: Path) -> Dense:
     path = folder / "config.json"
     config = read_json(path, again=_AGAIN)
-    activation = str(config.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
+    activation = str(
+        config.get("activation_function", "torch.nn.modules.activation.Tanh")
+    ).rpartition(".")[2]
     if activation not in ACTIVATIONS:
         raise UsageError(
             f"{path}: the activation {activation!r} is not known here; known are {', '.join(ACTIVATIONS)}. Choose another "
             "checkpoint."
         )
     usual = (None, "sentence_embedding")
-    if config.get("use_residual") or not {config.get(f"module_{end}_name") for end in ("input", "output")} <= set(
-        usual
-    ):
+    if config.get("use_residual") or not {
+        config.get(f"module_{end}_name") for end in ("input", "output")
+    } <= set(usual):
         raise UsageError(
             f"{path}: a layer that works on single tokens or adds its input is not done here. Choose another one."
         )
@@ -327,7 +373,9 @@ def _make_dense(name: str, layer: Dense) -> Any:
     safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
     try:
         found = encoder.read_tensors(safe if safe.is_file() else other)
-        linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
+        linear.load_state_dict(
+            {key.removeprefix("linear."): value.float() for key, value in found.items()}
+        )
     except (*encoder.LOAD_ERRORS, AttributeError) as error:
         said = f"{name}: its dense layer {layer.folder.name} does not load: {encoder.first_line(error)}"
         raise UsageError(f"{said} {_AGAIN}") from error

@@ -28,7 +28,9 @@ _T = TypeVar("_T")
 _Network = TypeVar("_Network")
 
 UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
-AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"})
+AFTER_PADDING = frozenset(
+    {"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"}
+)
 """Families that number positions from behind the padding's, so that the first ones are lost."""
 
 _TOKENS = {"cpu": 2048}
@@ -69,7 +71,11 @@ def device() -> Any:
     """The accelerator where there is one, else the CPU."""
     import torch
 
-    return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+    return (
+        torch.accelerator.current_accelerator()
+        if torch.accelerator.is_available()
+        else torch.device("cpu")
+    )
 
 
 @contextlib.contextmanager
@@ -82,7 +88,9 @@ def loading(what: str, hint: str = "") -> Iterator[None]:
         yield
     except (*LOAD_ERRORS, SafetensorError) as error:
         version = transformers.__version__
-        raise UsageError(f"{what} does not load with transformers {version}: {first_line(error)}{hint}") from error
+        raise UsageError(
+            f"{what} does not load with transformers {version}: {first_line(error)}{hint}"
+        ) from error
 
 
 def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
@@ -133,18 +141,28 @@ def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: 
 
     with loading(name):
         try:
-            model, report = auto.from_pretrained(str(folder), output_loading_info=True, **how, **LOCAL)
+            model, report = auto.from_pretrained(
+                str(folder), output_loading_info=True, **how, **LOCAL
+            )
         except torch.OutOfMemoryError as error:
-            raise UsageError(MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))) from error
+            raise UsageError(
+                MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))
+            ) from error
     # BERT's own pooling of the first token is often missing, and read by nothing that loads a model here.
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing:
         some = ", ".join(missing[:3])
-        raise UsageError(MESSAGES["weights_lacking"].format(name=name, count=len(missing), some=some, again=again))
+        raise UsageError(
+            MESSAGES["weights_lacking"].format(
+                name=name, count=len(missing), some=some, again=again
+            )
+        )
     return model.eval()
 
 
-def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None) -> int:
+def longest_text(
+    checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None
+) -> int:
     """Most tokens an input can have: `wanted`, else what the layout (`asked`) or tokenizer and positions allow."""
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
@@ -159,7 +177,9 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
     bounds = (positions, asked or checkpoint.read("tokenizer_config.json").get("model_max_length"))
     known = [int(bound) for bound in bounds if bound and bound < UNBOUNDED]
     if not known:
-        raise UsageError(f"{checkpoint.label}: no file of it says how long a text can be. Give max_length.")
+        raise UsageError(
+            f"{checkpoint.label}: no file of it says how long a text can be. Give max_length."
+        )
     return min(known)
 
 
@@ -170,9 +190,12 @@ def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, A
     longest = max(len(row["input_ids"]) for row in rows)
     fill = {"input_ids": padding or 0}
     columns = {
-        name: [[*row[name], *[fill.get(name, 0)] * (longest - len(row[name]))] for row in rows] for name in rows[0]
+        name: [[*row[name], *[fill.get(name, 0)] * (longest - len(row[name]))] for row in rows]
+        for name in rows[0]
     }
-    columns["attention_mask"] = [[1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows]
+    columns["attention_mask"] = [
+        [1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows
+    ]
     return {name: torch.tensor(column, device=device) for name, column in columns.items()}
 
 
@@ -190,7 +213,9 @@ def read_tensors(file: Path) -> dict[str, Any]:
     refused = torch.serialization.pickle.UnpicklingError
     try:
         safe = file.suffix == ".safetensors"
-        found: dict[str, Any] = load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
+        found: dict[str, Any] = (
+            load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
+        )
     except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
         raise ValueError(first_line(error)) from error
     return found
@@ -252,7 +277,9 @@ class Measure(Opened[Any]):
         self.device = device()
         self._batches = Batches(self._named, self.device)
 
-    def _read(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> list[_T]:
+    def _read(
+        self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
+    ) -> list[_T]:
         found = self._batches.read(rows, score)
         require_finite(found, self._named)
         return found
@@ -285,11 +312,15 @@ class Batches:
         found = dict(self.pieces(rows, score))
         return [found[number] for number in range(len(rows))]
 
-    def pieces(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> Iterator[tuple[int, _T]]:
+    def pieces(
+        self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
+    ) -> Iterator[tuple[int, _T]]:
         """Yields the number of each row with its result, as soon as it is known."""
         import torch
 
-        order = sorted(range(len(rows)), key=lambda number: (-len(rows[number]["input_ids"]), number))
+        order = sorted(
+            range(len(rows)), key=lambda number: (-len(rows[number]["input_ids"]), number)
+        )
         while order:
             longest = len(rows[order[0]]["input_ids"])
             batch = order[: self._rows or max(1, self.tokens // longest)]
@@ -298,7 +329,9 @@ class Batches:
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
                     advice = self._full.format(tokens=longest, reason=first_line(error))
-                    raise UsageError(f"the device's memory does not suffice for {advice}") from error
+                    raise UsageError(
+                        f"the device's memory does not suffice for {advice}"
+                    ) from error
                 # Later batches are of rows no longer than these, so that the limit holds for them.
                 if self._rows is not None:
                     self._rows = len(batch) // 2

@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
+from medical_tasks.models.base import (
+    Answer,
+    ChoiceScores,
+    Failure,
+    Length,
+    Model,
+    OnResult,
+    Request,
+)
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -86,26 +94,41 @@ class EndpointModel(Model):
         """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
 
         async def ask(client: ChatClient, request: Request) -> Completion:
-            own = {"seed": self.sampling["seed"] + request.repeat - 1} if "seed" in self.sampling else {}
+            own = (
+                {"seed": self.sampling["seed"] + request.repeat - 1}
+                if "seed" in self.sampling
+                else {}
+            )
             return await client.complete(
-                request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra={**self.sampling, **own}
+                request.messages,
+                max_tokens=request.max_new_tokens,
+                stop=request.stop,
+                extra={**self.sampling, **own},
             )
 
         self._run(requests, lambda _: ask, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are; results come in order of completion."""
-        self._run(requests, lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask, on_result)
+        self._run(
+            requests,
+            lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask,
+            on_result,
+        )
 
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[[ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]],
+        asker: Callable[
+            [ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
+        ],
         on_result: OnResult,
     ) -> None:
         if requests:
             with self.asking() as settings:
-                run_calls(settings, requests, asker(settings), lambda *asked: on_result(_result(*asked)))
+                run_calls(
+                    settings, requests, asker(settings), lambda *asked: on_result(_result(*asked))
+                )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked; None for all when neither folder nor server tells."""
@@ -117,7 +140,9 @@ class EndpointModel(Model):
         if not requests or self._unmeasured:
             return nothing
         if self._context is None:
-            self._context = _served_context(settings) or (self._tokens.context() if self._tokens else None)
+            self._context = _served_context(settings) or (
+                self._tokens.context() if self._tokens else None
+            )
         if self._context is None:
             self._unmeasured = True
             return nothing
@@ -126,8 +151,12 @@ class EndpointModel(Model):
         texts = dict.fromkeys(text for request in requests for text in request.continuations)
         new = [text for text in texts if text not in self._known]
         sizes = self._counts(settings, [readable(text) for text in new])
-        self._known.update({text: size for text, size in zip(new, sizes, strict=True) if size is not None})
-        return [self._length(request, count) for request, count in zip(requests, counted, strict=True)]
+        self._known.update(
+            {text: size for text, size in zip(new, sizes, strict=True) if size is not None}
+        )
+        return [
+            self._length(request, count) for request, count in zip(requests, counted, strict=True)
+        ]
 
     def _counts(self, settings: ChatSettings, texts: Sequence[_Text]) -> Sequence[int | None]:
         if self._unmeasured or not texts:
@@ -148,7 +177,11 @@ class EndpointModel(Model):
         if count is None or self._context is None or len(known) < len(behind):
             return None
         # A letter is the token that is generated; behind a text that is sent the server generates one more.
-        generated = int(self._choices.way_of(request.continuations) != "top") if behind else request.max_new_tokens
+        generated = (
+            int(self._choices.way_of(request.continuations) != "top")
+            if behind
+            else request.max_new_tokens
+        )
         return Length(tokens=count + max(known, default=0), room=self._context - generated)
 
     @contextmanager
@@ -175,14 +208,20 @@ def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -
 def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
     """Puts an endpoint's settings together from arguments and environment."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
-        raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
+        raise UsageError(
+            f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}."
+        )
     stem = alias.upper().replace("-", "_")
     url_name, key_name = f"{stem}_BASE_URL", values.get("api_key_env", f"{stem}_API_KEY")
-    urls = read_addresses(values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, ""))
+    urls = read_addresses(
+        values.get("base_url") or os.environ.get(url_name) or HOSTED.get(alias, "")
+    )
     key = os.environ.get(key_name, "")
     missing = []
     if not urls:
-        missing.append(f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its version")
+        missing.append(
+            f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its version"
+        )
     # With an address given outright and no variable named, a local server that checks no key needs no ceremony.
     if not key and ("api_key_env" in values or "base_url" not in values):
         missing.append(f"export {key_name}=...   # its key; any word when the server checks none")
@@ -204,7 +243,11 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
 
 def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
-    limits = {name: values[name] for name in ("concurrency", "timeout", "max_retries", "total_time") if name in values}
+    limits = {
+        name: values[name]
+        for name in ("concurrency", "timeout", "max_retries", "total_time")
+        if name in values
+    }
     if "max_tokens_field" in values:
         limits["token_field"] = values["max_tokens_field"]
     return limits
@@ -220,7 +263,8 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "sampling": {name: value for name, value in sampling.items() if value is not None},
         "choices": ChoiceSettings(
-            way=values.get("logprobs", "auto"), alternatives=values.get("top_logprobs", ALTERNATIVES)
+            way=values.get("logprobs", "auto"),
+            alternatives=values.get("top_logprobs", ALTERNATIVES),
         ),
         "context": values.get("context"),
         "tokens": None if folder is None else FolderTokens(Path(folder).expanduser()),
@@ -231,7 +275,9 @@ def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
     """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet; asking the guard is up to the caller."""
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
-        raise UsageError(f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}.")
+        raise UsageError(
+            f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}."
+        )
     values = read_options(options, TESTED_OPTIONS, model=name)
     return EndpointModel(name, chat_settings(alias, model, values), **asked_of(values))
 
@@ -274,7 +320,9 @@ _Job = TypeVar("_Job")
 
 
 def _collect(
-    settings: ChatSettings, jobs: Sequence[_Job], ask: Callable[[ChatClient, _Job], Awaitable[int | None]]
+    settings: ChatSettings,
+    jobs: Sequence[_Job],
+    ask: Callable[[ChatClient, _Job], Awaitable[int | None]],
 ) -> list[int | None]:
     """Asks the server for a number each; None where it does not say."""
     found: dict[int, int | None] = {}
@@ -289,7 +337,11 @@ def _collect(
 def _served_context(settings: ChatSettings) -> int | None:
     async def ask(client: ChatClient, path: str) -> int | None:
         entry = listed_model(await _fetch(client, path), settings.model)
-        return whole_number(entry.get("max_model_len"), 1) if entry.get("id") == settings.model else None
+        return (
+            whole_number(entry.get("max_model_len"), 1)
+            if entry.get("id") == settings.model
+            else None
+        )
 
     return _collect(settings, ["/models"], ask)[0]
 
@@ -308,7 +360,11 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
 
 
 async def _fetch(
-    client: ChatClient, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
+    client: ChatClient,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    texts: Sequence[str] = (),
 ) -> Any:
     """Asks one of the server's addresses; None when it has none such, or refuses."""
     try:
@@ -316,5 +372,9 @@ async def _fetch(
     except CallFailed as failed:
         if failed.reason != "connection":
             return None
-        every_call = body is None  # before any text is sent; later on it may have been this call alone
-        raise CallFailed(failed.reason, failed.detail, attempts=failed.attempts, every_call=every_call) from failed
+        every_call = (
+            body is None
+        )  # before any text is sent; later on it may have been this call alone
+        raise CallFailed(
+            failed.reason, failed.detail, attempts=failed.attempts, every_call=every_call
+        ) from failed

@@ -31,7 +31,10 @@ _REJECTED: Final = ("http 400", "http 422")
 _PROBE: Final[tuple[Message, ...]] = (
     Message(role="user", content="Which letter comes first in the alphabet, A or B?"),
 )
-_PROBE_ANSWERS: Final[Mapping[Way, tuple[str, ...]]] = {"top": ("A", "B"), "prompt": ("The letter A comes first.",)}
+_PROBE_ANSWERS: Final[Mapping[Way, tuple[str, ...]]] = {
+    "top": ("A", "B"),
+    "prompt": ("The letter A comes first.",),
+}
 _INSTEAD: Final = "Use hf/PATH or vllm/PATH, or a vLLM server (vllm-server/PATH, or openai-api/ with its address)."
 
 
@@ -46,7 +49,9 @@ class ChoiceSettings:
     def identity(self) -> dict[str, str]:
         """What of it can change numbers; empty for the defaults, under which older answers are kept."""
         named = {} if self.way == "auto" else {"logprobs": self.way}
-        return named | ({} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)})
+        return named | (
+            {} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)}
+        )
 
     def way_of(self, continuations: Sequence[str]) -> Way:
         """Chooses the way for a question."""
@@ -62,7 +67,9 @@ class ChoiceAsker:
     Where a failure may be the server's fault, a chat of our own is asked, once: if that fails as well, the run ends.
     """
 
-    def __init__(self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]) -> None:
+    def __init__(
+        self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]
+    ) -> None:
         self._where = f"the endpoint {settings.where}"
         self._choices = choices
         self._body: dict[str, Any] = {"temperature": 0.0} if "temperature" in sampling else {}
@@ -82,7 +89,11 @@ class ChoiceAsker:
         return scores
 
     async def _ask(
-        self, client: ChatClient, way: Way, messages: Sequence[Message], continuations: Sequence[str]
+        self,
+        client: ChatClient,
+        way: Way,
+        messages: Sequence[Message],
+        continuations: Sequence[str],
     ) -> ChoiceScores:
         if way == "prompt":
             return await self._prompt(client, messages, continuations)
@@ -105,7 +116,9 @@ class ChoiceAsker:
 
         try:
             if not all(text.strip() for text in continuations):
-                raise CallFailed("empty continuation", "an answer to be scored holds no text", attempts=0)
+                raise CallFailed(
+                    "empty continuation", "an answer to be scored holds no text", attempts=0
+                )
             context = await prompt(messages)
             scores: dict[str, Score] = {}
             for text in dict.fromkeys(continuations):
@@ -118,9 +131,16 @@ class ChoiceAsker:
         return ChoiceScores(logprobs=logprobs, tokens=tokens)
 
     async def _complete(
-        self, client: ChatClient, messages: Sequence[Message], *, logprobs: int | None = None, **fields: Any
+        self,
+        client: ChatClient,
+        messages: Sequence[Message],
+        *,
+        logprobs: int | None = None,
+        **fields: Any,
     ) -> Completion:
-        return await client.complete(messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields})
+        return await client.complete(
+            messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields}
+        )
 
     async def _prove(self, client: ChatClient, way: Way) -> None:
         """Finds out, once, whether the server can be asked in this way at all."""
@@ -150,8 +170,12 @@ class ChoiceAsker:
                         f"{self._where} does not name {self._choices.alternatives} alternatives for a token, but takes "
                         f"{fewer}: give --model-args top_logprobs={fewer}. ({failed.detail})"
                     )
-            return f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
-        return MESSAGES["prompts_rejected"].format(where=self._where, instead=_INSTEAD, detail=failed.detail)
+            return (
+                f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
+            )
+        return MESSAGES["prompts_rejected"].format(
+            where=self._where, instead=_INSTEAD, detail=failed.detail
+        )
 
     async def _takes(self, client: ChatClient, *, logprobs: int | None = None) -> bool:
         try:
@@ -188,7 +212,9 @@ def is_letter(continuation: str) -> bool:
     return len(bare) == 1 and bare.isalnum()
 
 
-def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]) -> ChoiceScores:
+def read_first_token(
+    entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]
+) -> ChoiceScores:
     """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
 
     A letter's spellings, alone or with white space around it, are added up; `(A`, `A.` and the other case do not count.
@@ -198,24 +224,35 @@ def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Seque
     first = entries[0]
     listed = first.get("top_logprobs")
     if not isinstance(listed, list) or not listed:
-        raise OddScoresError(MISSING, "the reply names no alternatives for the answer's first token (top_logprobs)")
+        raise OddScoresError(
+            MISSING, "the reply names no alternatives for the answer's first token (top_logprobs)"
+        )
     alternatives = [_alternative(entry) for entry in listed]
     if all(_NUMBER.fullmatch(token) for token, _ in alternatives):
         raise OddScoresError(
-            MALFORMED, "the server names tokens by number: start it without --return-tokens-as-token-ids"
+            MALFORMED,
+            "the server names tokens by number: start it without --return-tokens-as-token-ids",
         )
     finite = [value for _, value in alternatives if value > -math.inf]
     if not finite:
-        raise OddScoresError(MALFORMED, "no alternative for the answer's first token has a probability above 0")
+        raise OddScoresError(
+            MALFORMED, "no alternative for the answer's first token has a probability above 0"
+        )
     if isinstance(first.get("token"), str) and "logprob" in first:
         # What was chosen stands among the alternatives on most servers, and beside them on a few.
         token, value = _alternative(first)
-        if not any(token == other and abs(value - known) <= _TOLERANCE for other, known in alternatives):
+        if not any(
+            token == other and abs(value - known) <= _TOLERANCE for other, known in alternatives
+        ):
             alternatives.append((token, value))
     known = [(token.strip(_AROUND), value) for token, value in alternatives]
-    found = [_added([value for token, value in known if token == letter.strip()]) for letter in letters]
+    found = [
+        _added([value for token, value in known if token == letter.strip()]) for letter in letters
+    ]
     if any(value is not None and value > _TOLERANCE for value in found):
-        raise OddScoresError(MALFORMED, "the probabilities of one letter's spellings add up to more than 1")
+        raise OddScoresError(
+            MALFORMED, "the probabilities of one letter's spellings add up to more than 1"
+        )
     logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
     # A token that is not listed is less probable than every one that is.
     below = min(min(finite), 0.0) if None in logprobs else None
@@ -247,16 +284,21 @@ def _logprob(value: Any) -> float:
 def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> list[Any]:
     """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`: id and statement, None for the first."""
     if entries is None:
-        raise OddScoresError(MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)")
+        raise OddScoresError(
+            MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)"
+        )
     if not entries or prompt_tokens not in (None, len(entries)):
         raise OddScoresError(
-            MALFORMED, f"the reply tells of {len(entries)} tokens of a prompt that has {prompt_tokens or 'some'}"
+            MALFORMED,
+            f"the reply tells of {len(entries)} tokens of a prompt that has {prompt_tokens or 'some'}",
         )
     found: list[Any] = [None]
     for entry in entries[1:]:
         if not isinstance(entry, dict) or len(entry) != 1:
             count = len(entry) if isinstance(entry, dict) else "none"
-            raise OddScoresError(MALFORMED, f"one token is expected at each place of the prompt, got {count}")
+            raise OddScoresError(
+                MALFORMED, f"one token is expected at each place of the prompt, got {count}"
+            )
         found.append(next(iter(entry.items())))
     return found
 
@@ -280,7 +322,11 @@ def _reads_as(read: str, text: str) -> bool:
     """Compares texts but for white space; an unreadable character stands for one or more."""
     first, *behind = map(re.escape, re.split(f"{_UNREADABLE}+", _squeezed(read)))
     # Every part is taken where it first fits, so that no text makes the search long.
-    pattern = first + "".join(f"(?>.+?{part})" for part in behind[:-1]) + "".join(f".+{part}" for part in behind[-1:])
+    pattern = (
+        first
+        + "".join(f"(?>.+?{part})" for part in behind[:-1])
+        + "".join(f".+{part}" for part in behind[-1:])
+    )
     return re.fullmatch(pattern, _squeezed(text), re.DOTALL) is not None
 
 

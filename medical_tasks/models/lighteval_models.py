@@ -40,11 +40,15 @@ _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others a
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on the transformers backend."""
     if importlib.util.find_spec("lighteval") is None:
-        raise MissingError(f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}")
+        raise MissingError(
+            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
+        )
     values = read_options(options, HF_OPTIONS, model=name)
     checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
     if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
-        raise MissingError(f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes")
+        raise MissingError(
+            f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes"
+        )
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
         accelerator = start_processes()
         device = accelerator.device.type
@@ -64,12 +68,16 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
 def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
     """What decides the answers of a model on the transformers backend."""
     engines = {"lighteval": 2, "transformers": 1}
-    return setup.identity(backend="hf", dtype=_dtype(setup.values, setup.checkpoint), engines=engines, device=device)
+    return setup.identity(
+        backend="hf", dtype=_dtype(setup.values, setup.checkpoint), engines=engines, device=device
+    )
 
 
 def vllm_identity(setup: LocalSetup) -> dict[str, str]:
     """What decides the answers of a model on vLLM."""
-    dtype = ", ".join([_dtype(setup.values, setup.checkpoint), *filter(None, [setup.values.get("quantization")])])
+    dtype = ", ".join(
+        [_dtype(setup.values, setup.checkpoint), *filter(None, [setup.values.get("quantization")])]
+    )
     return setup.identity(backend="vllm", dtype=dtype, engines={"lighteval": 2, "vllm": 2})
 
 
@@ -104,12 +112,16 @@ def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in SAMPLING if name in values}
 
 
-def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+def _load_transformers(
+    name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]
+) -> Any:
     import torch
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.transformers import transformers_model as backend
 
-    config = backend.TransformersModelConfig(**settings, generation_parameters=GenerationParameters(**generation))
+    config = backend.TransformersModelConfig(
+        **settings, generation_parameters=GenerationParameters(**generation)
+    )
     with without_cache_and_bars(backend):
         try:
             return backend.TransformersModel(config)
@@ -141,7 +153,9 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 
 class _HfModel(LocalModel):
-    def __init__(self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any) -> None:
+    def __init__(
+        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any
+    ) -> None:
         from lighteval.models.transformers import transformers_model
 
         self.backend = transformers_model
@@ -166,7 +180,9 @@ class _HfModel(LocalModel):
             longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
             self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
         # A padded batch is generated as one piece: larger chunks would be no faster, only later in the store.
-        return self._chunk or int(self.inner.config.batch_size) * int(self._accelerator.num_processes)
+        return self._chunk or int(self.inner.config.batch_size) * int(
+            self._accelerator.num_processes
+        )
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int:
         size = self._given_batch
@@ -191,11 +207,16 @@ class _HfModel(LocalModel):
 
         # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
-        torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1)
+        torch.manual_seed(
+            int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1
+        )
         return super()._respond(chunk, docs)
 
     def _score(self, docs: list[Any]) -> Sequence[Any]:
-        with mock.patch.object(self.inner.config, "batch_size", self._text_batch), tail_logits(self.inner):
+        with (
+            mock.patch.object(self.inner.config, "batch_size", self._text_batch),
+            tail_logits(self.inner),
+        ):
             return super()._score(docs)
 
     def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
@@ -206,7 +227,9 @@ class _HfModel(LocalModel):
             return super()._ask(ask, docs)
         except torch.OutOfMemoryError as error:
             reason = str(error).splitlines()[0]
-            raise UsageError(MESSAGES["memory"].format(size=size, reason=reason, less=max(1, size // 2))) from error
+            raise UsageError(
+                MESSAGES["memory"].format(size=size, reason=reason, less=max(1, size // 2))
+            ) from error
 
 
 VLLM_CHUNK = 1024
@@ -239,8 +262,12 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
         settings["add_special_tokens"] = setup.layout.add_special_tokens
         identity = vllm_identity(setup)
         inner = _load_vllm(name, settings, generation_settings(values))
-    chunk = values.get("chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK)
-    return _VllmModel(setup, identity, inner, context=settings["max_model_length"], chunk_size=chunk)
+    chunk = values.get(
+        "chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK
+    )
+    return _VllmModel(
+        setup, identity, inner, context=settings["max_model_length"], chunk_size=chunk
+    )
 
 
 def check_vllm_ready(name: str) -> None:
@@ -251,16 +278,24 @@ def check_vllm_ready(name: str) -> None:
 
     if not is_package_available("vllm"):
         version = importlib.metadata.version("vllm")
-        raise MissingError(MESSAGES["vllm_version"].format(name=name, version=version, install=install_command("vllm")))
+        raise MissingError(
+            MESSAGES["vllm_version"].format(
+                name=name, version=version, install=install_command("vllm")
+            )
+        )
     if processes() > 1:
-        raise UsageError(MESSAGES["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"]))
+        raise UsageError(
+            MESSAGES["vllm_processes"].format(name=name, started=os.environ["WORLD_SIZE"])
+        )
     import torch
 
     if not torch.cuda.is_available() and "cpu" not in importlib.metadata.version("vllm"):
         raise MissingError(MESSAGES["vllm_gpu"].format(name=name))
 
 
-def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str) -> dict[str, Any]:
+def vllm_settings(
+    values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str
+) -> dict[str, Any]:
     """Turns model arguments into those of lighteval's `VLLMModelConfig`.
 
     The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it, and cuts prompts there.
@@ -268,7 +303,9 @@ def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: st
     own = checkpoint.context()
     context = values.get("max_model_length", own)
     if context is None:
-        raise UsageError(f"{name}: its config.json names no context length; give --model-args max_model_length=N.")
+        raise UsageError(
+            f"{name}: its config.json names no context length; give --model-args max_model_length=N."
+        )
     return {
         "model_name": str(checkpoint.folder),
         "max_model_length": context,
@@ -284,7 +321,9 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.vllm import vllm_model as backend
 
-    config = backend.VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation))
+    config = backend.VLLMModelConfig(
+        **settings, generation_parameters=GenerationParameters(**generation)
+    )
     with without_cache_and_bars(backend):
         try:
             inner = backend.VLLMModel(config)
@@ -292,7 +331,9 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
             raise UsageError(f"{name} does not load: {error}") from error
         except RuntimeError as error:
             longest = settings["max_model_length"]
-            raise UsageError(MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)) from error
+            raise UsageError(
+                MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)
+            ) from error
     if inner.model is not None:  # None when Ray starts one engine for each part of the data
         generate: Callable[..., Any] = inner.model.generate
 
@@ -315,8 +356,12 @@ class _VllmModel(LocalModel):
         self._chunk = chunk_size
 
     def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
-        if (repeat := chunk[0].request.repeat) > 1:  # without a seed of its own it would be as the repeats before it
-            self.inner.config.generation_parameters.seed = self.setup.values.get("seed", 0) + repeat - 1
+        if (
+            repeat := chunk[0].request.repeat
+        ) > 1:  # without a seed of its own it would be as the repeats before it
+            self.inner.config.generation_parameters.seed = (
+                self.setup.values.get("seed", 0) + repeat - 1
+            )
         return super()._respond(chunk, docs)
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
@@ -345,14 +390,21 @@ class _End:
         self._keep: int | None = None
 
     def prepare(
-        self, tokenized_contexts: list[Any], tokenized_continuations: list[Any], max_context: int | None = None
+        self,
+        tokenized_contexts: list[Any],
+        tokenized_continuations: list[Any],
+        max_context: int | None = None,
     ) -> Any:
         """Makes lighteval's batch, its lengths counted from the first position that is read of any of its texts."""
         batch = self._prepare(tokenized_contexts, tokenized_continuations, max_context)
         if any(batch.truncated):
             raise RuntimeError("lighteval cut a text that was measured to fit the model's context")
-        sizes = [len(continuation) for document in tokenized_continuations for continuation in document]
-        first = min(length - size - 1 for length, size in zip(batch.input_lengths, sizes, strict=True))
+        sizes = [
+            len(continuation) for document in tokenized_continuations for continuation in document
+        ]
+        first = min(
+            length - size - 1 for length, size in zip(batch.input_lengths, sizes, strict=True)
+        )
         self._keep = batch.input_ids.shape[1] - first
         batch.input_lengths = [length - first for length in batch.input_lengths]
         return batch

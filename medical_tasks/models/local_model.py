@@ -17,9 +17,22 @@ from typing import Any, TypeVar
 from unittest import mock
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Model, OnResult, Request
+from medical_tasks.models.base import (
+    Answer,
+    ChoiceScores,
+    Failure,
+    Length,
+    Model,
+    OnResult,
+    Request,
+)
 from medical_tasks.models.chat_template import ChatLayout
-from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries, without_cache_and_bars
+from medical_tasks.models.checkpoint import (
+    Checkpoint,
+    fingerprint,
+    quiet_libraries,
+    without_cache_and_bars,
+)
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
 
@@ -46,9 +59,13 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
     for (room, _), group in groups.items():
         ordered = sorted(group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key))
         chunk: list[Prompt] = []
-        widest: Prompt | None = None  # the first with the most characters, as lighteval's stable sort finds it
+        widest: Prompt | None = (
+            None  # the first with the most characters, as lighteval's stable sort finds it
+        )
         for prompt in ordered:
-            next_widest = prompt if widest is None or len(prompt.text) > len(widest.text) else widest
+            next_widest = (
+                prompt if widest is None or len(prompt.text) > len(widest.text) else widest
+            )
             longest = len(chunk[0].tokens) if chunk else len(prompt.tokens)
             if chunk and (len(chunk) == size or longest > len(next_widest.tokens) + room):
                 yield chunk
@@ -90,7 +107,8 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
     from lighteval.tasks.requests import Doc
 
     return [
-        Doc(query=label, choices=[label], gold_index=0, id=label, task_name="medical") for label in _labels(len(texts))
+        Doc(query=label, choices=[label], gold_index=0, id=label, task_name="medical")
+        for label in _labels(len(texts))
     ]
 
 
@@ -98,7 +116,9 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
     """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
-    def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
+    def encode(
+        context: str, continuations: list[str], pairwise: bool = False
+    ) -> tuple[list[list[int]], ...]:
         prompt, index = by_label[context]
         return [list(prompt.tokens)], [list(prompt.continuations[index])]
 
@@ -111,7 +131,9 @@ def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list
     for (prompt, index), response in zip(texts, responses, strict=True):
         wanted = (prompt.tokens, prompt.continuations[index])
         if (_ids(response.input_tokens), _ids(response.output_tokens)) != wanted:
-            raise RuntimeError(f"lighteval changed the tokens of request {prompt.request.key} before scoring them")
+            raise RuntimeError(
+                f"lighteval changed the tokens of request {prompt.request.key} before scoring them"
+            )
         (logprob,) = response.logprobs
         found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
     return found
@@ -157,10 +179,14 @@ class LocalSetup:
             raise UsageError(
                 f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
             )
-        self.layout = ChatLayout(self.tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
+        self.layout = ChatLayout(
+            self.tokenizer, model=name, enable_thinking=values.get("enable_thinking")
+        )
         self.ends = frozenset(checkpoint.end_tokens() | {self.tokenizer.eos_token_id})
 
-    def identity(self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str) -> dict[str, str]:
+    def identity(
+        self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str
+    ) -> dict[str, str]:
         """Collects what decides the model's answers; `engines`: packages, each with how many parts of its version count."""
         versions = {package: importlib.metadata.version(package).split(".") for package in engines}
         identity = {
@@ -170,7 +196,9 @@ class LocalSetup:
             "dtype": dtype,
             "decoding": decoding(self.values),
             "layout": self.layout.name,
-            "engine": ", ".join(f"{name} {'.'.join(versions[name][:parts])}" for name, parts in engines.items()),
+            "engine": ", ".join(
+                f"{name} {'.'.join(versions[name][:parts])}" for name, parts in engines.items()
+            ),
             **more,
         }
         if self.checkpoint.revision:
@@ -189,11 +217,17 @@ def read_answer(
     finish = "length" if end is None and len(kept) >= prompt.request.max_new_tokens else "stop"
     kept = kept[:end]
     text = decode(kept)
-    cut = min((place for place in (text.find(stop) for stop in prompt.stop) if place >= 0), default=None)
+    cut = min(
+        (place for place in (text.find(stop) for stop in prompt.stop) if place >= 0), default=None
+    )
     if cut is not None:
         text, finish = text[:cut], "stop"
     return Answer(
-        key=prompt.request.key, text=text, prompt_tokens=len(prompt.tokens), output_tokens=len(kept), finish=finish
+        key=prompt.request.key,
+        text=text,
+        prompt_tokens=len(prompt.tokens),
+        output_tokens=len(kept),
+        finish=finish,
     )
 
 
@@ -202,7 +236,9 @@ class MeasuredModel(Model):
 
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
-    def __init__(self, setup: LocalSetup, identity: Mapping[str, str], *, context: int, is_main: bool) -> None:
+    def __init__(
+        self, setup: LocalSetup, identity: Mapping[str, str], *, context: int, is_main: bool
+    ) -> None:
         self.name = setup.name
         self.identity = identity
         self.is_main = is_main
@@ -214,7 +250,10 @@ class MeasuredModel(Model):
         return [self._length(request) for request in requests]
 
     def _askable(
-        self, requests: Sequence[Request], make: Callable[[Request], _Made | Failure], on_result: OnResult
+        self,
+        requests: Sequence[Request],
+        make: Callable[[Request], _Made | Failure],
+        on_result: OnResult,
     ) -> list[_Made]:
         """Prompts of the requests that can be asked; tells the others."""
         keys = [request.key for request in requests]
@@ -235,7 +274,12 @@ class MeasuredModel(Model):
         if request.continuations:
             tokens, continuations = layout.answer_tokens(text, request.continuations)
             return ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
-        return Prompt(request=request, text=text, tokens=layout.tokens(text), stop=(*request.stop, *layout.stop))
+        return Prompt(
+            request=request,
+            text=text,
+            tokens=layout.tokens(text),
+            stop=(*request.stop, *layout.stop),
+        )
 
     def _length(self, request: Request) -> Length:
         made = self._laid_out(request)
@@ -274,7 +318,13 @@ class LocalModel(MeasuredModel, ABC):
     backend: ModuleType
 
     def __init__(
-        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, *, context: int, is_main: bool
+        self,
+        setup: LocalSetup,
+        identity: Mapping[str, str],
+        inner: Any,
+        *,
+        context: int,
+        is_main: bool,
     ) -> None:
         super().__init__(setup, identity, context=context, is_main=is_main)
         self.inner = inner
@@ -289,7 +339,9 @@ class LocalModel(MeasuredModel, ABC):
             for prompt, response in zip(chunk, responses, strict=True):
                 asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
                 if asked != prompt.tokens:
-                    raise RuntimeError(f"lighteval changed the prompt of request {prompt.request.key} before asking it")
+                    raise RuntimeError(
+                        f"lighteval changed the prompt of request {prompt.request.key} before asking it"
+                    )
                 if self.is_main:
                     tokens = [int(token) for token in response.output_tokens[0]]
                     on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
@@ -303,7 +355,9 @@ class LocalModel(MeasuredModel, ABC):
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
                 responses = self._score(choice_docs(chunk))
-            for (prompt, index), logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
+            for (prompt, index), logprob in zip(
+                chunk, read_logprobs(chunk, responses), strict=True
+            ):
                 sums = known.setdefault(prompt.request.key, {})
                 sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
@@ -348,7 +402,9 @@ def _docs(chunk: Sequence[Prompt]) -> list[Any]:
             id=prompt.request.key,
             task_name="medical",
             generation_size=prompt.request.max_new_tokens,
-            stop_sequences=list(prompt.stop),  # None crashes lighteval for a model without chat template
+            stop_sequences=list(
+                prompt.stop
+            ),  # None crashes lighteval for a model without chat template
         )
         for prompt in chunk
     ]

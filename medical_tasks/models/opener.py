@@ -47,22 +47,30 @@ def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
     greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
     if repeats > 1 and (greedy or name.startswith("baseline/")):
         more = ", or let it sample: --model-args temperature=0.7" if greedy else ""
-        raise UsageError(f"--repeats {repeats}: {name} answers the same each time. Leave it out{more}.")
+        raise UsageError(
+            f"--repeats {repeats}: {name} answers the same each time. Leave it out{more}."
+        )
 
 
-def deciding_args(name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS) -> dict[str, str]:
+def deciding_args(
+    name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS
+) -> dict[str, str]:
     """The arguments that can change answers: of replicas, or of what has a name in `served`, not where they are."""
     kept = {option: text for option, text in args.items() if option not in neutral}
     if "served" in kept or len(read_addresses(kept.get("base_url", ""))) > 1:
         kept.pop("base_url", None)
-        if name.endswith(f"/{kept.get('served')}"):  # which is what replicas are known by when nothing is given
+        if name.endswith(
+            f"/{kept.get('served')}"
+        ):  # which is what replicas are known by when nothing is given
             del kept["served"]
     return kept
 
 
 def read_addresses(text: str) -> list[str]:
     """Reads base URLs, white space or commas between them."""
-    return [url.rstrip("/") for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,")) if url]
+    return [
+        url.rstrip("/") for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,")) if url
+    ]
 
 
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
@@ -77,7 +85,9 @@ def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, st
     try:
         parts = next(csv.reader([quoted], strict=True, skipinitialspace=True))
     except csv.Error as error:
-        raise UsageError(f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes.") from error
+        raise UsageError(
+            f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
+        ) from error
     for part in parts:
         name, equals, value = part.partition("=")
         name = name.strip()
@@ -209,7 +219,10 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     ),
     "top_p": SHARE,
     "seed": (int, "a whole number"),
-    "max_tokens_field": (words("max_tokens", "max_completion_tokens")[0], "max_tokens or max_completion_tokens"),
+    "max_tokens_field": (
+        words("max_tokens", "max_completion_tokens")[0],
+        "max_tokens or max_completion_tokens",
+    ),
 }
 """What every model behind HTTP takes, a judge as well."""
 
@@ -248,11 +261,15 @@ def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") 
     given = {name: text for name, text in options.items() if name in _PRICES}
     values = read_options(given, _PRICES, model=model, what=what)
     if len(values) == 1:
-        raise UsageError(f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got one.")
+        raise UsageError(
+            f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got one."
+        )
     return (values["price_in"], values["price_out"]) if values else None
 
 
-LOG_LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
+LOG_LEVELS = {
+    name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")
+}
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -278,7 +295,10 @@ _LOCAL_OPTIONS: Mapping[str, Reader] = {
 HF_OPTIONS: Mapping[str, Reader] = {
     **_LOCAL_OPTIONS,
     "dtype": words(*DTYPES, "4bit", "8bit"),
-    "batch_size": (lambda text: None if text == "auto" else COUNT[0](text), "a whole number from 1, or auto"),
+    "batch_size": (
+        lambda text: None if text == "auto" else COUNT[0](text),
+        "a whole number from 1, or auto",
+    ),
     "max_length": COUNT,
     "model_parallel": _one_of({"auto": None, "true": True, "false": False}),
 }

@@ -32,7 +32,11 @@ _INSTALL = "pip install 'radgraph==0.1.18'"
 
 
 def f1_radgraph(
-    folder: str | Path, pairs: Sequence[tuple[str, str]], *, reward: Reward = "partial", exact_case: bool = False
+    folder: str | Path,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    reward: Reward = "partial",
+    exact_case: bool = False,
 ) -> list[float]:
     """Scores reports by F1, 0-1. A blank text scores 0, and no model reads it."""
     if reward not in REWARDS:
@@ -57,12 +61,16 @@ def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[
     model = _load(place)
     with Progress("RadGraph, texts", len(wanted)) as progress:
         for number in wanted:
-            found[number] = _annotate(model, readable(texts[number]), f"{place.label} cannot read text {number + 1}")
+            found[number] = _annotate(
+                model, readable(texts[number]), f"{place.label} cannot read text {number + 1}"
+            )
             progress.step()
     return found
 
 
-def radgraph_identity(folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False) -> dict[str, str]:
+def radgraph_identity(
+    folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False
+) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
     place = _find(folder)
     return {
@@ -77,7 +85,9 @@ def radgraph_identity(folder: str | Path, *, reward: Reward = "partial", exact_c
 
 def _find(folder: str | Path) -> RadGraphFolder:
     if importlib.util.find_spec("radgraph") is None:
-        raise MissingError(f"F1-RadGraph needs the package radgraph, which is not installed: {_INSTALL}")
+        raise MissingError(
+            f"F1-RadGraph needs the package radgraph, which is not installed: {_INSTALL}"
+        )
     return find_radgraph(folder)
 
 
@@ -86,7 +96,9 @@ def _load(place: RadGraphFolder) -> Any:
         try:
             package = importlib.import_module("radgraph")
         except ImportError as error:
-            raise MissingError(f"the package radgraph does not load: {first_line(error)}. {_INSTALL}") from error
+            raise MissingError(
+                f"the package radgraph does not load: {first_line(error)}. {_INSTALL}"
+            ) from error
         with staged(place) as cache:
             try:
                 return package.RadGraph(model_type=place.kind, model_cache_dir=str(cache))
@@ -105,7 +117,14 @@ def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
             annotation = model([text]).get("0")
         if isinstance(annotation, Mapping) and isinstance(annotation.get("entities"), Mapping):
             return annotation
-    except (LookupError, RuntimeError, ValueError, TypeError, AttributeError, AssertionError) as error:
+    except (
+        LookupError,
+        RuntimeError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+    ) as error:
         why = type(error).__name__  # not its message: it could hold the text
     step = "Leave the argument for RadGraph out to score without it."
     raise UsageError(f"{unread}, of {len(text)} characters ({why}). {step}")
@@ -115,7 +134,11 @@ def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
 def _silence() -> Iterator[None]:
     """Keeps what the package prints and warns of to itself: traces of failures are among it, which can hold text of a report."""
     nothing = io.StringIO()
-    with contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(nothing),
+        contextlib.redirect_stderr(nothing),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         yield
 
@@ -132,7 +155,9 @@ def _tokenizers_as_of_old() -> Iterator[None]:
     with contextlib.ExitStack() as lent:
         for name, method in methods.items():
             if not hasattr(PreTrainedTokenizerBase, name):
-                lent.enter_context(mock.patch.object(PreTrainedTokenizerBase, name, method, create=True))
+                lent.enter_context(
+                    mock.patch.object(PreTrainedTokenizerBase, name, method, create=True)
+                )
         yield
 
 
@@ -169,7 +194,11 @@ class RadGraphFolder:
         """Says what decides its annotations: hashes of the weights (SHA-256 of the file) and of all else that is read."""
         with open_file(self.place / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        others = [path for name in ("vocabulary", _ENCODER) for path in sorted((self.place / name).iterdir())]
+        others = [
+            path
+            for name in ("vocabulary", _ENCODER)
+            for path in sorted((self.place / name).iterdir())
+        ]
         read = [path for path in others if path.is_file() and path.suffix not in _NOT_READ]
         return {
             "kind": self.kind,
@@ -184,10 +213,14 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
     given = Path(folder).expanduser()
     place = given.resolve()
     if not place.is_dir():
-        raise MissingError(f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}")
+        raise MissingError(
+            f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}"
+        )
     for name in ("config.json", "weights.th", "vocabulary"):
         if not (place / name).exists():
-            raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}")
+            raise MissingError(
+                f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}"
+            )
     try:
         config = json.loads(read_text(place / "config.json"))
         encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
@@ -201,7 +234,9 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         )
     kind = _find_kind(given, place)
     if not (place / _ENCODER / "config.json").is_file():
-        step = MESSAGES["radgraph_encoder"].format(encoder=encoder, place=f"{given.name}/{_ENCODER}")
+        step = MESSAGES["radgraph_encoder"].format(
+            encoder=encoder, place=f"{given.name}/{_ENCODER}"
+        )
         raise MissingError(f"{given}: no {_ENCODER}/config.json in it. {step}")
     check_config(place / _ENCODER)
     return RadGraphFolder(place=place, kind=kind, config=config)
@@ -218,7 +253,9 @@ def staged(found: RadGraphFolder) -> Iterator[Path]:
         model.mkdir()
         (model / "config.json").write_text(json.dumps(changed), encoding="utf-8")
         (model / "weights.th").symlink_to(found.place / "weights.th")
-        shutil.copytree(found.place / "vocabulary", model / "vocabulary")  # the package writes a lock into it
+        shutil.copytree(
+            found.place / "vocabulary", model / "vocabulary"
+        )  # the package writes a lock into it
         yield Path(cache)
 
 
@@ -228,7 +265,9 @@ def _find_kind(given: Path, place: Path) -> str:
         return place.name
     if len(kinds) != 1:
         there = " and ".join(kinds) or "no model that the package knows"
-        raise UsageError(MESSAGES["radgraph_kind"].format(given=given, there=there, known=", ".join(KINDS)))
+        raise UsageError(
+            MESSAGES["radgraph_kind"].format(given=given, there=there, known=", ".join(KINDS))
+        )
     return kinds[0]
 
 

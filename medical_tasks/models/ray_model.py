@@ -22,15 +22,49 @@ from typing import Any
 from unittest import mock
 
 from medical_tasks import errors
-from medical_tasks.errors import MedicalTasksError, MissingError, RefusedError, UsageError, install_command
+from medical_tasks.errors import (
+    MedicalTasksError,
+    MissingError,
+    RefusedError,
+    UsageError,
+    install_command,
+)
 from medical_tasks.guard import policy
-from medical_tasks.models.base import Answer, Failure, Model, OnResult, Request, read_request, write_request
+from medical_tasks.models.base import (
+    Answer,
+    Failure,
+    Model,
+    OnResult,
+    Request,
+    read_request,
+    write_request,
+)
 from medical_tasks.models.checkpoint import MESSAGES, find_checkpoint, quiet_libraries
-from medical_tasks.models.lighteval_models import CPU_BATCH, hf_identity, open_hf, open_vllm, vllm_identity
-from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, MeasuredModel, plan_chunks, plan_texts
-from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, RAY_OPTIONS, VLLM_OPTIONS, read_options
+from medical_tasks.models.lighteval_models import (
+    CPU_BATCH,
+    hf_identity,
+    open_hf,
+    open_vllm,
+    vllm_identity,
+)
+from medical_tasks.models.local_model import (
+    ChoicePrompt,
+    LocalSetup,
+    MeasuredModel,
+    plan_chunks,
+    plan_texts,
+)
+from medical_tasks.models.opener import (
+    HF_OPTIONS,
+    LOG_LEVELS,
+    RAY_OPTIONS,
+    VLLM_OPTIONS,
+    read_options,
+)
 
-_VLLM_BATCH = 256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
+_VLLM_BATCH = (
+    256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
+)
 _TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
 _PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
 
@@ -57,7 +91,9 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
     needed = ("ray", "lighteval", *["vllm"] * vllm)
     if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
         step = install_command("vllm") if vllm else install_command("ray")
-        raise MissingError(f"{name} needs {' and '.join(missing)}, on every machine of the cluster: {step}")
+        raise MissingError(
+            f"{name} needs {' and '.join(missing)}, on every machine of the cluster: {step}"
+        )
     own = VLLM_OPTIONS if vllm else HF_OPTIONS
     address = os.environ.get("RAY_ADDRESS") or "local"
     values = read_options({"address": address, **options}, {**own, **RAY_OPTIONS}, model=name)
@@ -70,7 +106,11 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to start, too few on a busy machine.
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_NUM_REDIS_GET_RETRIES": "60"}
+    os.environ |= {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_BACKEND_LOG_LEVEL": "fatal",
+        "RAY_NUM_REDIS_GET_RETRIES": "60",
+    }
     if values["address"] == "local":
         # Ray listens on every interface: to whoever has the token, unless this variable says otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
@@ -84,7 +124,11 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     logging.getLogger("ray.data").setLevel(level)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
-    settings: dict[str, Any] = {"address": address, "log_to_driver": level < logging.ERROR, "logging_level": level}
+    settings: dict[str, Any] = {
+        "address": address,
+        "log_to_driver": level < logging.ERROR,
+        "logging_level": level,
+    }
     folders: list[str] = []
     if address == "local":
         # Ray opens its folder to everybody: it lies in a closed one.
@@ -119,17 +163,26 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
         os.close(nowhere)
 
 
-def _shape(name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]) -> tuple[int, int, float]:
+def _shape(
+    name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]
+) -> tuple[int, int, float]:
     """Decides on workers, and on cores and GPUs of each; refuses what would be waited for in vain."""
     devices = sum(machine.get("GPU", 0) for machine in machines)
     split = values.get("tensor_parallel_size", 1) * values.get("pipeline_parallel_size", 1)
     gpus = values.get("gpus_per_worker", split if devices else 0)
     workers = values.get("workers", max(1, int(devices / gpus) if gpus else len(machines)))
     cores = int(min(machine.get("CPU", 0) for machine in machines))
-    cpus = values.get("cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines))))
-    room = sum(min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf) for each in machines)
+    cpus = values.get(
+        "cpus_per_worker", 1 if gpus else max(1, cores // math.ceil(workers / len(machines)))
+    )
+    room = sum(
+        min(each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf)
+        for each in machines
+    )
     if room < workers:
-        raise UsageError(MESSAGES["ray_room"].format(name=name, workers=workers, cpus=cpus, gpus=gpus, room=room))
+        raise UsageError(
+            MESSAGES["ray_room"].format(name=name, workers=workers, cpus=cpus, gpus=gpus, room=room)
+        )
     return workers, cpus, gpus
 
 
@@ -139,7 +192,9 @@ class RayModel(MeasuredModel):
     def __init__(self, setup: LocalSetup, cluster: _Cluster, options: Mapping[str, str]) -> None:
         values, revision = setup.values, setup.checkpoint.revision
         engine = values.get("engine", "hf")
-        self._batch = self._texts = values.get("batch_size", _VLLM_BATCH if engine == "vllm" else CPU_BATCH)
+        self._batch = self._texts = values.get(
+            "batch_size", _VLLM_BATCH if engine == "vllm" else CPU_BATCH
+        )
         more = {"revision": revision} if revision else {}
         if engine == "vllm":
             identity, context, self._spare = vllm_identity(setup), values.get("max_model_length"), 1
@@ -147,16 +202,24 @@ class RayModel(MeasuredModel):
             identity = hf_identity(setup, device="cuda" if cluster.shape[2] else "cpu")
             context, self._texts = values.get("max_length"), max(1, self._batch // 8 * 8)
             more["batch_size"] = str(self._batch)
-        context = context or setup.checkpoint.context() or 2048  # lighteval's, for a model that names none
+        context = (
+            context or setup.checkpoint.context() or 2048
+        )  # lighteval's, for a model that names none
         super().__init__(setup, identity, context=context, is_main=True)
         self.endpoint = cluster.address and f"tcp://{cluster.address}"
         self._cluster, self._chunk = cluster, values.get("chunk_size")
         target = setup.checkpoint.label if revision else str(setup.checkpoint.folder)
-        self._worker = {"name": f"{engine}/{target}", "options": {**options, **more}, "identity": dict(identity)}
+        self._worker = {
+            "name": f"{engine}/{target}",
+            "options": {**options, **more},
+            "identity": dict(identity),
+        }
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, batches of the longest prompts first; a batch's answers come as soon as it is done."""
-        chunks = plan_chunks(self._askable(requests, self._prompt, on_result), self._chunk or self._batch)
+        chunks = plan_chunks(
+            self._askable(requests, self._prompt, on_result), self._chunk or self._batch
+        )
         self._spread([[prompt.request for prompt in chunk] for chunk in chunks], on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -177,10 +240,15 @@ class RayModel(MeasuredModel):
 
         workers, cpus, gpus = self._cluster.shape
         # Credentialed text goes to no machine that was not asked about.
-        settings = {**self._worker, "nodes": list(self._cluster.nodes) if policy.protecting() else []}
+        settings = {
+            **self._worker,
+            "nodes": list(self._cluster.nodes) if policy.protecting() else [],
+        }
         texts = [{"asked": json.dumps([write_request(request) for request in row])} for row in rows]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            warnings.simplefilter(
+                "ignore"
+            )  # Ray 2.64 has another name for an argument; setup.cfg stays below it
             answered = ray.data.from_items(texts, override_num_blocks=len(rows)).map_batches(
                 Worker,
                 fn_constructor_kwargs=settings,
@@ -198,7 +266,9 @@ class RayModel(MeasuredModel):
                         on_result(result)
         except ray.exceptions.RayError as error:
             kind = type(error).__name__
-            raise MissingError(MESSAGES["ray_died"].format(name=self.name, kind=kind, times=_TRIES + 1)) from None
+            raise MissingError(
+                MESSAGES["ray_died"].format(name=self.name, kind=kind, times=_TRIES + 1)
+            ) from None
 
 
 def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Request]]:
@@ -216,7 +286,12 @@ class Worker:
     """Answers batches somewhere in the cluster. Its errors are answers too: Ray would make a traceback of one."""
 
     def __init__(
-        self, *, name: str, options: Mapping[str, str], identity: Mapping[str, str], nodes: Sequence[str]
+        self,
+        *,
+        name: str,
+        options: Mapping[str, str],
+        identity: Mapping[str, str],
+        nodes: Sequence[str],
     ) -> None:
         self._error = ""
         try:
@@ -224,13 +299,21 @@ class Worker:
                 import ray
 
                 if ray.get_runtime_context().get_node_id() not in nodes:
-                    raise RefusedError("this machine joined the cluster after it was asked where text may go.")
-            self._model = (open_vllm if name.startswith("vllm/") else open_hf)(name, options=options)
+                    raise RefusedError(
+                        "this machine joined the cluster after it was asked where text may go."
+                    )
+            self._model = (open_vllm if name.startswith("vllm/") else open_hf)(
+                name, options=options
+            )
             there = self._model.identity
             if wrong := [
-                f"{key} {there.get(key)}, not {said}" for key, said in identity.items() if there.get(key) != said
+                f"{key} {there.get(key)}, not {said}"
+                for key, said in identity.items()
+                if there.get(key) != said
             ]:
-                raise UsageError(f"another model or other packages than where the run was started: {'; '.join(wrong)}.")
+                raise UsageError(
+                    f"another model or other packages than where the run was started: {'; '.join(wrong)}."
+                )
         except Exception as error:
             self._error = _written(error)
 
@@ -242,14 +325,18 @@ class Worker:
         requests = [read_request(each) for each in json.loads(text)]
         found: list[Answer | Failure] = []
         try:
-            (self._model.loglikelihood if requests[0].continuations else self._model.generate)(requests, found.append)
+            (self._model.loglikelihood if requests[0].continuations else self._model.generate)(
+                requests, found.append
+            )
         except Exception as error:
             return _written(error)
         return json.dumps([asdict(each) for each in found])
 
 
 def _written(error: Exception) -> str:
-    return json.dumps({"kind": type(error).__name__, "text": f"a worker on {platform.node()}: {error}"})
+    return json.dumps(
+        {"kind": type(error).__name__, "text": f"a worker on {platform.node()}: {error}"}
+    )
 
 
 def _read(text: str) -> list[Answer | Failure]:

@@ -29,8 +29,22 @@ from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_client import ChatSettings, http_library
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint
-from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of, chat_settings, limits_of
-from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
+from medical_tasks.models.endpoint import (
+    EndpointModel,
+    FolderTokens,
+    asked_of,
+    chat_settings,
+    limits_of,
+)
+from medical_tasks.models.opener import (
+    CHAT_OPTIONS,
+    COUNT,
+    SECONDS,
+    TESTED_OPTIONS,
+    WORD,
+    Reader,
+    read_options,
+)
 
 VLLM = "vllm-server"
 TRANSFORMERS = "transformers-server"
@@ -53,7 +67,9 @@ _TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
 }
 SERVED_OPTIONS = {VLLM: _VLLM_OPTIONS, TRANSFORMERS: _TRANSFORMERS_OPTIONS}
 """Arguments by kind, of judges; a model under test takes some more (`TESTED_OPTIONS`)."""
-_TESTED: Mapping[str, Reader] = {name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS}
+_TESTED: Mapping[str, Reader] = {
+    name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS
+}
 _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 # Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -74,7 +90,9 @@ class ServedModel(EndpointModel):
         measures: bool,
         **how: Any,
     ) -> None:
-        super().__init__(name, settings(f"http://{HOST}/v1"), **how)  # the port follows when the server starts
+        super().__init__(
+            name, settings(f"http://{HOST}/v1"), **how
+        )  # the port follows when the server starts
         self._settings_at, self._command = settings, command
         self._environment, self._start_timeout, self._log = environment, start_timeout, log
         self._measures = measures
@@ -101,7 +119,9 @@ class ServedModel(EndpointModel):
             if self._server is not None and self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
-            raise MissingError(f"the model server has ended by itself; its log is {self._log}\n{error}") from None
+            raise MissingError(
+                f"the model server has ended by itself; its log is {self._log}\n{error}"
+            ) from None
 
     def _start(self) -> ManagedServer:
         port = free_port()
@@ -136,11 +156,15 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
             raise UsageError(
                 f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it."
             )
-        return EndpointModel(name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values))
+        return EndpointModel(
+            name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values)
+        )
     if target and kind == TRANSFORMERS:
         values = read_options(options, {**_TRANSFORMERS_OPTIONS, **_TESTED}, model=name)
         return _transformers(name, target, values, log_dir)
-    raise UsageError(f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}.")
+    raise UsageError(
+        f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}."
+    )
 
 
 def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -156,7 +180,11 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
         raise MissingError(MESSAGES["vllm_server_gpu"].format(name=name))
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     sizes = {size: values[size] for size in _PARALLEL if size in values}
-    words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
+    words = [
+        word
+        for size, number in sizes.items()
+        for word in (f"--{size.replace('_', '-')}", str(number))
+    ]
     key = secrets.token_hex(16)  # other users of this machine reach the port as well
     # Replicas answer alike; splitting one model changes how its sums are rounded.
     split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
@@ -168,9 +196,17 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
         asked["context"] = vllm_context(flags, checkpoint)
     return ServedModel(
         name,
-        lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
+        lambda url: ChatSettings(
+            base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)
+        ),
         lambda port: [
-            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
+            *(
+                str(executable),
+                "serve",
+                str(checkpoint.folder),
+                "--served-model-name",
+                checkpoint.label,
+            ),
             *("--host", HOST, "--port", str(port), *words, *flags),
         ],
         environment={"VLLM_API_KEY": key, **_path_of(executable)},
@@ -189,17 +225,23 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     flags = read_flags(values.get("flags", ""))
     executable = find_transformers()
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
-    folder = str(checkpoint.folder)  # the server knows the model by exactly the words it was started with
+    folder = str(
+        checkpoint.folder
+    )  # the server knows the model by exactly the words it was started with
     how = {"device": values.get("device", "cpu"), "dtype": values.get("dtype", "float32")}
     version = importlib.metadata.version("transformers")
     identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
     asked = asked_of(values)
     asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
     asked["context"] = asked["context"] or checkpoint.context()
-    Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)  # `transformers serve` fails where it does not exist
+    Path(HF_HUB_CACHE).mkdir(
+        parents=True, exist_ok=True
+    )  # `transformers serve` fails where it does not exist
     return ServedModel(
         name,
-        lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
+        lambda url: ChatSettings(
+            base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}
+        ),
         lambda port: [
             *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
             *("--host", HOST, "--port", str(port), *flags),
@@ -245,9 +287,19 @@ _RESERVED = frozenset({
 })  # fmt: skip
 
 # What gives prompts another form than the model's folder does, and what gives the model another context.
-_OTHER_WRITING = ("--tokenizer", "--chat-template", "--default-chat-template", "--hf-", "--trust-remote-code")
+_OTHER_WRITING = (
+    "--tokenizer",
+    "--chat-template",
+    "--default-chat-template",
+    "--hf-",
+    "--trust-remote-code",
+)
 _OTHER_CONTEXT = ("--hf-", "--rope-", "--disable-sliding-window")
-_UNSTRETCHED = ("llama3", "longrope", "su")  # ways of scaling after which the context stated is the whole
+_UNSTRETCHED = (
+    "llama3",
+    "longrope",
+    "su",
+)  # ways of scaling after which the context stated is the whole
 # As vLLM reads `16k`, `16K` and `1.5m`.
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmMgG]?)")
 _MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
@@ -258,7 +310,9 @@ def find_vllm(given: str | None = None) -> Path:
     for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
         if named:
             if not _is_program(Path(named)):
-                raise MissingError(f"{source} names {named}, which is not a program. Give the path of bin/vllm.")
+                raise MissingError(
+                    f"{source} names {named}, which is not a program. Give the path of bin/vllm."
+                )
             return Path(named)
     for folder in (Path.cwd(), Path(__file__).resolve().parents[2]):
         if _is_program(folder / _VLLM_FOLDER):
@@ -286,7 +340,9 @@ def find_transformers() -> Path:
     found = str(beside) if _is_program(beside) else shutil.which("transformers")
     if found is None:
         install = install_command("lighteval", "fastapi", "uvicorn")
-        raise MissingError(f"transformers-server/ needs the transformers package and a web server: {install}")
+        raise MissingError(
+            f"transformers-server/ needs the transformers package and a web server: {install}"
+        )
     return Path(found)
 
 
@@ -305,7 +361,9 @@ def read_flags(text: str) -> list[str]:
     try:
         flags = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"model argument flags cannot be split into words ({error}), got {text!r}.") from None
+        raise UsageError(
+            f"model argument flags cannot be split into words ({error}), got {text!r}."
+        ) from None
     taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
     if taken:
         raise UsageError(MESSAGES["flags"].format(taken=", ".join(taken)))
@@ -326,16 +384,30 @@ def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
     ]
     if values:
         found = _SIZE.fullmatch(values[-1])
-        return None if found is None else int(float(found["number"]) * _MULTIPLES[found["unit"]]) or None
+        return (
+            None
+            if found is None
+            else int(float(found["number"]) * _MULTIPLES[found["unit"]]) or None
+        )
     if any(_flag_name(flag).startswith(_OTHER_CONTEXT) for flag in flags):
         return None
     # vLLM stretches the context by the factor of the other ways.
     scaling = checkpoint.setting("rope_parameters", "rope_scaling")
     scaling = scaling if isinstance(scaling, dict) else {}
-    if scaling.get("factor") is not None and scaling.get("rope_type", scaling.get("type")) not in _UNSTRETCHED:
+    if (
+        scaling.get("factor") is not None
+        and scaling.get("rope_type", scaling.get("type")) not in _UNSTRETCHED
+    ):
         return None
-    context, tokenizers = checkpoint.context(), checkpoint.read("tokenizer_config.json").get("model_max_length")
-    return int(min(context, tokenizers)) if context and isinstance(tokenizers, int | float) else context
+    context, tokenizers = (
+        checkpoint.context(),
+        checkpoint.read("tokenizer_config.json").get("model_max_length"),
+    )
+    return (
+        int(min(context, tokenizers))
+        if context and isinstance(tokenizers, int | float)
+        else context
+    )
 
 
 def _flag_name(flag: str) -> str:
@@ -391,13 +463,21 @@ class ManagedServer:
         out = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", supervisor.__file__, str(os.getpid()), str(self.grace), *self.command],
+                [
+                    sys.executable,
+                    "-I",
+                    supervisor.__file__,
+                    str(os.getpid()),
+                    str(self.grace),
+                    *self.command,
+                ],
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 # Ctrl-C at the terminal goes to this process alone, which first saves what it has.
                 start_new_session=True,
-                env={name: value for name, value in os.environ.items() if name not in _DROPPED} | {**self.environment},
+                env={name: value for name, value in os.environ.items() if name not in _DROPPED}
+                | {**self.environment},
             )
         finally:
             os.close(out)
@@ -412,7 +492,9 @@ class ManagedServer:
         while True:
             code = process.poll()
             if code is not None:
-                raise MissingError(f"the server ended with exit code {code} before it answered. {self._told()}")
+                raise MissingError(
+                    f"the server ended with exit code {code} before it answered. {self._told()}"
+                )
             # Looked at again, so that a stranger's answer on this port does not hide that our server could not have it.
             if self.ready() and process.poll() is None:
                 return
@@ -456,11 +538,17 @@ def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     try:
-        with http.Client(timeout=timeout, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)) as client:
-            response = client.post(f"{base_url.rstrip('/')}/chat/completions", json=body, headers=headers)
+        with http.Client(
+            timeout=timeout, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        ) as client:
+            response = client.post(
+                f"{base_url.rstrip('/')}/chat/completions", json=body, headers=headers
+            )
     except http.HTTPError:
         return False
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
-        raise UsageError(MESSAGES["chat_rejected"].format(model=model, status=response.status_code, told=told))
+        raise UsageError(
+            MESSAGES["chat_rejected"].format(model=model, status=response.status_code, told=told)
+        )
     return bool(response.status_code == 200)

@@ -24,7 +24,9 @@ _SEED = 20240617
 GoldResponse = Callable[[TaskSpec, Item], str]
 
 
-def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
+def baseline_responses(
+    name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse
+) -> Iterator[str]:
     """Answers every item by a baseline but `copy-example`; `gold_response` writes an item's gold as a model would."""
     if name == "reference":
         return (gold_response(task, item) for item in items)
@@ -50,7 +52,10 @@ def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) 
         other = chooser.choice(range(max(1, len(known) - 1)))
         chosen.append(known[(other + (other >= own)) % len(known)])  # its own place is passed over
     # In the items' order, in which they can be read from the disk.
-    golds = Texts((items[position].id, gold_response(task, items[position])) for position in sorted(set(chosen)))
+    golds = Texts(
+        (items[position].id, gold_response(task, items[position]))
+        for position in sorted(set(chosen))
+    )
     return (golds[items[position].id] for position in chosen)
 
 
@@ -76,10 +81,14 @@ END_AT = 1.93
 def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
     """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder; the same bytes every time."""
     if not any(text.strip() for text in texts):
-        raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")
+        raise UsageError(
+            "texts: the toy's tokenizer needs at least one text that is not blank; got none"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise UsageError(f"{folder}: a toy model goes into an empty folder, and this one holds files; name another")
+        raise UsageError(
+            f"{folder}: a toy model goes into an empty folder, and this one holds files; name another"
+        )
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
         model = _toy_model(tokenizer)

@@ -120,7 +120,9 @@ def _descendants(root: int) -> list[int]:
             continue
         try:
             # "pid (name) state ppid ...": the name may hold spaces and brackets.
-            state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            state, parent = (
+                (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            )
         except OSError:
             continue  # ended while we looked
         if state != "Z":

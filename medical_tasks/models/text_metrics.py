@@ -50,7 +50,11 @@ def word_metrics(
 ) -> dict[str, float]:
     """Computes the metrics of words that are named, but for the pooled ones, 0-1; BLEU is not smoothed."""
     rouges = {name: match for name in names if (match := _ROUGE.fullmatch(name))}
-    found = rouge(prediction, references, variants=list({match[1] for match in rouges.values()})) if rouges else {}
+    found = (
+        rouge(prediction, references, variants=list({match[1] for match in rouges.values()}))
+        if rouges
+        else {}
+    )
     values = {name: getattr(found[match[1]], match[2] or "f1") for name, match in rouges.items()}
     values |= {name: of(prediction, references) for name, of in _OF_WORDS.items() if name in names}
     if "sari" in names:
@@ -83,7 +87,9 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
     path, mark, written = given.rpartition("@")
     if mark and not Path(given).expanduser().is_dir():
         if not (written.isascii() and written.isdecimal()):
-            raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
+            raise UsageError(
+                f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER."
+            )
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
     checkpoint = find_folder(folder, f". {MESSAGES['bertscore_layer']}")
@@ -102,7 +108,10 @@ def concept_pairs(
     """Finds the concepts of each reference and of its prediction, for MEDCON."""
     with UmlsIndex(Path(folder).expanduser()) as index:
         matcher = Matcher(index, variant=variant)
-        known = {text: matcher.concepts(text) for text in dict.fromkeys(text for pair in pairs for text in pair)}
+        known = {
+            text: matcher.concepts(text)
+            for text in dict.fromkeys(text for pair in pairs for text in pair)
+        }
     return [(known[reference], known[prediction]) for prediction, reference in pairs]
 
 
@@ -148,13 +157,12 @@ def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]
         vectors = embedder.embed([text for pair in pairs for text in pair])
     if embedder.truncated:
         distinct = len({text.strip() for pair in pairs for text in pair})
-        said = (
-            f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
-        )
+        said = f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
         print(f"note: {name}: {said}", file=sys.stderr)
     answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
     dot, answered, wanted = (
-        np.einsum("ij,ij->i", *two) for two in ((answers, right), (answers, answers), (right, right))
+        np.einsum("ij,ij->i", *two)
+        for two in ((answers, right), (answers, answers), (right, right))
     )
     lengths = answered * wanted
     # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
@@ -173,7 +181,9 @@ class ModelMetric:
     name: str
     given: str  # what its argument is
     compute: Callable[[str, Pairs], list[float]]
-    identity: Callable[[str], Mapping[str, Any]]  # what decides its numbers, for the recipe; loads no weights
+    identity: Callable[
+        [str], Mapping[str, Any]
+    ]  # what decides its numbers, for the recipe; loads no weights
     limits: tuple[float, float] | None = (0.0, 1.0)
     unit: str = ""  # as `MetricSpec.unit`
 
@@ -190,11 +200,15 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "umls": ModelMetric(
         "medcon",
         "FOLDER, an index made by: medical-tasks umls build",
-        lambda folder, pairs: [medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)],
+        lambda folder, pairs: [
+            medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)
+        ],
         partial(medcon_identity, variant="aci-bench"),
         limits=(0.0, 2.0),  # synonyms can bring it above 1
     ),
-    "alignscore": ModelMetric("alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity),
+    "alignscore": ModelMetric(
+        "alignscore", "CKPT:FOLDER, checkpoint and backbone", alignscores, align_identity
+    ),
     "bleurt": ModelMetric(
         "bleurt",
         "FOLDER, a BLEURT checkpoint",
@@ -210,7 +224,13 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         radgraph_identity,
     ),
     **{
-        name: ModelMetric(name, f"FOLDER, a {of} checkpoint", partial(similarities, name), embedder_identity, **_COSINE)
+        name: ModelMetric(
+            name,
+            f"FOLDER, a {of} checkpoint",
+            partial(similarities, name),
+            embedder_identity,
+            **_COSINE,
+        )
         for name, of in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
     },
 }
@@ -222,17 +242,27 @@ def metrics_of_models(
 ) -> list[dict[str, float]]:
     """Computes the metrics whose arguments are given, a row a pair."""
     given = {
-        each.name: each.compute(arguments[name], pairs) for name, each in models.items() if name in arguments and pairs
+        each.name: each.compute(arguments[name], pairs)
+        for name, each in models.items()
+        if name in arguments and pairs
     }
     return [{name: column[place] for name, column in given.items()} for place in range(len(pairs))]
 
 
-def identity_of_models(models: Mapping[str, ModelMetric], arguments: Mapping[str, str]) -> dict[str, Any]:
+def identity_of_models(
+    models: Mapping[str, ModelMetric], arguments: Mapping[str, str]
+) -> dict[str, Any]:
     """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
-    return {name: dict(each.identity(arguments[name])) for name, each in models.items() if name in arguments}
+    return {
+        name: dict(each.identity(arguments[name]))
+        for name, each in models.items()
+        if name in arguments
+    }
 
 
-def chosen_metrics(names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool) -> tuple[str, ...]:
+def chosen_metrics(
+    names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool
+) -> tuple[str, ...]:
     """Says which metrics are computed, by default all that can be; `arguments`: of `MODEL_METRICS`."""
     needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
     strange = next((each for each in arguments if each not in MODEL_METRICS), None)
@@ -252,12 +282,18 @@ def chosen_metrics(names: Sequence[str] | None, arguments: Mapping[str, str], *,
             )
         if name not in (*WORD_METRICS, *needs) and not _ROUGE.fullmatch(name):
             known = (*WORD_METRICS, *needs)
-            raise UsageError(f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}.")
+            raise UsageError(
+                f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
+            )
         if name == "sari" and not sourced:
-            raise UsageError("sari: compares with the source of a text too. Name its column with --source.")
+            raise UsageError(
+                "sari: compares with the source of a text too. Name its column with --source."
+            )
     unused = next((each for each in given if each not in names), None)
     if unused is not None:
-        raise UsageError(f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it out.")
+        raise UsageError(
+            f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it out."
+        )
     return tuple(dict.fromkeys(names))
 
 
@@ -286,7 +322,9 @@ def score_texts(
     for name in arguments or {}:
         metric = MODEL_METRICS[name]
         best = columns[metric.name] = [max(each[metric.name] for each in some) for some in modelled]
-        estimates[metric.name] = bootstrap_interval(best, clusters=clusters, limits=metric.limits, seed=seed)
+        estimates[metric.name] = bootstrap_interval(
+            best, clusters=clusters, limits=metric.limits, seed=seed
+        )
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
@@ -302,10 +340,16 @@ def score_texts(
 
 def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
     """BLEU of what `bleu_sums` adds up to, number for number that of `bleu_corpus` or `sacrebleu_corpus`."""
-    matches, totals, (said, true) = np.array(sums[:MAX_ORDER]), np.array(sums[MAX_ORDER:-2]), sums[-2:]
+    matches, totals, (said, true) = (
+        np.array(sums[:MAX_ORDER]),
+        np.array(sums[MAX_ORDER:-2]),
+        sums[-2:],
+    )
     if sacrebleu:  # the k-th order without a match counts as 1 / 2^k of an n-gram
         none = (matches == 0) & (totals > 0)
         matches = np.where(none & matches.any(axis=0), 0.5 ** none.cumsum(axis=0), matches)
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(np.log(matches / totals).mean(axis=0))
+        score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(
+            np.log(matches / totals).mean(axis=0)
+        )
     return np.where(matches.all(axis=0), score, 0.0)

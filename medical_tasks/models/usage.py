@@ -14,7 +14,10 @@ from medical_tasks.io.json_records import Field
 Prices = tuple[float, float]
 """USD for a million tokens read, and for a million written."""
 _COUNTED: Final = ("requests", "prompt_tokens", "output_tokens")
-_STATED: Final = (*_COUNTED, "seconds")  # all there was before there were prices; the rest follows from it and them
+_STATED: Final = (
+    *_COUNTED,
+    "seconds",
+)  # all there was before there were prices; the rest follows from it and them
 
 
 class Usage(TypedDict):
@@ -30,7 +33,9 @@ class Usage(TypedDict):
     cost_usd: float | None
 
 
-def cost_usd(prompt_tokens: int | None, output_tokens: int | None, prices: Prices | None) -> float | None:
+def cost_usd(
+    prompt_tokens: int | None, output_tokens: int | None, prices: Prices | None
+) -> float | None:
     """The price of tokens; None where either is not known."""
     if prices is None or prompt_tokens is None or output_tokens is None:
         return None
@@ -78,13 +83,17 @@ def _is_usage(value: Any) -> bool:
         return False
     kinds = {each: (int,) if each in _COUNTED else (int, float) for each in value}
     if value["requests"] is None or not all(
-        each is None or (type(each) in kinds[name] and 0 <= each <= 2**53) for name, each in value.items()
+        each is None or (type(each) in kinds[name] and 0 <= each <= 2**53)
+        for name, each in value.items()
     ):
         return False
     prices: Any = (value.get("price_in"), value.get("price_out"))
     made: Mapping[str, Any] = dict(_completed(value, None if None in prices else prices))
     pairs = [(each, made[name]) for name, each in value.items()]
-    return all(math.isclose(*pair, rel_tol=1e-9) if None not in pair else pair == (None, None) for pair in pairs)
+    return all(
+        math.isclose(*pair, rel_tol=1e-9) if None not in pair else pair == (None, None)
+        for pair in pairs
+    )
 
 
 USAGE: Final = Field(
@@ -97,7 +106,10 @@ FORECAST: Final = Field(
     holds=lambda value: (
         isinstance(value, dict)
         and set(value) == set(_COUNTED)
-        and all(isinstance(span, list) and [type(end) for end in span] == [int, int] for span in value.values())
+        and all(
+            isinstance(span, list) and [type(end) for end in span] == [int, int]
+            for span in value.values()
+        )
         and all(0 <= end <= 2**53 for span in value.values() for end in span)
     ),
     rule="requests, prompt_tokens and output_tokens, two counts each",
@@ -107,16 +119,29 @@ FORECAST: Final = Field(
 
 def dollars(cost: float) -> str:
     """Writes money, of which a single answer takes very little."""
-    return "under $ 0.0001" if 0 < cost < 0.0001 else f"$ {cost:,.4f}" if cost < 1 else f"$ {cost:,.2f}"
+    return (
+        "under $ 0.0001"
+        if 0 < cost < 0.0001
+        else f"$ {cost:,.4f}"
+        if cost < 1
+        else f"$ {cost:,.2f}"
+    )
 
 
 def usage_said(usage: Mapping[str, Any]) -> str:
     """Writes what is known of a usage, and that it is of the answers."""
     parts = [f"{usage['requests']:,} requests"]
-    parts += [f"{usage[name]:,} {name.replace('_', ' ')}" for name in _COUNTED[1:] if usage[name] is not None]
+    parts += [
+        f"{usage[name]:,} {name.replace('_', ' ')}"
+        for name in _COUNTED[1:]
+        if usage[name] is not None
+    ]
     if usage["seconds"] is not None:
         speed = usage.get("tokens_per_second")
-        parts.append(f"{usage['seconds']:,.1f} s" + (f" ({speed:,.1f} output tokens a second)" if speed else ""))
+        parts.append(
+            f"{usage['seconds']:,.1f} s"
+            + (f" ({speed:,.1f} output tokens a second)" if speed else "")
+        )
     if usage.get("cost_usd") is not None:
         parts.append(dollars(usage["cost_usd"]))
     return f"{', '.join(parts)}; replies of earlier commands included"

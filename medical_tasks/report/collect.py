@@ -76,7 +76,9 @@ def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
     given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
     with doing(f"gather the results and items of {len(folders)} runs"):
         texts = TextPlaces(**given, items=not arguments.no_items)
-        data = report_data(arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell)
+        data = report_data(
+            arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell
+        )
     for note in data.notes:
         tell(note)
     render = {"html": render_page, "markdown": render_report}
@@ -100,7 +102,9 @@ def report_data(
     `tell`: is told what the report is without, a line each.
     """
     if not folders:
-        raise UsageError("a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote.")
+        raise UsageError(
+            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote."
+        )
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
     shown, again = without_repeats(folders)
@@ -113,7 +117,9 @@ def report_data(
     runs = [replace(run, name=name) for run, name in zip(read, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
     check_places(places.responses, recipes)
-    if places.source is not None and not any(recipe.get("data", {}).get("config") == "own" for recipe in recipes):
+    if places.source is not None and not any(
+        recipe.get("data", {}).get("config") == "own" for recipe in recipes
+    ):
         raise UsageError(
             f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
         )
@@ -143,7 +149,9 @@ def report_data(
     )
 
 
-def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tuple[ReportTask, str, int]:
+def _read_task(
+    name: str, run: FinishedRun, places: TextPlaces, room: int
+) -> tuple[ReportTask, str, int]:
     """A task of a run, with whole texts, what it is without, and how many items' texts there was no room to read."""
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
@@ -151,9 +159,15 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tu
     # What cannot be shown to be open is not: a task that is not known, or a run that was kept without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
-    declared = {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
+    declared = (
+        {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
+    )
     metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
-    metrics += [_unknown(each, value, declared) for each, value in entry["metrics"].items() if each not in declared]
+    metrics += [
+        _unknown(each, value, declared)
+        for each, value in entry["metrics"].items()
+        if each not in declared
+    ]
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
     if task is not None and dataset is not None:
@@ -173,8 +187,14 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> tu
             rows,
             [metric.name for metric in metrics],
             texts,
-            verdicts_by_item(run.verdicts.get(name, ()), [row["id"] for row in rows], private=private),
-            note_words=None if not private else task.benchmark.note_words() if task is not None else frozenset(),
+            verdicts_by_item(
+                run.verdicts.get(name, ()), [row["id"] for row in rows], private=private
+            ),
+            note_words=None
+            if not private
+            else task.benchmark.note_words()
+            if task is not None
+            else frozenset(),
         )
     shown = ReportTask(
         run=run.name,
@@ -201,7 +221,9 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
             f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to {part.length:,} characters."
         )
     if emptied := part.emptied + unread:
-        said.append(f"{emptied:,} of {len(part.items):,} items, the last ones, are shown without texts.")
+        said.append(
+            f"{emptied:,} of {len(part.items):,} items, the last ones, are shown without texts."
+        )
     if said:
         said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
     return " ".join(said)
@@ -234,12 +256,21 @@ def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_title(shown: Sequence[ReportTask]) -> str:
     """Names the models and the benchmarks."""
-    kinds = (("runs", [task.run for task in shown]), ("benchmarks", [task.benchmark or task.name for task in shown]))
+    kinds = (
+        ("runs", [task.run for task in shown]),
+        ("benchmarks", [task.benchmark or task.name for task in shown]),
+    )
     said = []
     for kind, each in kinds:
         names = list(dict.fromkeys(each))
         *first, last = names
-        said.append(f"{len(names)} {kind}" if len(names) > 3 else f"{', '.join(first)} and {last}" if first else last)
+        said.append(
+            f"{len(names)} {kind}"
+            if len(names) > 3
+            else f"{', '.join(first)} and {last}"
+            if first
+            else last
+        )
     return " on ".join(said)
 
 
@@ -260,7 +291,9 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     """What keeps two runs of a task apart; each is told against the first run of the task."""
-    found = recipe_differences(name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics))
+    found = recipe_differences(
+        name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
+    )
     pair = f"{name}, {first.run} and {second.run}"
     # What compares words is told once for the whole report.
     told = [each for each in (*found.refused, *found.warned) if not each.startswith(_OF_WORDS)]
@@ -278,7 +311,9 @@ def _warnings(shown: Sequence[ReportTask]) -> list[str]:
         if said := warning(each.entry):
             decided.setdefault(said, {}).setdefault(each.name, []).append(each.run)
     return [
-        f"{said} It decided " + "; ".join(f"{name} ({', '.join(runs)})" for name, runs in tasks.items()) + "."
+        f"{said} It decided "
+        + "; ".join(f"{name} ({', '.join(runs)})" for name, runs in tasks.items())
+        + "."
         for said, tasks in decided.items()
     ]
 
@@ -319,7 +354,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-_JUDGE_RECIPE: Final = frozenset({"name", "comparable", "votes", "reasks", "reply_tokens", "mode", "prompts"})
+_JUDGE_RECIPE: Final = frozenset(
+    {"name", "comparable", "votes", "reasks", "reply_tokens", "mode", "prompts"}
+)
 """What a judge's recipe has beside its identity."""
 
 
@@ -339,7 +376,11 @@ def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
     if check is None or "problem" in check:
         return []
     told = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
-    if not (points := tuple(point_of(name, each) for name, each in told.items() if each["ci_low"] is not None)):
+    if not (
+        points := tuple(
+            point_of(name, each) for name, each in told.items() if each["ci_low"] is not None
+        )
+    ):
         return []
     return [
         Plot(

@@ -19,7 +19,13 @@ from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.json_records import Field, optional
 from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.report.markdown import REPORT_FILE
-from medical_tasks.runs.results import RESULTS_FILE, damaged, read_items, read_results, read_verdicts
+from medical_tasks.runs.results import (
+    RESULTS_FILE,
+    damaged,
+    read_items,
+    read_results,
+    read_verdicts,
+)
 
 Form = Field | Mapping[str, "Form"]
 """What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
@@ -29,7 +35,8 @@ TEXT: Final = Field(holds=lambda value: isinstance(value, str), rule="a text")
 COUNT: Final = Field(holds=lambda value: type(value) is int and value >= 0, rule="a count")
 _FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
 _NUMBER: Final = Field(
-    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)), rule="a number"
+    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)),
+    rule="a number",
 )
 _REPEATS: Final = Field(
     holds=lambda value: (
@@ -67,7 +74,11 @@ _MORE: Final[Mapping[str, Form]] = {
 def damage(value: Any, form: Form, place: str = "") -> str:
     """Says how JSON breaks a form first; "" where it does not."""
     if isinstance(form, Field):
-        return "" if form.holds(value) else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
+        return (
+            ""
+            if form.holds(value)
+            else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
+        )
     if not isinstance(value, Mapping):
         return f"has {place} {repr(value)[:60]}, which must be an object"
     for name, part in form.items():
@@ -88,7 +99,9 @@ class FinishedRun:
     name: str  # unique in the report
     folder: Path
     entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
-    rows: dict[str, list[Mapping[str, Any]]]  # of `items.parquet`, by task; let go when they were read
+    rows: dict[
+        str, list[Mapping[str, Any]]
+    ]  # of `items.parquet`, by task; let go when they were read
     verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
 
 
@@ -106,7 +119,9 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
     verdicts: dict[str, list[Mapping[str, Any]]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
-    return FinishedRun(name=folder.name, folder=folder, entries=entries, rows=rows, verdicts=verdicts)
+    return FinishedRun(
+        name=folder.name, folder=folder, entries=entries, rows=rows, verdicts=verdicts
+    )
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -130,8 +145,14 @@ def is_unfinished(folder: Path) -> bool:
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
     """Names each run by its model, as short as tells the models apart, and by its folder too where runs share a model."""
     whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
-    last = {name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2] for name in whole}
-    names = [last[name] if list(last.values()).count(last[name]) == 1 and last[name] else name for name in whole]
+    last = {
+        name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2]
+        for name in whole
+    }
+    names = [
+        last[name] if list(last.values()).count(last[name]) == 1 and last[name] else name
+        for name in whole
+    ]
     folders = short_names([run.folder for run in runs])
     return [
         name if names.count(name) == 1 and name else f"{name} ({folder})".strip()
@@ -141,7 +162,9 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 def short_names(folders: Sequence[Path]) -> list[str]:
     """Names each folder by the last part of its path, and by as many more as tell it from the others."""
-    parts = [[part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders]
+    parts = [
+        [part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders
+    ]
     names: list[str] = []
     for own in parts:
         size = 1
@@ -151,7 +174,9 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def check_entry(path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})) -> None:
+def check_entry(
+    path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})
+) -> None:
     """Raises for an entry of `results.json` that is not as it was written; `form` says what else is needed of it."""
     more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
     cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
@@ -178,9 +203,22 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
     `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
     `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
     """
-    place = out.expanduser() if out is not None else folders[0].expanduser() if len(folders) == 1 else Path()
-    named = next((form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None)
-    if out is not None and named is None and not place.is_dir() and _OTHER_SUFFIX.fullmatch(place.suffix.lower()):
+    place = (
+        out.expanduser()
+        if out is not None
+        else folders[0].expanduser()
+        if len(folders) == 1
+        else Path()
+    )
+    named = next(
+        (form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None
+    )
+    if (
+        out is not None
+        and named is None
+        and not place.is_dir()
+        and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
+    ):
         raise UsageError(
             f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give such a name, or a folder."
         )
@@ -204,7 +242,9 @@ def check_place(path: Path) -> None:
         return
     try:
         with open_file(path) as file:
-            head = file.read(len(MARK.encode()) + 64).decode("utf-8", "replace").replace("\r\n", "\n")
+            head = (
+                file.read(len(MARK.encode()) + 64).decode("utf-8", "replace").replace("\r\n", "\n")
+            )
     except OSError as error:
         raise UsageError(
             f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."

@@ -90,7 +90,9 @@ def link(text: str, address: str) -> Markup:
     if _FRAGMENT.fullmatch(address):
         return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
     if _WEB.fullmatch(address):
-        return markup(f'<a href="{escaped(address)}" rel="noreferrer noopener">', escaped(text), "</a>")
+        return markup(
+            f'<a href="{escaped(address)}" rel="noreferrer noopener">', escaped(text), "</a>"
+        )
     return escaped(text)
 
 
@@ -117,7 +119,9 @@ class Cell:
     """A cell."""
 
     text: str = ""  # what is shown; escaped, unless it is `Markup`
-    sort: float | str | None = None  # what it is sorted by; None takes the text in a text column and "last" in others
+    sort: float | str | None = (
+        None  # what it is sorted by; None takes the text in a text column and "last" in others
+    )
     title: str = ""
     href: str = ""  # address on the web, or `#...`; any other is left out
     svg: Markup = NOTHING  # a drawing after the text
@@ -157,12 +161,16 @@ def html_table(
     whole = [row if isinstance(row, Row) else Row(row) for row in rows]
     for row in whole:
         if len(row.cells) != len(columns):
-            raise ValueError(f"table {id}: a row has {len(row.cells)} cells, there are {len(columns)} columns")
+            raise ValueError(
+                f"table {id}: a row has {len(row.cells)} cells, there are {len(columns)} columns"
+            )
     return rendered(
         "table.html",
         columns=columns,
         rows=whole,
-        row_cells=lambda row: [_named(cell, column) for cell, column in zip(row.cells, columns, strict=True)],
+        row_cells=lambda row: [
+            _named(cell, column) for cell, column in zip(row.cells, columns, strict=True)
+        ],
         id=id,
         caption=caption,
         filter_label=filter_label,
@@ -175,7 +183,9 @@ def html_table(
     )
 
 
-def report_table(name: str, rows: Iterable[Row | Cells], *, axis: Markup = NOTHING, **more: Any) -> Markup:
+def report_table(
+    name: str, rows: Iterable[Row | Cells], *, axis: Markup = NOTHING, **more: Any
+) -> Markup:
     """Makes a table of `tables.json`; `more`: arguments of `html_table`, and columns left open there, by name."""
     known = json.loads(assets_text("tables.json"))
     said = {"id": name, **known["tables"][name], **more}
@@ -195,7 +205,9 @@ def _named(shown: Cell | str, column: Column) -> tuple[Cell, Column, str, dict[s
     named = {
         "scope": "row" if column.header else None,
         # A page has thousands of cells, most of them numbers: those need no class, the style knows them by that.
-        "class": None if column.kind in ("number", "range") and not column.header else f"mt-{column.kind}",
+        "class": None
+        if column.kind in ("number", "range") and not column.header
+        else f"mt-{column.kind}",
         "data-sort": _sort_key(cell, column),
         "title": cell.title or None,
     }
@@ -222,9 +234,19 @@ def document(title: str, body: Markup) -> str:
     early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
 
     def hashed(text: str) -> Markup:
-        return markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
+        return markup(
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        )
 
-    return rendered("document.html", title=title, body=body, style=style, early=early, scripts=scripts, hashed=hashed)
+    return rendered(
+        "document.html",
+        title=title,
+        body=body,
+        style=style,
+        early=early,
+        scripts=scripts,
+        hashed=hashed,
+    )
 
 
 # What tables and plots need, wherever they stand: every rule is below a `.mt` element, every variable is `--mt-...`.
@@ -237,7 +259,12 @@ PAGE_SCRIPTS = ("theme.js", "page.js", "table.js", "item_store.js", "item_detail
 @cache
 def assets_text(name: str, folder: str = "report/assets") -> str:
     r"""Reads an asset of a folder of this package, with `\\n` line ends, on which the page's hash of it depends."""
-    return files("medical_tasks").joinpath(folder, name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return (
+        files("medical_tasks")
+        .joinpath(folder, name)
+        .read_text(encoding="utf-8")
+        .replace("\r\n", "\n")
+    )
 
 
 def component_styles() -> str:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.md"
 _INERT = (
-    ("\\", "&#92;"),  # first, since it takes the meaning from what follows, also from our own escapes
+    (
+        "\\",
+        "&#92;",
+    ),  # first, since it takes the meaning from what follows, also from our own escapes
     ("|", "\\|"),
     ("<", "&lt;"),
     ("`", "&#96;"),
@@ -59,13 +62,18 @@ def render_report(data: ReportData) -> str:
     headlines = []
     for each in data.tasks:
         reported = each.entry["metrics"]
-        order = dict.fromkeys([*(spec.name for spec in each.metrics if spec.name in reported), *reported])
+        order = dict.fromkeys(
+            [*(spec.name for spec in each.metrics if spec.name in reported), *reported]
+        )
         entry = {**each.entry, "metrics": {name: reported[name] for name in order}}
         by_name.setdefault(each.name, []).append(replace(each, entry=entry))
         if order:
             cells = _metric_cells(next(iter(order)), entry)
             headlines.append((each.name, each.run, *cells))
-    tasks = [(runs, [((each.run,) if len(runs) > 1 else (), each.entry) for each in runs]) for runs in by_name.values()]
+    tasks = [
+        (runs, [((each.run,) if len(runs) > 1 else (), each.entry) for each in runs])
+        for runs in by_name.values()
+    ]
     shown = table(("task", "run", *_METRIC), headlines)
     return filled("report.md", data=data, tasks=tasks, headlines=shown)
 
@@ -136,7 +144,11 @@ def breakdowns(told: _Told) -> Iterator[tuple[str, Markup]]:
     """Each breakdown of a task, with its table."""
     for by in dict.fromkeys(by for _, entry in told for by in entry["breakdown"]):
         entries = [(run, entry) for run, entry in told if by in entry["breakdown"]]
-        parts = [(group, run, part) for run, entry in entries for group, part in entry["breakdown"][by].items()]
+        parts = [
+            (group, run, part)
+            for run, entry in entries
+            for group, part in entry["breakdown"][by].items()
+        ]
         whole = {name: metric for _, entry in entries for name, metric in entry["metrics"].items()}
         # Of the parts of an item only some metrics are told.
         names = [name for name in whole if all(name in part for _, _, part in parts)]
@@ -167,11 +179,16 @@ def published(task: ReportTask) -> tuple[Markup, list[tuple[str, ...]]]:
     """The table of what papers report on a task, and the notes on in what their settings differ."""
     units = {name: str(metric.get("unit", "")) for name, metric in task.entry["metrics"].items()}
     names = list(dict.fromkeys(name for result in task.published for name in result.metrics))
-    notes = list(dict.fromkeys(result.differences for result in task.published if result.differences))
+    notes = list(
+        dict.fromkeys(result.differences for result in task.published if result.differences)
+    )
     rows = []
     for result in task.published:
         told = result.metrics
-        values = (number(told[name], units.get(name, "")) if name in told else "not stated" for name in names)
+        values = (
+            number(told[name], units.get(name, "")) if name in told else "not stated"
+            for name in names
+        )
         items = "not stated" if result.n_items is None else str(result.n_items)
         linked = result.link.startswith("https://")
         source = Markup(f"[{cell(result.source)}]({result.link})") if linked else result.source

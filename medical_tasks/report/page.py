@@ -61,12 +61,17 @@ def render_page(data: ReportData) -> str:
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
     # A section's id has the task's name, where that can stand in one.
-    bases = (name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-" for place, name in enumerate(by_name))
+    bases = (
+        name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-"
+        for place, name in enumerate(by_name)
+    )
     held: list[Markup] = []
     body = rendered(
         "page.html",
         data=data,
-        sections=[(f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)],
+        sections=[
+            (f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)
+        ],
         runs=_runs(data),
         glance=_glance(by_name) if len(by_name) > 1 else "",
         overview=_overview(data),
@@ -79,7 +84,9 @@ def render_page(data: ReportData) -> str:
 
 def judges_page(choice: Mapping[str, Any]) -> str:
     """What `judges.choosing.choose` says, as a page: agreement beside cost, the table of judges, and which to take."""
-    rows = {name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()}
+    rows = {
+        name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()
+    }
     spent, words = ("$", "cheapest") if choice["by"] == "cost_usd" else ("seconds", "fastest")
     points = [
         point_of(
@@ -87,15 +94,23 @@ def judges_page(choice: Mapping[str, Any]) -> str:
             choice["judges"][name].get("kappa", {}),
             detail=f"$ {row['$'][0]} and {row['seconds'][0]} s for 1,000 verdicts",
         )
-        for name, row in sorted(rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0))
+        for name, row in sorted(
+            rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0)
+        )
     ]
     lines = [Line(point.label, [point]) for point in points]
-    plot = intervals_chart(lines, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa")
+    plot = intervals_chart(
+        lines, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa"
+    )
     columns = [Column(name=name, label=name, kind="number") for name in COLUMNS]
     made = report_table(
-        "judges", [[name, *(Cell(*each) for each in row.values())] for name, row in rows.items()], figures=columns
+        "judges",
+        [[name, *(Cell(*each) for each in row.values())] for name, row in rows.items()],
+        figures=columns,
     )
-    return document("Judges", rendered("judges.html", choice=choice, plot=plot, table=made, notes=NOTES))
+    return document(
+        "Judges", rendered("judges.html", choice=choice, plot=plot, table=made, notes=NOTES)
+    )
 
 
 def _runs(data: ReportData) -> Markup:
@@ -106,7 +121,10 @@ def _runs(data: ReportData) -> Markup:
     for name, tasks in runs.items():
         asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
         judges = _joined([str((task.entry.get("judge") or {}).get("name", "")) for task in tasks])
-        models, named = _joined([task.model for task in tasks]), _joined([task.name for task in tasks])
+        models, named = (
+            _joined([task.model for task in tasks]),
+            _joined([task.name for task in tasks]),
+        )
         folders = _joined([task.folder for task in tasks])
         rows.append([name, models, named, Cell(f"{asked:,}", asked), judges or "none", folders])
     return report_table("runs", rows)
@@ -124,7 +142,11 @@ def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
             if not point.published or point is best:
                 label = f"best of papers: {point.label}" if point.published else point.label
                 lines.append(Line(label, [point], heading=f"{tasks[0].name}, {name}"))
-    return intervals_chart(lines, id="glance-chart", title="At a glance, with 95 % intervals") if lines else Markup("")
+    return (
+        intervals_chart(lines, id="glance-chart", title="At a glance, with 95 % intervals")
+        if lines
+        else Markup("")
+    )
 
 
 def _joined(values: Sequence[str]) -> str:
@@ -134,7 +156,10 @@ def _joined(values: Sequence[str]) -> str:
 def _overview(data: ReportData) -> Markup:
     """A row a run, task and metric."""
     rows = [
-        Row([task.name, *_metric_row(task, name)], tags=("headline",) if name == task.headline else ())
+        Row(
+            [task.name, *_metric_row(task, name)],
+            tags=("headline",) if name == task.headline else (),
+        )
         for task in data.tasks
         for name in task.entry["metrics"]
     ]
@@ -142,7 +167,11 @@ def _overview(data: ReportData) -> Markup:
 
 
 def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
-    metric, strong, spec = clean(task.entry["metrics"][name]), name == task.headline, task.spec(name)
+    metric, strong, spec = (
+        clean(task.entry["metrics"][name]),
+        name == task.headline,
+        task.spec(name),
+    )
     between = Cell(bounds(metric), sort_value(metric["bound_low"], metric.get("unit", "")))
     said = [*metric_cells(metric, strong=strong), coverage_cell(task.entry, metric), between]
     better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
@@ -150,7 +179,11 @@ def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
 
 
 def task_section(
-    tasks: Sequence[ReportTask], base: str, *, every: Mapping[str, Sequence[ReportTask]], held: list[Markup]
+    tasks: Sequence[ReportTask],
+    base: str,
+    *,
+    every: Mapping[str, Sequence[ReportTask]],
+    held: list[Markup],
 ) -> Markup:
     """The section of a task, with every run that has it.
 
@@ -178,7 +211,9 @@ def task_section(
         views=views,
         breakdowns=[
             (by, breakdown_table(tasks, by, base=f"{base}-by{place}"))
-            for place, by in enumerate(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
+            for place, by in enumerate(
+                dict.fromkeys(by for task in tasks for by in task.entry["breakdown"])
+            )
             if by not in apart
         ],
         plots=list(_plots(tasks, base=base)),
@@ -200,18 +235,35 @@ def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
         if name := task.headline:
             metric = clean(task.entry["metrics"][name])
             some = scored(task.entry, metric) < task.entry["coverage"]["asked"]
-            words = {"value": valued(metric), "metric": metric_label(name, metric), "interval": interval(metric)}
-            words |= {"scored": coverage(task.entry, metric) if some else "", "bounds": bounds(metric)}
-            made.append({"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words})
+            words = {
+                "value": valued(metric),
+                "metric": metric_label(name, metric),
+                "interval": interval(metric),
+            }
+            words |= {
+                "scored": coverage(task.entry, metric) if some else "",
+                "bounds": bounds(metric),
+            }
+            made.append(
+                {"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words}
+            )
     spec = tasks[0].spec(tasks[0].headline or "")
     best = max if spec is None or spec.higher_is_better else min
-    return made if len(made) <= _MOST_FIGURES else [{**best(made, key=lambda each: each["rank"]), "of": len(made)}]
+    return (
+        made
+        if len(made) <= _MOST_FIGURES
+        else [{**best(made, key=lambda each: each["rank"]), "of": len(made)}]
+    )
 
 
 def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
-    rows = [_metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]]
-    return report_table("metrics", [[*row[:3], *row[4:]] for row in rows], id=f"{base}-metrics")  # without drawings
+    rows = [
+        _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
+    ]
+    return report_table(
+        "metrics", [[*row[:3], *row[4:]] for row in rows], id=f"{base}-metrics"
+    )  # without drawings
 
 
 def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
@@ -219,7 +271,11 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
     if not all(task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks):
         return []
     configs = {(task.entry["recipe"].get("data") or {}).get("config") for task in tasks} - {None}
-    return [result for result in tasks[0].published if not result.configs or configs <= set(result.configs)]
+    return [
+        result
+        for result in tasks[0].published
+        if not result.configs or configs <= set(result.configs)
+    ]
 
 
 def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
@@ -231,11 +287,17 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
     def known(task: ReportTask, each: str) -> bool:
         return finite(task.entry["metrics"].get(each, {}).get("value")) is not None
 
-    alike = [each for each in options if all(known(task, each) or not known(task, name) for task in tasks)]
+    alike = [
+        each
+        for each in options
+        if all(known(task, each) or not known(task, name) for task in tasks)
+    ]
     return max(alike, key=lambda each: sum(each in result.metrics for result in papers))
 
 
-def _points(tasks: Sequence[ReportTask], name: str, by: str = "", group: str = "") -> list[PlotPoint]:
+def _points(
+    tasks: Sequence[ReportTask], name: str, by: str = "", group: str = ""
+) -> list[PlotPoint]:
     """A metric in all runs, and the very same in papers, the best first; of one group of a breakdown, where that is asked."""
     points = []
     for task in tasks:
@@ -244,11 +306,17 @@ def _points(tasks: Sequence[ReportTask], name: str, by: str = "", group: str = "
             detail = "" if told[name].get("comparable", True) else NOT_COMPARABLE
             points.append(point_of(task.run, clean(told[name]), detail=detail))
     key = f"{name}, {group}" if by else name
-    found = [(each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures]
+    found = [
+        (each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures
+    ]
     spec, judges = tasks[0].spec(name), {each.judge for each, _ in found}
-    for each, value in sorted(found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better):
+    for each, value in sorted(
+        found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
+    ):
         label = published_label(each) + (f" (judge {each.judge})" if len(judges) > 1 else "")
-        points.append(PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source))
+        points.append(
+            PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source)
+        )
     return list(dict.fromkeys(points))
 
 
@@ -272,20 +340,38 @@ def _views(
     for place, view in enumerate(tasks[0].views):
         drawn = _view(view, tasks, every, f"{base}-view{place}")
         if drawn:
-            numbers = breakdown_table(tasks, view.by, base=f"{base}-view{place}-table") if view.by else Markup("")
+            numbers = (
+                breakdown_table(tasks, view.by, base=f"{base}-view{place}-table")
+                if view.by
+                else Markup("")
+            )
             yield view.by, drawn, numbers
 
 
-def _view(view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str) -> Markup:
+def _view(
+    view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str
+) -> Markup:
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
     runs = [task for each in family.values() for task in each] or list(tasks)
-    names = [counted_as(runs, name) for name in view.metrics if any(name in task.entry["metrics"] for task in runs)]
+    names = [
+        counted_as(runs, name)
+        for name in view.metrics
+        if any(name in task.entry["metrics"] for task in runs)
+    ]
     if view.plane:
-        return _plane(view, family or {"": tasks}, names, base) if len(names) == len(view.metrics) else Markup("")
-    groups = dict.fromkeys(group for task in tasks for group in task.entry["breakdown"].get(view.by, {}))
-    rows = [(label, each, "") for label, each in family.items()] or [(group, tasks, group) for group in groups]
+        return (
+            _plane(view, family or {"": tasks}, names, base)
+            if len(names) == len(view.metrics)
+            else Markup("")
+        )
+    groups = dict.fromkeys(
+        group for task in tasks for group in task.entry["breakdown"].get(view.by, {})
+    )
+    rows = [(label, each, "") for label, each in family.items()] or [
+        (group, tasks, group) for group in groups
+    ]
     several = sum(not _unit(runs, name) for name in names) > 1
     lines = [
         Line(name if several else label, points, heading=label if several else "")
@@ -295,7 +381,11 @@ def _view(view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[
     ]
     series = list(dict.fromkeys(task.run for task in runs))
     title = view.title if several else f"{view.title}: {' '.join(names)}"
-    return intervals_chart(_few_last(lines), id=base, title=title, series=series) if len(lines) > 1 else Markup("")
+    return (
+        intervals_chart(_few_last(lines), id=base, title=title, series=series)
+        if len(lines) > 1
+        else Markup("")
+    )
 
 
 _IN_ORDER = 12
@@ -306,17 +396,28 @@ def _few_last(lines: list[Line]) -> list[Line]:
     if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
         return lines
     lines = sorted(lines, key=lambda line: finite(line.points[0].value) or 0.0)
-    small = [line for line in lines if all((point.n or 0) < FEWEST for point in line.points if not point.published)]
+    small = [
+        line
+        for line in lines
+        if all((point.n or 0) < FEWEST for point in line.points if not point.published)
+    ]
     said = f"Fewer than {FEWEST} items each, too few to tell"
-    return [*(line for line in lines if line not in small), *(replace(line, heading=said) for line in small)]
+    return [
+        *(line for line in lines if line not in small),
+        *(replace(line, heading=said) for line in small),
+    ]
 
 
-def _plane(view: View, family: Mapping[str, Sequence[ReportTask]], names: Sequence[str], base: str) -> Markup:
+def _plane(
+    view: View, family: Mapping[str, Sequence[ReportTask]], names: Sequence[str], base: str
+) -> Markup:
     pairs = []
     for label, tasks in family.items():
         across, up = ({point.label: point for point in _points(tasks, name)} for name in names)
         for name, point in across.items():
-            shown = point if point.published or not label else replace(point, label=f"{name}, {label}")
+            shown = (
+                point if point.published or not label else replace(point, label=f"{name}, {label}")
+            )
             pairs += [(shown, up[name])] if name in up else []
     unit = _unit([task for tasks in family.values() for task in tasks], names[0])
     labels = (f"{names[0]} ({unit})" if unit else names[0], names[1])
@@ -330,7 +431,9 @@ def _unit(tasks: Sequence[ReportTask], name: str) -> str:
 
 def _notes(task: ReportTask) -> list[str]:
     said = entry_notes(task.entry)
-    reasons = ", ".join(f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items())
+    reasons = ", ".join(
+        f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items()
+    )
     return [*said, f"Not scored, and not counted as wrong: {reasons}."] if reasons else said
 
 
@@ -360,14 +463,27 @@ def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
     return {**metric, **known, "n": metric.get("n", 0)}
 
 
-def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale = SHARES) -> list[Cell]:
+def metric_cells(
+    metric: Mapping[str, Any], *, strong: bool = False, scale: Scale = SHARES
+) -> list[Cell]:
     """Writes a metric: value, drawing, interval and n; one with a unit of its own stands on no axis of shares."""
     known = clean(metric)
     value, unit = known["value"], known.get("unit", "")
     drawn = not unit or scale is not SHARES
     few = bool(known.get("too_few"))
-    mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale, few=few) if drawn else Markup("")
-    cells = [Cell(valued(known), sort_value(value, unit), title=str(metric.get("reason", "")), strong=strong)]
+    mark = (
+        interval_mark(value, known["ci_low"], known["ci_high"], scale=scale, few=few)
+        if drawn
+        else Markup("")
+    )
+    cells = [
+        Cell(
+            valued(known),
+            sort_value(value, unit),
+            title=str(metric.get("reason", "")),
+            strong=strong,
+        )
+    ]
     cells += [
         Cell(svg=mark),
         Cell(
@@ -411,10 +527,15 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
     first = preferred if preferred is not None and preferred in names else names[0]
     others = [name for name in names if name != first]
     units = {name: str(entries[0][name].get("unit", "")) for name in names}
-    ends = (clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high"))
+    ends = (
+        clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high")
+    )
     scale = scale_of(ends, units[first])
     several = len(tasks) > 1
-    columns = [Column(name=f"m{n}", label=_label(tasks, name), kind="number") for n, name in enumerate(others)]
+    columns = [
+        Column(name=f"m{n}", label=_label(tasks, name), kind="number")
+        for n, name in enumerate(others)
+    ]
     rows: list[Cells] = []
     for group in dict.fromkeys(group for _, known in told for group in known):
         for task, known in told:
@@ -460,22 +581,33 @@ def published_label(result: PublishedResult) -> str:
     return f"{result.model}, {result.setting}" if result.setting else result.model
 
 
-def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+def published_table(
+    tasks: Sequence[ReportTask], *, base: str
+) -> tuple[Markup, list[tuple[str, ...]]]:
     """The table of what papers report on a task, and its notes on how their settings differ."""
     found = tasks[0].published
-    units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
+    units = {
+        name: str(metric.get("unit", ""))
+        for task in tasks
+        for name, metric in task.entry["metrics"].items()
+    }
     units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
     names = list(dict.fromkeys(name for result in found for name in result.figures))
     order = {spec.name: place for place, spec in enumerate(tasks[0].metrics)}
     names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
     differences = list(dict.fromkeys(result.differences for result in found if result.differences))
-    columns = [Column(name=f"m{n}", label=_metric(name, units), kind="number") for n, name in enumerate(names)]
+    columns = [
+        Column(name=f"m{n}", label=_metric(name, units), kind="number")
+        for n, name in enumerate(names)
+    ]
     rows = []
     for result in found:
         place = differences.index(result.differences) + 1 if result.differences else 0
         values = [finite(result.figures.get(name)) for name in names]
         # What a paper leaves out is no value of ours to call n/a.
-        figures = [_figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)]
+        figures = [
+            _figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)
+        ]
         items = Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items)
         source = Cell(result.source, href=result.link)
         note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
@@ -483,7 +615,9 @@ def published_table(tasks: Sequence[ReportTask], *, base: str) -> tuple[Markup, 
     words = "Filter published results by words" if len(rows) > 8 else ""
     if not rows:
         return Markup(""), differences
-    return report_table("published", rows, id=f"{base}-table", filter_label=words, metrics=columns), differences
+    return report_table(
+        "published", rows, id=f"{base}-table", filter_label=words, metrics=columns
+    ), differences
 
 
 def _metric(name: str, units: dict[str, str]) -> str:

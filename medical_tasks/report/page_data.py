@@ -76,7 +76,10 @@ class ReportTask:
     def headline(self) -> str | None:
         """The name of the headline metric, of those reported; None where none is."""
         reported = self.entry["metrics"]
-        return next((spec.name for spec in self.metrics if spec.name in reported), next(iter(reported), None))
+        return next(
+            (spec.name for spec in self.metrics if spec.name in reported),
+            next(iter(reported), None),
+        )
 
     @property
     def model(self) -> str:
@@ -93,7 +96,9 @@ class ReportData:
     """A report."""
 
     title: str
-    tasks: Sequence[ReportTask]  # every task of every run: those of one task stand together, in the order of the runs
+    tasks: Sequence[
+        ReportTask
+    ]  # every task of every run: those of one task stand together, in the order of the runs
     suite: str  # name and version of what wrote it
     notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
 
@@ -131,7 +136,9 @@ def size_of(text: str) -> int:
     return plain + 5 * sum(text.count(sign) for sign in "<>&")
 
 
-def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int) -> list[FittedItems]:
+def fit_texts(
+    tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int
+) -> list[FittedItems]:
     """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
     Runs of one task share texts that are the same in them (questions, gold), as they do in the page. Each task has an equal
@@ -139,23 +146,31 @@ def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int)
     keep their texts. `sys.maxsize` cuts nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
-        made = [[_with_texts(item, partial(cut_middle, length=length)) for item in items] for _, items in tasks]
+        made = [
+            [_with_texts(item, partial(cut_middle, length=length)) for item in items]
+            for _, items in tasks
+        ]
         wanted = _wanted([name for name, _ in tasks], made)
         if sum(wanted.values()) <= max_bytes:
             break
     rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
-        name: _first_ids([own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name])
+        name: _first_ids(
+            [own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name]
+        )
         for name in full
     }
     fitted = []
     for (name, before), after in zip(tasks, made, strict=True):
         items = [
-            new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "") for new in after
+            new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "")
+            for new in after
         ]
         emptied = sum(new is not shown for new, shown in zip(after, items, strict=True))
-        cut = sum(old is not new is shown for old, new, shown in zip(before, after, items, strict=True))
+        cut = sum(
+            old is not new is shown for old, new, shown in zip(before, after, items, strict=True)
+        )
         fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
     return fitted
 
@@ -218,7 +233,11 @@ def script_json(value: Any) -> Markup:
     # A part at a time: the encoder keeps every number as a text of its own until it is done.
     if isinstance(value, dict):
         return markup(
-            "{", ",".join(f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()), "}"
+            "{",
+            ",".join(
+                f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()
+            ),
+            "}",
         )
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
         return markup("[", ",".join(map(script_json, value)), "]")
@@ -271,7 +290,13 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     runs = []
     for task in tasks:
         decides = task.spec(names[0]) if names else None
-        runs.append({"name": task.run, "texts": task.texts, **_columns(task, number, names, groups, decides)})
+        runs.append(
+            {
+                "name": task.run,
+                "texts": task.texts,
+                **_columns(task, number, names, groups, decides),
+            }
+        )
     return {
         "task": tasks[0].name,
         "metrics": [
@@ -304,7 +329,13 @@ def _columns(
         "h": [number(item.answer_sha256) for item in items],
         "d": [
             [
-                [number(v.id), number(v.value), number(v.unscored), number(v.text), [number(vote) for vote in v.votes]]
+                [
+                    number(v.id),
+                    number(v.value),
+                    number(v.unscored),
+                    number(v.text),
+                    [number(vote) for vote in v.votes],
+                ]
                 for v in item.verdicts
             ]
             or 0
@@ -315,7 +346,12 @@ def _columns(
         while column and column[-1] == 0:
             column.pop()
     values = [[_written(item.values.get(name)) for item in items] for name in names]
-    return {"count": len(items), **columns, "v": values, "g": [_group_numbers(task, by, number) for by in groups]}
+    return {
+        "count": len(items),
+        **columns,
+        "v": values,
+        "g": [_group_numbers(task, by, number) for by in groups],
+    }
 
 
 def _written(value: float | None) -> float | None:
@@ -323,11 +359,15 @@ def _written(value: float | None) -> float | None:
     return known if known is None else int(known) if known.is_integer() else round(known, 6)
 
 
-def _group_numbers(task: ReportTask, by: str, number: Callable[[str], int]) -> list[list[int] | int]:
+def _group_numbers(
+    task: ReportTask, by: str, number: Callable[[str], int]
+) -> list[list[int] | int]:
     """Each item's groups of a breakdown; several come joined by a blank, and are written as a list."""
     known = task.entry["breakdown"].get(by, {})
     told: dict[str, list[int] | int] = {"": 0}
-    for joined in dict.fromkeys(item.groups.get(by, "") for item in task.items if item.groups.get(by)):
+    for joined in dict.fromkeys(
+        item.groups.get(by, "") for item in task.items if item.groups.get(by)
+    ):
         numbers = [number(group) for group in groups_of(joined, known)]
         told[joined] = numbers[0] if len(numbers) == 1 else numbers
     return [told[item.groups.get(by, "")] for item in task.items]

@@ -37,7 +37,9 @@ SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     """Chooses the axis on which all values can stand; the unit of a share is ""."""
-    known = [value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None]
+    known = [
+        value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None
+    ]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
@@ -47,7 +49,10 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     shown = 1.0 if unit else 100.0  # what is no count is told in percent
     step = _step((max(high, 0.0) - min(low, 0.0)) * shown or 1.0) / shown
     first, last = math.floor(min(low, 0.0) / step), math.ceil(max(high, 0.0) / step)
-    ticks = tuple((number * step, f"{number * step * shown:g}") for number in range(first, max(last, first + 1) + 1))
+    ticks = tuple(
+        (number * step, f"{number * step * shown:g}")
+        for number in range(first, max(last, first + 1) + 1)
+    )
     if not unit:
         ticks = (*ticks[:-1], (ticks[-1][0], f"{ticks[-1][1]} %"))
     return Scale(ticks[0][0], ticks[-1][0], ticks)
@@ -67,7 +72,9 @@ def finite(value: Any) -> float | None:
 def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
     """A metric's estimate as a point."""
     value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
-    return PlotPoint(label=label, value=value, low=low, high=high, n=n, few=bool(metric.get("too_few")), **more)
+    return PlotPoint(
+        label=label, value=value, low=low, high=high, n=n, few=bool(metric.get("too_few")), **more
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,9 @@ def intervals_chart(
         steps=len(scale.ticks) - 1,
         axis=axis_ticks(scale),
         series=series,
-        sample=lambda name: _mark(PlotPoint(label=name, value=0.5, low=0.1, high=0.9), SHARES, 0, series),
+        sample=lambda name: _mark(
+            PlotPoint(label=name, value=0.5, low=0.1, high=0.9), SHARES, 0, series
+        ),
         mark=lambda point, lane: _mark(point, scale, lane, series),
         words=lambda point: interval_words(point, unit),
         # The source of a paper's figure has no room; a warning that goes with a run's number always has.
@@ -120,8 +129,14 @@ def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
 
 def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
     place = series.index(point.label) if point.label in series else 0
-    drawn = _drawn(*_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=place)
-    kind = "mt-published" if point.published else f"mt-s{place % _COLOURS}{' mt-few' if few(point) else ''}"
+    drawn = _drawn(
+        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=place
+    )
+    kind = (
+        "mt-published"
+        if point.published
+        else f"mt-s{place % _COLOURS}{' mt-few' if few(point) else ''}"
+    )
     return markup(f'<g class="mt-point {kind}">', drawn, "</g>")
 
 
@@ -142,7 +157,9 @@ def interval_mark(
     """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers."""
     kind = " mt-published" if published else " mt-few" if few else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
-    return markup(f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>')
+    return markup(
+        f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>'
+    )
 
 
 def axis_ticks(scale: Scale = SHARES) -> Markup:
@@ -151,7 +168,12 @@ def axis_ticks(scale: Scale = SHARES) -> Markup:
     return rendered("axis.html", ticks=[(scale.percent(tick), label) for tick, label in ticks])
 
 
-_SHAPES = ("", "M-4-4H4V4H-4Z", "M0-5.5 5 4H-5Z", "M-1.6-5h3.2v3.4H5v3.2H1.6V5h-3.2V1.6H-5v-3.2h3.4Z")
+_SHAPES = (
+    "",
+    "M-4-4H4V4H-4Z",
+    "M0-5.5 5 4H-5Z",
+    "M-1.6-5h3.2v3.4H5v3.2H1.6V5h-3.2V1.6H-5v-3.2h3.4Z",
+)
 _DIAMOND, _COLOURS = "M0-6 6 0 0 6-6 0Z", 5
 
 
@@ -170,7 +192,9 @@ def _drawn(
     if low is not None and high is not None:
         left, right = scale.percent(low), scale.percent(high)
         parts.append(f'<line x1="{left:g}%" x2="{right:g}%" y1="{y}" y2="{y}"/>')
-        parts += [f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)]
+        parts += [
+            f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)
+        ]
     shape = _DIAMOND if published else _SHAPES[series % len(_SHAPES)]
     if value is not None and shape:
         at = f'x="{scale.percent(value):g}%" y="{y}" overflow="visible" width="1" height="1"'
@@ -202,8 +226,12 @@ def plane_svg(
         pairs=known,
         numbered=[across for across, _ in known if across.published],
         x=lambda value: None if finite(value) is None else scale.percent(value),
-        y=lambda value: None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100),
-        words=lambda across, up: f"{labels[0]} {interval_words(across, unit)}; {labels[1]} {interval_words(up)}",
+        y=lambda value: (
+            None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
+        ),
+        words=lambda across, up: (
+            f"{labels[0]} {interval_words(across, unit)}; {labels[1]} {interval_words(up)}"
+        ),
         across=scale.ticks,
         up=SHARES.ticks,
         top=_TOP,

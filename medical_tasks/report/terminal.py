@@ -36,9 +36,13 @@ def render_table(*runs: Mapping[str, Any]) -> str:
             notes.append(styled(f"{model}, {name}: {said}", "bold"))
         notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
-            reasons = ", ".join(f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items())
+            reasons = ", ".join(
+                f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items()
+            )
             first, metric = next(iter(entry["metrics"].items()))
-            notes.append(f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}.")
+            notes.append(
+                f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}."
+            )
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 
 
@@ -63,14 +67,18 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(f"--max-samples {recipe['max_samples']}: {NO_SAMPLE} (--subset draws one).")
     if drawn := recipe.get("subset"):
         of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
-        whole = "" if "shard" in recipe else "; values and intervals are of the score on all of them"
+        whole = (
+            "" if "shard" in recipe else "; values and intervals are of the score on all of them"
+        )
         said.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
         said.append(
             f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
         )
     if entry.get("cut_at_length"):
-        said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
+        said.append(
+            f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens)."
+        )
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         said.append(
@@ -106,6 +114,10 @@ def _judge(entry: Mapping[str, Any]) -> list[str]:
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
         prices = None if usage["price_in"] is None else (usage["price_in"], usage["price_out"])
-        forecast = f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}" if foreseen else ""
+        forecast = (
+            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}"
+            if foreseen
+            else ""
+        )
         notes.append(f"judge: {usage_said(usage)}{forecast}.")
     return notes

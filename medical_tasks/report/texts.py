@@ -20,7 +20,14 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
 from medical_tasks.report.folders import FinishedRun
-from medical_tasks.report.page_data import LENGTHS, NOTE_LENGTH, ReportItem, ReportVerdict, cut_middle, size_of
+from medical_tasks.report.page_data import (
+    LENGTHS,
+    NOTE_LENGTH,
+    ReportItem,
+    ReportVerdict,
+    cut_middle,
+    size_of,
+)
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
@@ -59,7 +66,10 @@ def report_items(
             if name.startswith(_GROUP) and value is not None
         )
         values = tuple((name, finite(shown[name])) for name in metrics if name in shown)
-        notes = (cut_middle(str(shown.get(name) or ""), NOTE_LENGTH) for name in ("parsed", "why", "unscored"))
+        notes = (
+            cut_middle(str(shown.get(name) or ""), NOTE_LENGTH)
+            for name in ("parsed", "why", "unscored")
+        )
         parsed, why, unscored = (same.setdefault(note, note) for note in notes)
         made.append(
             ReportItem(
@@ -88,9 +98,15 @@ def _showable(text: str) -> str:
 class TextPlaces:
     """Where texts are looked for."""
 
-    data: Path | None = None  # of the built datasets, or of the one that is needed; the user's data home by default
-    source: Path | None = None  # the one file a dataset of the user's own is made of, in place of `data`
-    responses: Sequence[Path] = ()  # files that `score` scored, and folders of runs whose answers it scored
+    data: Path | None = (
+        None  # of the built datasets, or of the one that is needed; the user's data home by default
+    )
+    source: Path | None = (
+        None  # the one file a dataset of the user's own is made of, in place of `data`
+    )
+    responses: Sequence[
+        Path
+    ] = ()  # files that `score` scored, and folders of runs whose answers it scored
     upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
     items: bool = True  # without them only the data are read, for plots
 
@@ -102,11 +118,15 @@ DEFAULT_PLACES = TextPlaces()
 class TaskTexts:
     """What was found for one task of one run; each by item id."""
 
-    items: Mapping[str, Item] = field(default_factory=dict)  # the dataset's; none where the run's data are not here
+    items: Mapping[str, Item] = field(
+        default_factory=dict
+    )  # the dataset's; none where the run's data are not here
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""  # sentences that say what is not there and what would bring it; "" when all is
+    missing: str = (
+        ""  # sentences that say what is not there and what would bring it; "" when all is
+    )
     remark: str = ""  # sentences that say how to read what is there
     unread: int = 0  # how many items, the last ones, a report has no room for
 
@@ -116,7 +136,9 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces, *, room: int) -> TaskTexts:
+def find_texts(
+    task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces, *, room: int
+) -> TaskTexts:
     """Finds the texts of a task's items in a run, of as many as `room` bytes may hold; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
@@ -127,7 +149,9 @@ def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: Text
         check_recipe(run.folder, recipe)
         source = places.source if recipe["data"]["config"] == "own" else None
         # The run's own items, and no others.
-        with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
+        with run_data(
+            task, spec, recipe, data=None if source else places.data, source=source
+        ) as data:
             check_same_data(task, data, recipe)
             return _found(task, run, data, places, room)
     except (MissingError, UsageError) as error:
@@ -136,17 +160,26 @@ def find_texts(task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: Text
         )
 
 
-def _found(task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int) -> TaskTexts:
+def _found(
+    task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int
+) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    question, no_questions, remark = _questions(task, data, run.entries[task.name]["recipe"], places)
+    question, no_questions, remark = _questions(
+        task, data, run.entries[task.name]["recipe"], places
+    )
     questions: dict[str, str] = {}
     golds: dict[str, str] = {}
     seen: set[str] = set()
     for item in data.items:
-        questions[item.id], golds[item.id] = question(item), _showable(task.benchmark.gold_response(task, item))
-        least = {cut_middle(text, LENGTHS[-1]) for text in (questions[item.id], golds[item.id])} - seen
+        questions[item.id], golds[item.id] = (
+            question(item),
+            _showable(task.benchmark.gold_response(task, item)),
+        )
+        least = {
+            cut_middle(text, LENGTHS[-1]) for text in (questions[item.id], golds[item.id])
+        } - seen
         room -= sum(map(size_of, least))
         seen |= least
         if room < 0:
@@ -169,21 +202,35 @@ def _questions(
     """What says what was asked about an item, why it is not there, and how to read it."""
     asked = recipe.get("prompts")
     name = asked["set"] if asked else "own"
-    remark = "" if asked else "No model was asked here: questions are shown as this suite's own prompts put them."
+    remark = (
+        ""
+        if asked
+        else "No model was asked here: questions are shown as this suite's own prompts put them."
+    )
     options = RunOptions(
-        prompts=name, upstream=places.upstream if name != "own" else None, task_args=recipe.get("task_args", {})
+        prompts=name,
+        upstream=places.upstream if name != "own" else None,
+        task_args=recipe.get("task_args", {}),
     )
     try:
         prompts = load_task_prompts(task, options, data)
     except (MissingError, UsageError) as error:
-        return lambda item: "", f"Questions are not shown, since they cannot be put again: {said(error)}", ""
+        return (
+            lambda item: "",
+            f"Questions are not shown, since they cannot be put again: {said(error)}",
+            "",
+        )
     if asked and prompts.sha256 != asked["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
     cut = recipe.get("truncation", {}).get("words_left_out", {})
 
     def asked_of(item: Item) -> str:
-        put = prompts.shorten(item, cut[item.id]) if prompts.shorten is not None and item.id in cut else item
+        put = (
+            prompts.shorten(item, cut[item.id])
+            if prompts.shorten is not None and item.id in cut
+            else item
+        )
         return _showable(chat_text(prompts.render(put)))
 
     if "protocol" in recipe:
@@ -213,8 +260,14 @@ def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -
                 f"{place}: there is no such file. Give --responses the file that `score` scored, or the folder of the run."
             )
         if file_sha256(place) not in wanted:
-            known = "none of the runs scored a file" if not wanted else "its sha256 is of none that these runs scored"
-            raise UsageError(f"{place}: {known}. Give --responses the file that was scored, or leave it out.")
+            known = (
+                "none of the runs scored a file"
+                if not wanted
+                else "its sha256 is of none that these runs scored"
+            )
+            raise UsageError(
+                f"{place}: {known}. Give --responses the file that was scored, or leave it out."
+            )
 
 
 def _scored_file(recipe: Mapping[str, Any]) -> str:
@@ -228,7 +281,11 @@ def _answers(
 ) -> tuple[dict[str, str], str]:
     """The answers that were scored to the items shown, by id, and a sentence about what is missing ("" for nothing)."""
     recipe, given = run.entries[task.name]["recipe"], places.responses
-    unanswered = {row["id"] for row in run.rows[task.name] if str(row.get("unscored") or "").startswith(UNANSWERED)}
+    unanswered = {
+        row["id"]
+        for row in run.rows[task.name]
+        if str(row.get("unscored") or "").startswith(UNANSWERED)
+    }
     wanted = {row["id"] for row in run.rows[task.name] if row["id"] in shown} - unanswered
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
         # A store is asked for these alone; a file, or a baseline that draws on other items, goes with all.
@@ -237,7 +294,10 @@ def _answers(
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
     upstream = places.upstream if official else None
     digest = _scored_file(recipe)
-    file = next((place for place in given if digest and place.is_file() and file_sha256(place) == digest), None)
+    file = next(
+        (place for place in given if digest and place.is_file() and file_sha256(place) == digest),
+        None,
+    )
     found: dict[str, str] = {}
     reason = ""
     # A run scored anew has its answers in the folder of the first one.
@@ -247,7 +307,9 @@ def _answers(
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue
-        found |= {item: text for item, text in there.items() if item in wanted and item not in found}
+        found |= {
+            item: text for item, text in there.items() if item in wanted and item not in found
+        }
         if len(found) == len(wanted):
             return found, ""
     if reason and not found:

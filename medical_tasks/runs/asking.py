@@ -44,7 +44,9 @@ class Asked:
                 values[each.id], self.tries[each.id] = each.value, 1 + each.reasked
             else:
                 lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
-                self.failed[each.id] = f"{step}{each.problem}" if each.reason in (UNREADABLE, CUT) else lost
+                self.failed[each.id] = (
+                    f"{step}{each.problem}" if each.reason in (UNREADABLE, CUT) else lost
+                )
         return values
 
 
@@ -63,7 +65,10 @@ def asked(
     """
     tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
     check_least({"--tries": tries, "--max-new-tokens": longest})
-    name, args = full_name(arguments.model), {**(args or {}), **parse_model_args(arguments.model_args or "")}
+    name, args = (
+        full_name(arguments.model),
+        {**(args or {}), **parse_model_args(arguments.model_args or "")},
+    )
     if name.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in name:
         raise UsageError(
             f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
@@ -83,7 +88,9 @@ def asked(
         place = make_folder(arguments.folder)
         begun = bool(finished) and (place / finished).exists()
         own = make_folder(place / GENERATION)
-        return open_run_folder(own, decisive, private=policy.protecting(), begun=begun, refusal=refusal)
+        return open_run_folder(
+            own, decisive, private=policy.protecting(), begun=begun, refusal=refusal
+        )
 
     with open_session_in(folder, name, **opening) as session:
         yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})

@@ -41,7 +41,9 @@ def run_baseline(
         leaking = leaking_examples(task, shown, data.items)
     else:
         (responses, identity), leaking = _answered(name, task, data, own), []
-    recipe = make_recipe(task, data=data.revision, model={"name": f"baseline/{name}"}, max_samples=max_samples)
+    recipe = make_recipe(
+        task, data=data.revision, model={"name": f"baseline/{name}"}, max_samples=max_samples
+    )
     recipe |= data.part
     if own:
         recipe["task_args"] = own
@@ -64,7 +66,9 @@ def _answered(
 ) -> tuple[Iterable[str], Mapping[str, Any]]:
     own = task.benchmark.baselines()
     if name in own:
-        return own[name].respond(task, data.items, arguments), dict(own[name].identity(task, arguments))
+        return own[name].respond(task, data.items, arguments), dict(
+            own[name].identity(task, arguments)
+        )
     if name not in BASELINES:
         known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
         raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")

@@ -44,7 +44,12 @@ class Corrections:
             if name in self.entries:
                 whole = None if "scored" in raw else self.entries[name]["value"]
                 shared = {key: raw[key] for key in ("unit", "comparable", "scored") if key in raw}
-                made[name + SUFFIX] = {**self.entries[name], "bound_low": whole, "bound_high": whole, **shared}
+                made[name + SUFFIX] = {
+                    **self.entries[name],
+                    "bound_low": whole,
+                    "bound_high": whole,
+                    **shared,
+                }
         return made
 
 
@@ -60,10 +65,17 @@ class Calibration:
     def check_judge(self, recipe: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
         """Refuses a judge, or a way of asking it, other than the checked one."""
         keys = ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
-        checked = {"judge": dict(self.check["judge"]["identity"]), **{key: self.check[key] for key in keys}}
+        checked = {
+            "judge": dict(self.check["judge"]["identity"]),
+            **{key: self.check[key] for key in keys},
+        }
         asked = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
         if checked != asked:
-            how = {"votes": recipe["votes"], "mode": recipe["mode"], "prompts": recipe["prompts"]["set"]}
+            how = {
+                "votes": recipe["votes"],
+                "mode": recipe["mode"],
+                "prompts": recipe["prompts"]["set"],
+            }
             raise UsageError(
                 f"{self.path}: is a check of another judge, or one asked otherwise: {differing(checked, asked)} (the check and "
                 f"this run). Check this one: {check_command(self.check['set'], judge=recipe['name'], **how)}"
@@ -75,7 +87,11 @@ class Calibration:
         return [name for metric in own for name in _column_names(metric)]
 
     def correct(
-        self, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore], limits: Limits | None
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        scores: Mapping[str, ItemScore],
+        limits: Limits | None,
     ) -> Corrections:
         """Corrects what can be: metrics that are means or ratios of verdicts; the others say why not."""
         from medical_tasks.scoring.correction import NotCorrectableError
@@ -89,7 +105,9 @@ class Calibration:
                         "more than one verdict goes into each count, so that errors do not average out"
                     )
                 if metric.verdict:
-                    self._correct(metric, items, scores, estimator, made, clustered=task.cluster is not None)
+                    self._correct(
+                        metric, items, scores, estimator, made, clustered=task.cluster is not None
+                    )
             except NotCorrectableError as error:
                 none = dict.fromkeys(("value", "ci_low", "ci_high"))
                 made.entries[metric.name] = {**none, "n": 0, "reason": str(error)}
@@ -111,9 +129,15 @@ class Calibration:
         labels = [label for label in zip(*told, strict=True) if None not in label]
         gold, judged, clusters = ([label[place] for label in labels] for place in range(3))
         if metric.verdict == "contradiction" and "not_entailment" in judged:
-            raise correction.NotCorrectableError("the judge tells entailed from not entailed and no more")
-        ids, classes, run = _verdicts(metric, items, scores, estimator, (gold, judged), clustered=clustered)
-        gold, judged = ([name if name in classes else classes[-1] for name in each] for each in (gold, judged))
+            raise correction.NotCorrectableError(
+                "the judge tells entailed from not entailed and no more"
+            )
+        ids, classes, run = _verdicts(
+            metric, items, scores, estimator, (gold, judged), clustered=clustered
+        )
+        gold, judged = (
+            [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
+        )
         said = f"{len(labels):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
         form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
@@ -121,7 +145,9 @@ class Calibration:
         share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
         try:
             # What labels would do is known, roughly, from fewer of them too.
-            plan = correction.rescoring(gold, judged, classes, clusters=clusters, form=form, fewest=1)
+            plan = correction.rescoring(
+                gold, judged, classes, clusters=clusters, form=form, fewest=1
+            )
             _, error = correction.judge_error(plan, run)
             rarest = plan.table.sum(axis=1 if form == "confusion" else 0).min()
             fewest = math.ceil(len(gold) * correction.FEWEST[form] / rarest)
@@ -137,11 +163,22 @@ class Calibration:
         if self.check["set"] in GENERAL:
             said += ". They are of another task: how the judge errs on them need not be how it errs here"
         facts = {name: getattr(error, name).tolist() for name in ("weights", "slope", "covariance")}
-        facts |= {"freedom": error.freedom, "classes": list(classes), "scores": found.scores.tolist()}
-        facts |= {"set": self.check["set"], "sha256": self.sha256, "form": form, "said": f"corrected by {said}"}
+        facts |= {
+            "freedom": error.freedom,
+            "classes": list(classes),
+            "scores": found.scores.tolist(),
+        }
+        facts |= {
+            "set": self.check["set"],
+            "sha256": self.sha256,
+            "form": form,
+            "said": f"corrected by {said}",
+        }
         entry = {name: getattr(value, name) for name in ("value", "ci_low", "ci_high", "n")}
         made.entries[metric.name] = (
-            entry | {"calibration": facts} | ({"of": float(run.of.sum())} if metric.kind == "ratio" else {})
+            entry
+            | {"calibration": facts}
+            | ({"of": float(run.of.sum())} if metric.kind == "ratio" else {})
         )
         rescored = (run.fixed + run.unit * (run.counts @ found.scores)) / run.of
         for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
@@ -193,26 +230,38 @@ def _verdicts(
     table = np.array(rows).reshape(-1, 5)
     hit, fewest = metric.verdict, FEWEST["confusion"]
     classes: tuple[str, ...] = (hit, *(name for name in THREE_WAY.classes if name != hit))
-    counts = np.array([[each[name] for name in classes] for each in classed], dtype=float).reshape(-1, len(classes))
+    counts = np.array([[each[name] for name in classes] for each in classed], dtype=float).reshape(
+        -1, len(classes)
+    )
     named = len(classes) == len(THREE_WAY.classes) and bool(
         (counts.sum(axis=1) == np.rint(table[:, :2].sum(axis=1))).all()
     )
     if not named or any(each.count(name) < fewest for each in labels for name in classes):
         classes, counts = (hit, f"not {hit}"), table[:, :2]
-    return ids, classes, Verdicts(counts, table[:, 2], table[:, 3], table[:, 4], clusters if clustered else None)
+    return (
+        ids,
+        classes,
+        Verdicts(counts, table[:, 2], table[:, 3], table[:, 4], clusters if clustered else None),
+    )
 
 
-def _advice(needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form) -> str:
+def _advice(
+    needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form
+) -> str:
     """How many labels would do, and the verdicts that the run has most of for each that is labelled."""
     said = dict(zip(classes, run.counts.sum(axis=0), strict=True))
     name = max(classes, key=lambda each: said[each] / max(1, judged.count(each)))
-    more = f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
+    more = (
+        f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
+    )
     if form == "confusion":
         return f"{more}; label further answers, chosen without a look at the judge's verdicts"
     return f"{more}; label next what the judge calls {name} ({said[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
 
 
-def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any) -> Calibration:
+def read_calibration(
+    path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any
+) -> Calibration:
     """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
     path, raw, check = read_check(path)
     name = str(check["set"])
@@ -229,7 +278,9 @@ def read_calibration(path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **
                 f"{path}: is a check on {name}, and {task.name} takes one on {' or '.join(fitting) or 'no set'}. Make it: "
                 f"{check_command(own, **asked)}"
             )
-    return Calibration(path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion")
+    return Calibration(
+        path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion"
+    )
 
 
 def same_calibration(entries: Sequence[Mapping[str, Any]]) -> bool:

@@ -53,7 +53,9 @@ def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -
     """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart. The request is of one vote."""
     request = judge_request(arguments, [task], prompts=getattr(arguments, "prompts", None) or "own")
     if request is None or arguments.judge is None:
-        raise UsageError(f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help")
+        raise UsageError(
+            f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help"
+        )
     if arguments.judging not in (None, "single") or arguments.votes not in (None, 1):
         raise UsageError(
             f"--judging and --votes: each of the {texts} is taken apart once, by one call. Leave them out."
@@ -63,10 +65,20 @@ def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -
 
 @contextlib.contextmanager
 def asked(
-    request: JudgeRequest, written: Written, settings: Mapping[str, Any], *, texts: str, sources: Sequence[Path]
+    request: JudgeRequest,
+    written: Written,
+    settings: Mapping[str, Any],
+    *,
+    texts: str,
+    sources: Sequence[Path],
 ) -> Iterator[Judge]:
     """Opens the judge, after checking that --out is none of `sources` and nobody else's; a forecast asks and leaves nothing."""
-    opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
+    opening: dict[str, Any] = {
+        "args": request.args,
+        "options": request.options,
+        "label": texts,
+        "must_read": True,
+    }
 
     def folder() -> RunFolder:
         _check_out(written, sources)
@@ -87,7 +99,9 @@ def write_draft(written: Written, text: str) -> None:
         part.write(text)
 
 
-def not_taken_apart(failed: Mapping[str, str], number: int, *, texts: str, some_done: bool) -> IncompleteError:
+def not_taken_apart(
+    failed: Mapping[str, str], number: int, *, texts: str, some_done: bool
+) -> IncompleteError:
     """Makes the error for texts that the judge left, with the reason of each; `some_done`: others are written."""
     shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; ")
     return IncompleteError(

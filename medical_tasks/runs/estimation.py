@@ -36,14 +36,18 @@ class Estimator:
         """Estimates what is missing."""
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
-        self._estimates = {metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends}
+        self._estimates = {
+            metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends
+        }
         self._valued: dict[str, bool] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
         """A metric's value on an item, estimated where need be, and its denominator (1 for a mean); nan and 0 without one."""
         if metric.name not in self._valued:
             every = list(self._scores.values())
-            self._valued[metric.name] = not (self._ended[metric.name] or self._undecided(metric, every))
+            self._valued[metric.name] = not (
+                self._ended[metric.name] or self._undecided(metric, every)
+            )
         if not self._valued[metric.name]:
             return math.nan, 0.0
         if metric.name in score.values:
@@ -53,7 +57,11 @@ class Estimator:
         return (math.nan, 0.0) if found is None else (found.value, found.weight)
 
     def of_whole_set(
-        self, entry: dict[str, Any], metric: MetricSpec, items: Sequence[Item], drawn: Mapping[str, Any]
+        self,
+        entry: dict[str, Any],
+        metric: MetricSpec,
+        items: Sequence[Item],
+        drawn: Mapping[str, Any],
     ) -> dict[str, Any]:
         """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
         from medical_tasks.scoring.finite import strata_of, whole_set_estimate
@@ -75,10 +83,23 @@ class Estimator:
         )
         if math.isnan(found.value):
             return entry
-        sample = {name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")}
-        moved = {"value": found.value, "ci_low": _number(found.ci_low), "ci_high": _number(found.ci_high)}
-        for name, worst, limit in (("bound_low", max, metric.limits[0]), ("bound_high", min, metric.limits[1])):
-            moved[name] = None if entry[name] is None else worst(limit, found.value + (entry[name] - entry["value"]))
+        sample = {
+            name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+        }
+        moved = {
+            "value": found.value,
+            "ci_low": _number(found.ci_low),
+            "ci_high": _number(found.ci_high),
+        }
+        for name, worst, limit in (
+            ("bound_low", max, metric.limits[0]),
+            ("bound_high", min, metric.limits[1]),
+        ):
+            moved[name] = (
+                None
+                if entry[name] is None
+                else worst(limit, found.value + (entry[name] - entry["value"]))
+            )
         entry.pop("std", None)
         return {**entry, **moved, "sample": sample}
 
@@ -94,7 +115,11 @@ class Estimator:
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry of `results.json`; what cannot be computed is None, and `reason` says why."""
-        entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)
+        entry = (
+            self._average(metric, items)
+            if metric.kind == "average"
+            else self._single(metric, items)
+        )
         if metric.unit:
             entry["unit"] = metric.unit
         return entry
@@ -106,7 +131,13 @@ class Estimator:
             if score is not None and metric.name in score.values:
                 found.decided(item, score)
             else:
-                known = score.limits if score is not None else self._limits(item) if self._limits else {}
+                known = (
+                    score.limits
+                    if score is not None
+                    else self._limits(item)
+                    if self._limits
+                    else {}
+                )
                 weight = math.inf if score is None else score.weights.get(metric.name, math.inf)
                 found.open(
                     item,
@@ -120,7 +151,10 @@ class Estimator:
         if not reason and not (found.below or found.estimates or found.due):
             reason = NOTHING
             if found.missing:
-                reason = _lacking([one for one in answered if metric.name not in one.values]) or NO_ANSWER
+                reason = (
+                    _lacking([one for one in answered if metric.name not in one.values])
+                    or NO_ANSWER
+                )
         entry = found.entry(ends) if not reason else found.none(reason)
         if reason and metric.ends and not metric.judged:
             # The answers themselves end the script: nothing is missing that could bring a figure.
@@ -129,9 +163,13 @@ class Estimator:
 
     def _undecided(self, metric: MetricSpec, scores: Sequence[ItemScore]) -> str:
         """Why nothing stands for the missing verdicts of these items; "" where something does, or none are missing."""
-        counts = [(score, score.counts[metric.name]) for score in scores if metric.name in score.counts]
+        counts = [
+            (score, score.counts[metric.name]) for score in scores if metric.name in score.counts
+        ]
         missing = [(score, one) for score, one in counts if metric.name not in score.values]
-        if not missing or (any(one.known for _, one in counts) and all(one.told for _, one in missing)):
+        if not missing or (
+            any(one.known for _, one in counts) and all(one.told for _, one in missing)
+        ):
             return ""
         return _lacking([score for score, _ in missing]) or NO_VERDICT
 
@@ -143,7 +181,9 @@ class Estimator:
         parts = components(metric, reported)
         entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
         known = {item.id: self._scores[item.id] for item in items if item.id in self._scores}
-        totals = [(share, self.entry(reported[name], items)) for name, share in parts.shares.items()]
+        totals = [
+            (share, self.entry(reported[name], items)) for name, share in parts.shares.items()
+        ]
         lacking = ""
         if metric.ends:  # an official average is of all its metrics, or there is none
             lacking = next((each["reason"] for _, each in totals if "reason" in each), "")
@@ -152,13 +192,20 @@ class Estimator:
             columns: list[list[float]] = []
             for name in parts.shares:
                 pairs = [
-                    sums(reported[name], score.values.get(name), score.weights.get(name)) for score in known.values()
+                    sums(reported[name], score.values.get(name), score.weights.get(name))
+                    for score in known.values()
                 ]
                 columns += [[above for above, _ in pairs], [below for _, below in pairs]]
-            clusters = [item.cluster for item in items if item.id in known] if self._task.cluster else None
+            clusters = (
+                [item.cluster for item in items if item.id in known] if self._task.cluster else None
+            )
             limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
             made = bootstrap_statistic(
-                columns, average_of(list(parts.shares.values())), clusters=clusters, seed=BOOTSTRAP_SEED, limits=limits
+                columns,
+                average_of(list(parts.shares.values())),
+                clusters=clusters,
+                seed=BOOTSTRAP_SEED,
+                limits=limits,
             )
             ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
             entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
@@ -206,7 +253,9 @@ class _Found:
         else:
             self.due.append(value)
 
-    def open(self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None) -> None:
+    def open(
+        self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None
+    ) -> None:
         self.items += 1
         weight = weight if self.pooled else 1.0
         if not weight and not self.metric.ends:
@@ -220,7 +269,13 @@ class _Found:
 
     def none(self, reason: str) -> dict[str, Any]:
         """The entry without a value."""
-        entry = {"value": None, "ci_low": None, "ci_high": None, "n": 0, **({"of": 0.0} if self.pooled else {})}
+        entry = {
+            "value": None,
+            "ci_low": None,
+            "ci_high": None,
+            "n": 0,
+            **({"of": 0.0} if self.pooled else {}),
+        }
         return {**entry, **self._missing_said([]), **self._bounds(), "reason": reason}
 
     def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
@@ -232,13 +287,21 @@ class _Found:
         above = [*self.above, *(one.value * one.weight for one in self.estimates)]
         of = math.fsum([*self.below, *weights])
         value = math.fsum(above) / of if self.estimates else complete.value
-        entry: dict[str, Any] = {"value": complete.value, "ci_low": complete.ci_low, "ci_high": complete.ci_high}
+        entry: dict[str, Any] = {
+            "value": complete.value,
+            "ci_low": complete.ci_low,
+            "ci_high": complete.ci_high,
+        }
         entry["n"] = len(self.below) + len(self.estimates)
         if self.pooled:
             entry["of"] = of
         # What is left out stands where the others' mean is, or as near as it can be.
         if any(not low <= value <= high for low, high, _ in self.left):
-            stand_ins = [(min(max(value, low), high), weight) for low, high, weight in self.left if weight < math.inf]
+            stand_ins = [
+                (min(max(value, low), high), weight)
+                for low, high, weight in self.left
+                if weight < math.inf
+            ]
             of = math.fsum([*self.below, *weights, *(weight for _, weight in stand_ins)])
             value = math.fsum([*above, *(one * weight for one, weight in stand_ins)]) / of
         if value != complete.value:
@@ -258,7 +321,10 @@ class _Found:
         if self.metric.kind == "proportion" and self.below:
             # The papers' plus-minus: standard error of a proportion, items taken as independent.
             entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
-        return _inside({**entry, **self._missing_said(self.estimates), **self._bounds()}, whole=not self.missing)
+        return _inside(
+            {**entry, **self._missing_said(self.estimates), **self._bounds()},
+            whole=not self.missing,
+        )
 
     def _missing_said(self, estimates: Sequence[Estimated]) -> dict[str, int]:
         if not self.missing:
@@ -280,7 +346,9 @@ class _Found:
 
         groups = clusters if self.clustered else None
         if self.pooled:
-            return bootstrap_ratio(above, below, clusters=groups, seed=BOOTSTRAP_SEED, limits=self.metric.limits)
+            return bootstrap_ratio(
+                above, below, clusters=groups, seed=BOOTSTRAP_SEED, limits=self.metric.limits
+            )
         if self.metric.kind == "proportion" and not fractions:
             return proportion_interval(above, clusters=groups)
         return bootstrap_interval(above, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
@@ -288,8 +356,16 @@ class _Found:
     def _nothing_to_share(self) -> dict[str, Any]:
         """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""
         low, high = self.metric.limits
-        entry = {"value": min(self.due), "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
-        return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
+        entry = {
+            "value": min(self.due),
+            "ci_low": low,
+            "ci_high": high,
+            "n": len(self.due),
+            "of": 0.0,
+        }
+        return _inside(
+            {**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing
+        )
 
     def _bounds(self) -> dict[str, float | None]:
         """The value if all that is missing, at its largest denominator, had been worst, or best; None without an end."""
@@ -347,7 +423,9 @@ def _inside(entry: dict[str, Any], *, whole: bool) -> dict[str, Any]:
     return entry
 
 
-def _range(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
+def _range(
+    metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None
+) -> tuple[float, float] | None:
     """The range of a metric's values: its own, or the widest of these items'; None where there is no end."""
     low, high = metric.limits
     if math.isinf(high) and unanswered_limits is not None and items:
@@ -375,7 +453,11 @@ class Estimated:
 
 def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
     """Estimates undecided items by id: from verdicts of the kind on the item, else on all judged ones, else of the kind above."""
-    judged = {name: score.counts[metric.name] for name, score in scores.items() if metric.name in score.counts}
+    judged = {
+        name: score.counts[metric.name]
+        for name, score in scores.items()
+        if metric.name in score.counts
+    }
     lacking = {name: one for name, one in judged.items() if metric.name not in scores[name].values}
     if not lacking or not any(one.known for one in judged.values()):
         return {}
@@ -384,14 +466,19 @@ def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, 
     for name, one in lacking.items():
         own = any(each.known for each in one.verdicts)
         if one.how == "any":
-            hits, weight = rates.any_of(round(one.of), sum(each.missing for each in one.verdicts)), 1.0
+            hits, weight = (
+                rates.any_of(round(one.of), sum(each.missing for each in one.verdicts)),
+                1.0,
+            )
         else:
             hits, of = rates.filled(one)
             weight = of if one.how == "share" else 1.0
         value = hits / weight if weight else 0.0
         low, high = scores[name].limits.get(metric.name, metric.limits)
         made[name] = Estimated(
-            value=min(max(value, low), high), weight=weight if metric.kind == "ratio" else 1.0, own=own
+            value=min(max(value, low), high),
+            weight=weight if metric.kind == "ratio" else 1.0,
+            own=own,
         )
     return made
 
@@ -409,7 +496,9 @@ class _Rates:
         hits: list[float] = []
         of: list[float] = []
         for each in one.verdicts:
-            missing = each.missing + (min(max(self._length(each.kind), 1.0), each.more) if each.more else 0.0)
+            missing = each.missing + (
+                min(max(self._length(each.kind), 1.0), each.more) if each.more else 0.0
+            )
             right, known = _within(each.kind, one.verdicts)
             rate = (right / known if known else self._rate(each.kind, one.how)) if missing else 0.0
             hits.append(each.weight * (each.hits + rate * missing))
@@ -419,7 +508,9 @@ class _Rates:
     def any_of(self, of: int, missing: int) -> float:
         """How probably missing verdicts hold a hit where none is known: in answers about as long, so many hidden by chance."""
         known_ones = [one for one in self._judged if one.known]
-        alike = [one for one in known_ones if abs(round(one.of) - of) <= _ABOUT_AS_LONG] or known_ones
+        alike = [
+            one for one in known_ones if abs(round(one.of) - of) <= _ABOUT_AS_LONG
+        ] or known_ones
         sizes = Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in alike)
         clean, hidden = [], []
         for (known, hits), times in sizes.items():
@@ -437,7 +528,10 @@ class _Rates:
             pairs = [(hits, known) for hits, known in pairs if known]
             if how == "share" and self._by_item:
                 pairs = [(hits / known, 1.0) for hits, known in pairs]
-            self._known[kind] = math.fsum(hits for hits, _ in pairs), math.fsum(known for _, known in pairs)
+            self._known[kind] = (
+                math.fsum(hits for hits, _ in pairs),
+                math.fsum(known for _, known in pairs),
+            )
         hits, known = self._known[kind]
         return hits / known if known else self._rate(kind.rpartition("/")[0], how)
 

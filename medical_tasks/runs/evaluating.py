@@ -15,12 +15,25 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
-from medical_tasks.data.task_data import TaskData, asked_part, draw, load_task_data, read_drawn, with_source
+from medical_tasks.data.task_data import (
+    TaskData,
+    asked_part,
+    draw,
+    load_task_data,
+    read_drawn,
+    with_source,
+)
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.output import tell
-from medical_tasks.models.opener import check_repeats, deciding_args, full_name, open_model, parse_model_args
+from medical_tasks.models.opener import (
+    check_repeats,
+    deciding_args,
+    full_name,
+    open_model,
+    parse_model_args,
+)
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -35,7 +48,13 @@ from medical_tasks.runs.folder import (
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
-from medical_tasks.runs.responses import check_recipe, read_file, read_responses, replayed, run_responses
+from medical_tasks.runs.responses import (
+    check_recipe,
+    read_file,
+    read_responses,
+    replayed,
+    run_responses,
+)
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import (
     AnsweredTask,
@@ -58,7 +77,9 @@ def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Sp
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+def _evaluated(
+    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
+) -> Path | None:
     name = full_name(arguments.model)
     model_args = parse_model_args(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
@@ -89,7 +110,11 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         "max_new_tokens": arguments.max_new_tokens,
     }
     # Only where there are some, so that folders of tasks without them stay what they were.
-    asked = {name: value for name, value in task_args.items() if any(name in task.arguments for task in tasks)}
+    asked = {
+        name: value
+        for name, value in task_args.items()
+        if any(name in task.arguments for task in tasks)
+    }
     settings |= {"task_args": asked} if asked else {}
     settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
     settings |= {"judge": judge.identity} if judge is not None else {}
@@ -115,7 +140,9 @@ def _evaluated(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: 
         )
         return None
     private = any(not policy.text_allowed(spec) for spec in specs.values())
-    folder = open_run_folder(arguments.out or default_folder(name, settings), settings, private=private)
+    folder = open_run_folder(
+        arguments.out or default_folder(name, settings), settings, private=private
+    )
     with locked(folder):
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
@@ -147,16 +174,27 @@ def _finished(
         check_request(request, tasks)
     for task in tasks:
         if given := task.scoring_args(options.task_args):
-            task.benchmark.scoring_identity(task, given)  # says what is missing before a model answers
+            task.benchmark.scoring_identity(
+                task, given
+            )  # says what is missing before a model answers
 
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
         early.check_calibration(tasks)
     from_model = not name.startswith("baseline/")
-    if request and early and from_model and early.endpoint is not None and not folder.answers.exists():
+    if (
+        request
+        and early
+        and from_model
+        and early.endpoint is not None
+        and not folder.answers.exists()
+    ):
         once = " each repeat" if options.repeats > 1 else ""
-        print(f"With the reference answers in place of the model's, judging{once} would take:", file=sys.stderr)
+        print(
+            f"With the reference answers in place of the model's, judging{once} would take:",
+            file=sys.stderr,
+        )
         asked = replace(request, options=replace(request.options, forecast=True))
         _forecast(asked, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
@@ -168,17 +206,26 @@ def _finished(
     return folder.path
 
 
-def _references(tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions) -> Iterator[AnsweredTask]:
+def _references(
+    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions
+) -> Iterator[AnsweredTask]:
     """The reference answers to judged tasks, in place of the model's."""
     judged = (task for task in tasks if task.judge)
-    return (run_baseline("reference", task, data[task.name], max_samples=options.max_samples) for task in judged)
+    return (
+        run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
+        for task in judged
+    )
 
 
-def _forecast(request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None) -> None:
+def _forecast(
+    request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None
+) -> None:
     """Says what judging would cost, but for what is in a store that is `kept`."""
     with (
         tempfile.TemporaryDirectory() as scratch,
-        RunJudge(request, store=kept or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+        RunJudge(
+            request, store=kept or Path(scratch) / "none.sqlite", log_dir=Path(scratch)
+        ) as judge,
     ):
         for each in answered:
             score_responses(each, judge.task_judge(each.task).judging)
@@ -213,12 +260,18 @@ def _answers(
     if kind == "baseline":
         if model_args:
             raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-        if options.prompts != "own" and rest != COPY_EXAMPLE and not any(task.judge for task in tasks):
+        if (
+            options.prompts != "own"
+            and rest != COPY_EXAMPLE
+            and not any(task.judge for task in tasks)
+        ):
             raise UsageError(
                 f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
             )
         if options.truncate != "refuse":
-            raise UsageError(f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out.")
+            raise UsageError(
+                f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out."
+            )
         if not is_main_process():
             return None
         known: dict[str, Any] = {"max_samples": options.max_samples, "task_args": options.task_args}
@@ -227,7 +280,9 @@ def _answers(
         return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
     for task in tasks:
         if task.arguments or options.prompts != "own":
-            load_task_prompts(task, options, data[task.name])  # says what is missing before a model is loaded
+            load_task_prompts(
+                task, options, data[task.name]
+            )  # says what is missing before a model is loaded
     open_protocols(tasks, options)  # likewise
     policy.require_processes()
     model = open_model(name, model_args, log_dir=folder.logs)
@@ -240,7 +295,9 @@ def _answers(
         model.close()
 
 
-def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) -> tuple[Path, bool] | None:
+def rescore(
+    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec
+) -> tuple[Path, bool] | None:
     """Scores answers that are there: the folder, and whether an item has none; None after a forecast and in further processes."""
     if not is_main_process():
         return None  # there is nothing to share among processes
@@ -250,13 +307,17 @@ def rescore(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) ->
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
         )
     drawn = read_drawn(arguments)
-    with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
+    with policy.protect(
+        [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
+    ):
         if request is not None:
             check_request(request, [task])
         with with_source(arguments, task) as given:
             answered, settings = _answered(task, spec, given)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
-        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
+        answered = replace(
+            answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe)
+        )
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
@@ -293,7 +354,9 @@ def _kept(path: Path) -> Path | None:
     return store if store is not None and store.is_file() else None
 
 
-def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+def _answered(
+    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
+) -> tuple[AnsweredTask, dict[str, Any]]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
@@ -303,12 +366,18 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     content, items = read_file(arguments.responses), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
-    responses = read_responses(arguments.responses, ids, content=content, check=check, task=task, items=items)
+    responses = read_responses(
+        arguments.responses, ids, content=content, check=check, task=task, items=items
+    )
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
-    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    unanswered = {
+        item.id: "not in the responses" for item in data.items if item.id not in responses
+    }
+    answered = AnsweredTask(
+        task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe
+    )
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
@@ -316,10 +385,14 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
 def _check_one(**given: object) -> None:
     names = [f"--{name}" for name, value in given.items() if value]
     if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give one.")
+        raise UsageError(
+            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give one."
+        )
 
 
-def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+def _from_run(
+    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
+) -> tuple[AnsweredTask, dict[str, Any]]:
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:
@@ -328,16 +401,24 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     check_recipe(folder, recipe)
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     if arguments.config not in (None, config):
-        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
+        raise UsageError(
+            f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out."
+        )
     if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
-        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
+        raise UsageError(
+            f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out."
+        )
     part, drawn = asked_part(recipe), read_drawn(arguments)
     if drawn is not None and (any(part.values()) or "repeats" in recipe):
         raise UsageError(
             f"{folder}: ran on some of the items, or several times; --subset draws from one whole run. Leave it out."
         )
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
-    _check_one(subset=drawn or "subset" in recipe, repeats="repeats" in recipe, calibration=arguments.calibration)
+    _check_one(
+        subset=drawn or "subset" in recipe,
+        repeats="repeats" in recipe,
+        calibration=arguments.calibration,
+    )
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
@@ -345,12 +426,32 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
-    again = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats if recipe.get("repeats") else ()
-    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    unanswered = {
+        item.id: "not answered in the run" for item in data.items if item.id not in responses
+    }
+    again = (
+        replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
+        if recipe.get("repeats")
+        else ()
+    )
+    answered = AnsweredTask(
+        task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe
+    )
     answered = replace(answered, repeats=again)
     # Answers to other prompts are another run's, though the model is the same.
-    asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
-    asked |= {name: recipe[name] for name in ("task_args", "protocol", "shard", "subset", "repeats") if name in recipe}
-    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
+    asked = {
+        "prompts": recipe["prompts"],
+        "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
+    }
+    asked |= {
+        name: recipe[name]
+        for name in ("task_args", "protocol", "shard", "subset", "repeats")
+        if name in recipe
+    }
+    settings = {
+        "tasks": [task.name],
+        "model": recipe["model"],
+        "asked": asked,
+        "data": {task.name: data.identity},
+    }
     return answered, settings

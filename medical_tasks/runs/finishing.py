@@ -25,7 +25,11 @@ _BLOCK: Final = 2_000
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
     """Scores the answered items of a task with the benchmark's own scorer."""
-    return {name: score for _, scores in _scored_blocks(answered, judging) for name, score in scores.items()}
+    return {
+        name: score
+        for _, scores in _scored_blocks(answered, judging)
+        for name, score in scores.items()
+    }
 
 
 def _scored_blocks(
@@ -39,7 +43,10 @@ def _scored_blocks(
     while not end or end < len(answered.items):
         start, end = end, end + size
         # Of a cluster that stands together all items are scored at once: some metrics compare them.
-        while 0 < end < len(answered.items) and answered.items[end].cluster == answered.items[end - 1].cluster:
+        while (
+            0 < end < len(answered.items)
+            and answered.items[end].cluster == answered.items[end - 1].cluster
+        ):
             end += 1
         items = answered.items[start:end]
         asked = [item for item in items if item.id in responses]
@@ -47,14 +54,18 @@ def _scored_blocks(
         rows: list[dict[str, Any]] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
-            scores = task.benchmark.score_items(task, asked, texts, judging=judging, arguments=arguments)
+            scores = task.benchmark.score_items(
+                task, asked, texts, judging=judging, arguments=arguments
+            )
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         yield items, {score.id: score for score in scores}
 
 
 @doing("score the answers and write the results")
-def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
+def finish(
+    answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None
+) -> dict[str, Any]:
     """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
@@ -62,11 +73,21 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     if folder.private:  # reasons are reduced to classes that can hold no text of the source
         parts = list(map(_closed, parts))
     # All rows of a task have the columns of its first, and those of its corrected values.
-    firsts = [(replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1]) for part in parts]
-    columns = [name for each in firsts for row in _rows(*each, {}, (), private=folder.private) for name in row]
+    firsts = [
+        (replace(part, unanswered={item.id: "" for item in part.items[:1]}), part.items[:1])
+        for part in parts
+    ]
+    columns = [
+        name
+        for each in firsts
+        for row in _rows(*each, {}, (), private=folder.private)
+        for name in row
+    ]
     calibration = None if judge is None else judge.request.calibration
     if calibration is not None:
-        columns += [name for part in parts if part.task.judge for name in calibration.columns(part.task)]
+        columns += [
+            name for part in parts if part.task.judge for name in calibration.columns(part.task)
+        ]
     items = ItemsFile(columns)
     for part in parts:
         recipe = dict(part.recipe)
@@ -80,35 +101,66 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         limits = _unanswered_limits(part.task, part.items)
         corrections: Corrections | None = None
         judging = None if task_judge is None else task_judge.judging
-        every = (part, *(replace(each, task=part.task, scoring_args=part.scoring_args) for each in part.repeats))
+        every = (
+            part,
+            *(
+                replace(each, task=part.task, scoring_args=part.scoring_args)
+                for each in part.repeats
+            ),
+        )
         kept: list[dict[str, ItemScore]] = [{} for _ in every]
         missing = [each.unanswered for each in every]
-        alike: dict[Any, Mapping[str, float]] = {}  # equal values are held once, as long as they are few
+        alike: dict[
+            Any, Mapping[str, float]
+        ] = {}  # equal values are held once, as long as they are few
         scored = (_scored_blocks(each, judging, number) for number, each in enumerate(every, 1))
         for blocks in zip(*scored, strict=True):
             founds = [found for _, found in blocks]
             for found, own in zip(founds, kept, strict=True):
                 if folder.private:
-                    reasons = {name: score.unscored for name, score in found.items() if score.unscored is not None}
-                    found |= {name: replace(found[name], unscored=said) for name, said in _redacted(reasons).items()}
+                    reasons = {
+                        name: score.unscored
+                        for name, score in found.items()
+                        if score.unscored is not None
+                    }
+                    found |= {
+                        name: replace(found[name], unscored=said)
+                        for name, said in _redacted(reasons).items()
+                    }
                 for name, score in found.items():
                     key = tuple(score.values.items())
                     few = key in alike or len(alike) < _BLOCK
                     values = alike.setdefault(key, score.values) if few else score.values
-                    own[name] = replace(score, values=values, parsed="", why="")  # its texts stand in its row
-            rows = _rows(part, blocks[0][0], over_repeats(part.task, founds, missing), founds, private=folder.private)
-            if task_judge is not None and calibration is not None:  # all items are one block, where a judge is asked
+                    own[name] = replace(
+                        score, values=values, parsed="", why=""
+                    )  # its texts stand in its row
+            rows = _rows(
+                part,
+                blocks[0][0],
+                over_repeats(part.task, founds, missing),
+                founds,
+                private=folder.private,
+            )
+            if (
+                task_judge is not None and calibration is not None
+            ):  # all items are one block, where a judge is asked
                 corrections = calibration.correct(part.task, part.items, founds[0], limits)
                 told = corrections.columns.items()
-                rows = [row | {name: values.get(row["id"]) for name, values in told} for row in rows]
+                rows = [
+                    row | {name: values.get(row["id"]) for name, values in told} for row in rows
+                ]
             items.add(rows)
         scores = over_repeats(part.task, kept, missing)
         known: dict[str, Any] = {"unanswered_limits": limits}
         if part.repeats:
             judgings = task_judge.by_vote() if task_judge is not None else []
             votes = [[score_responses(each, one) for each in every] for one in judgings]
-            known["estimator"] = RepeatedEstimator(part.task, scores, kept, votes, items=len(part.items), **known)
-        unanswered = {name: reason for name, reason in part.unanswered.items() if name not in scores}
+            known["estimator"] = RepeatedEstimator(
+                part.task, scores, kept, votes, items=len(part.items), **known
+            )
+        unanswered = {
+            name: reason for name, reason in part.unanswered.items() if name not in scores
+        }
         entry = summarise(part.task, part.items, scores, unanswered, recipe=recipe, **known)
         entry["cut_at_length"] = sum(len(each.cut) for each in every)
         if part.usage:
@@ -127,13 +179,27 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
 
 
 def _rows(
-    part: AnsweredTask, items: Sequence[Item], scores: Scores, repeats: Sequence[Scores], *, private: bool
+    part: AnsweredTask,
+    items: Sequence[Item],
+    scores: Scores,
+    repeats: Sequence[Scores],
+    *,
+    private: bool,
 ) -> list[dict[str, Any]]:
-    made = item_rows(part.task, items, scores, part.unanswered, sources=part.sources, asked=part.asked)
-    for row, metric in ((row, each) for row in made for each in part.task.metrics if part.repeats and each.name in row):
+    made = item_rows(
+        part.task, items, scores, part.unanswered, sources=part.sources, asked=part.asked
+    )
+    for row, metric in (
+        (row, each)
+        for row in made
+        for each in part.task.metrics
+        if part.repeats and each.name in row
+    ):
         for number in range(1 + len(part.repeats)):
             score = repeats[number].get(row["id"]) if repeats else None
-            row[f"{metric.name}_repeat_{number + 1}"] = None if score is None else score.values.get(metric.name)
+            row[f"{metric.name}_repeat_{number + 1}"] = (
+                None if score is None else score.values.get(metric.name)
+            )
     if private:
         words = part.task.benchmark.note_words()
         made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
@@ -143,12 +209,22 @@ def _rows(
 def _reported(answered: AnsweredTask) -> AnsweredTask:
     """Leaves out the metrics for which something is needed that was not given."""
     task = answered.task
-    metrics = tuple(metric for metric in task.metrics if not metric.needs or metric.needs in answered.scoring_args)
-    return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
+    metrics = tuple(
+        metric
+        for metric in task.metrics
+        if not metric.needs or metric.needs in answered.scoring_args
+    )
+    return (
+        answered
+        if metrics == task.metrics
+        else replace(answered, task=replace(task, metrics=metrics))
+    )
 
 
 def _closed(part: AnsweredTask) -> AnsweredTask:
-    return replace(part, unanswered=_redacted(part.unanswered), repeats=list(map(_closed, part.repeats)))
+    return replace(
+        part, unanswered=_redacted(part.unanswered), repeats=list(map(_closed, part.repeats))
+    )
 
 
 def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:

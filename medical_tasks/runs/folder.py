@@ -39,7 +39,9 @@ def locked(folder: RunFolder) -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                if not _begun(folder):  # nothing was made: no folder of a run is left that holds none
+                if not _begun(
+                    folder
+                ):  # nothing was made: no folder of a run is left that holds none
                     (folder.path / SETTINGS_FILE).unlink(missing_ok=True)
                     with contextlib.suppress(OSError):
                         folder.path.rmdir()
@@ -53,7 +55,12 @@ class RunFolder:
     """
 
     def __init__(
-        self, path: Path, *, home: Path | None = None, private: bool | None = None, writes: bool = True
+        self,
+        path: Path,
+        *,
+        home: Path | None = None,
+        private: bool | None = None,
+        writes: bool = True,
     ) -> None:
         self.path = path
         self.private = home is not None if private is None else private
@@ -80,15 +87,24 @@ class RunFolder:
 def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
     """Names the folder a command uses when no `--out` is given: the same command, the same folder."""
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[
+        :8
+    ]
     return Path("runs") / f"{slug[-80:]}-{digest}"
 
 
-_REFUSAL = "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
+_REFUSAL = (
+    "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
+)
 
 
 def open_run_folder(
-    path: Path, settings: Mapping[str, Any], *, private: bool = False, begun: bool = False, refusal: str = _REFUSAL
+    path: Path,
+    settings: Mapping[str, Any],
+    *,
+    private: bool = False,
+    begun: bool = False,
+    refusal: str = _REFUSAL,
 ) -> RunFolder:
     """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it.
 
@@ -108,7 +124,9 @@ def open_run_folder(
             f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
         ) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 text. Choose another --out, or remove the folder.") from error
+        raise UsageError(
+            f"{file}: not UTF-8 text. Choose another --out, or remove the folder."
+        ) from error
     if there is None:
         made = _written(file, settings, new_private_id() if private else None)
     else:
@@ -123,7 +141,9 @@ def open_run_folder(
         if known != wanted:
             raise UsageError(f"{path}: {refusal.format(_differing(known, wanted))}")
         if private != (PRIVATE in made):
-            raise UsageError(f"{path}: was made when the dataset's access class was another one. Choose another --out.")
+            raise UsageError(
+                f"{path}: was made when the dataset's access class was another one. Choose another --out."
+            )
     return _run_folder(path, made)
 
 
@@ -152,16 +172,22 @@ def run_settings(path: Path) -> dict[str, Any]:
 
 
 def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
-    return RunFolder(path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None)
+    return RunFolder(
+        path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None
+    )
 
 
 def _settings(file: Path, text: str) -> dict[str, Any]:
     try:
         there = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder.") from error
+        raise UsageError(
+            f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder."
+        ) from error
     if not isinstance(there, dict):
-        raise UsageError(f"{file}: not the settings of a run. Choose another --out, or remove the folder.")
+        raise UsageError(
+            f"{file}: not the settings of a run. Choose another --out, or remove the folder."
+        )
     return there
 
 

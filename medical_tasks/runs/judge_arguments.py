@@ -33,8 +33,16 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "metavar": "N",
         "help": "longest reply of the judge, instead of the task's own; give a judge that reasons room, e.g. 4096",
     },
-    "max_judge_calls": {"type": int, "metavar": "N", "help": "stop asking the judge after N requests"},
-    "max_judge_tokens": {"type": int, "metavar": "N", "help": "stop asking the judge after N tokens"},
+    "max_judge_calls": {
+        "type": int,
+        "metavar": "N",
+        "help": "stop asking the judge after N requests",
+    },
+    "max_judge_tokens": {
+        "type": int,
+        "metavar": "N",
+        "help": "stop asking the judge after N tokens",
+    },
     "forecast": {"action": "store_true", "help": "only say what judging would cost; asks no judge"},
 }
 
@@ -43,7 +51,11 @@ def add_judge_arguments(parser: argparse.ArgumentParser, *, several: bool = Fals
     """Declares the options; of `several` judges `each_judge` makes the arguments for one."""
     group = parser.add_argument_group("judge", "for tasks whose answers a judge scores")
     for name, settings in _OPTIONS.items():
-        more = {"action": "append", "default": []} if several and name in ("judge", "judge_args") else {}
+        more = (
+            {"action": "append", "default": []}
+            if several and name in ("judge", "judge_args")
+            else {}
+        )
         group.add_argument(f"--{name.replace('_', '-')}", **settings | more)
 
 
@@ -56,7 +68,10 @@ def each_judge(arguments: argparse.Namespace) -> list[argparse.Namespace]:
             'each in their order ("" for none).'
         )
     several = zip(names, args * len(names) if len(args) == 1 else args, strict=True)
-    return [argparse.Namespace(**{**vars(arguments), "judge": name, "judge_args": each}) for name, each in several]
+    return [
+        argparse.Namespace(**{**vars(arguments), "judge": name, "judge_args": each})
+        for name, each in several
+    ]
 
 
 def judge_request(
@@ -74,21 +89,31 @@ def judge_request(
     if not any(task.judge for task in tasks):
         names = [*_OPTIONS, *(["calibration"] if calibration else [])]
         given = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}
-        unused = [name for name, value in given.items() if value not in (None, "") and value is not False]
+        unused = [
+            name for name, value in given.items() if value not in (None, "") and value is not False
+        ]
         if unused:
             raise UsageError(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
             )
         return None
     check_least({"--votes": arguments.votes, "--judge-reply-tokens": arguments.judge_reply_tokens})
-    check_least({"--max-judge-calls": arguments.max_judge_calls, "--max-judge-tokens": arguments.max_judge_tokens}, 0)
+    check_least(
+        {
+            "--max-judge-calls": arguments.max_judge_calls,
+            "--max-judge-tokens": arguments.max_judge_tokens,
+        },
+        0,
+    )
     name = full_name(arguments.judge or _DEFAULT)
     args = parse_model_args(arguments.judge_args, option="--judge-args")
     votes = default_votes(name, args, tasks) if arguments.votes is None else arguments.votes
     mode = arguments.judging or default_mode(tasks)
     if calibration is not None:
         asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
-        calibration = read_calibration(calibration, tasks, sampled=arguments.calibration_from == "run", **asked)
+        calibration = read_calibration(
+            calibration, tasks, sampled=arguments.calibration_from == "run", **asked
+        )
     return JudgeRequest(
         name=name,
         args=args,

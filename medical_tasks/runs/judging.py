@@ -33,7 +33,13 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, open_session, require_votes
+from medical_tasks.judges.session import (
+    NEUTRAL_JUDGE_ARGS,
+    JudgeSession,
+    open_judge,
+    open_session,
+    require_votes,
+)
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
@@ -69,17 +75,25 @@ class JudgeRequest:
             "mode": self.mode,
             "prompts": self.prompts,
             # Only where it is set, so that folders made without it stay what they were.
-            **({"reply_tokens": self.options.reply_tokens} if self.options.reply_tokens is not None else {}),
+            **(
+                {"reply_tokens": self.options.reply_tokens}
+                if self.options.reply_tokens is not None
+                else {}
+            ),
         }
 
 
 @contextlib.contextmanager
-def open_session_in(folder: Callable[[], RunFolder], name: str, **opening: Any) -> Iterator[JudgeSession]:
+def open_session_in(
+    folder: Callable[[], RunFolder], name: str, **opening: Any
+) -> Iterator[JudgeSession]:
     """Opens a judge whose replies a run's folder keeps, made only now; a forecast asks and leaves nothing."""
     if opening["options"].forecast:
         with tempfile.TemporaryDirectory() as scratch:
             place = Path(scratch)
-            with open_session(name, store=place / "none.sqlite", log_dir=place, **opening) as session:
+            with open_session(
+                name, store=place / "none.sqlite", log_dir=place, **opening
+            ) as session:
                 yield session
         return
     run = folder()
@@ -131,8 +145,13 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
     """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it."""
     kind = request.name.partition("/")[0]
     if kind == "recorded" and (request.args or request.options.votes > 1):
-        unused = [*(["--judge-args"] if request.args else []), *(["--votes"] if request.options.votes > 1 else [])]
-        raise UsageError(f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out.")
+        unused = [
+            *(["--judge-args"] if request.args else []),
+            *(["--votes"] if request.options.votes > 1 else []),
+        ]
+        raise UsageError(
+            f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out."
+        )
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):
@@ -154,7 +173,11 @@ class _Patient:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.name, self.identity, self.endpoint = backend.name, backend.identity, backend.endpoint
-        self.comparable, self.samples, self.reads = backend.comparable, backend.samples, backend.reads
+        self.comparable, self.samples, self.reads = (
+            backend.comparable,
+            backend.samples,
+            backend.reads,
+        )
         self.trouble: str | None = None
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
@@ -185,9 +208,13 @@ class OpenJudge:
         self._prices = read_prices(request.args, model=request.name, what="judge")
         self._backend: _Patient | None = None
         if request.name.startswith(RECORDED):
-            RecordedJudge(Path(request.name.removeprefix(RECORDED)))  # says at once what is wrong with it
+            RecordedJudge(
+                Path(request.name.removeprefix(RECORDED))
+            )  # says at once what is wrong with it
         else:
-            opened = open_judge(request.name, request.args, votes=request.options.votes, log_dir=log_dir)
+            opened = open_judge(
+                request.name, request.args, votes=request.options.votes, log_dir=log_dir
+            )
             self._backend = _Patient(opened)
             require_votes(opened.name, request.options.votes, samples=opened.samples)
             # Before the model under test answers for hours.
@@ -213,7 +240,10 @@ class OpenJudge:
         """Refuses a calibration of another judge before anything is asked of one."""
         if self.request.calibration is not None:
             for task in (task for task in tasks if task.judge):
-                with tempfile.TemporaryDirectory() as scratch, Store(Path(scratch) / "none.sqlite") as store:
+                with (
+                    tempfile.TemporaryDirectory() as scratch,
+                    Store(Path(scratch) / "none.sqlite") as store,
+                ):
                     self.session(task, store)
 
     def session(self, task: TaskSpec, store: Store) -> TaskJudge:
@@ -222,7 +252,11 @@ class OpenJudge:
         if self._backend is None:
             judge = RecordedJudge(Path(self.request.name.removeprefix(RECORDED)))
         else:
-            how: dict[str, Any] = {"budget": self._budget, "label": task.name, "prices": self._prices}
+            how: dict[str, Any] = {
+                "budget": self._budget,
+                "label": task.name,
+                "prices": self._prices,
+            }
             judge = JudgeSession(self._backend, self.request.options, store, **how)
         return TaskJudge(task, judge, self)
 
@@ -254,15 +288,23 @@ class RunJudge(OpenJudge):
         return self.session(task, self._store)
 
 
-def run_judge(request: JudgeRequest | None, folder: RunFolder) -> contextlib.AbstractContextManager[RunJudge | None]:
+def run_judge(
+    request: JudgeRequest | None, folder: RunFolder
+) -> contextlib.AbstractContextManager[RunJudge | None]:
     """The judge of a run, which keeps its replies in the run's folder; None where no task needs one."""
-    return contextlib.nullcontext() if request is None else RunJudge(request, store=folder.answers, log_dir=folder.logs)
+    return (
+        contextlib.nullcontext()
+        if request is None
+        else RunJudge(request, store=folder.answers, log_dir=folder.logs)
+    )
 
 
 class TaskJudge:
     """The judge of one task, and what there is to say of it afterwards."""
 
-    def __init__(self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: OpenJudge) -> None:
+    def __init__(
+        self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: OpenJudge
+    ) -> None:
         request = opened.request
         prompts = _judge_prompts(task, request)
         self._task, self._judge, self._opened = task, judge, opened
@@ -291,10 +333,15 @@ class TaskJudge:
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
         said = [
-            [{**row, "value": row["votes"][: vote + 1][-1], "unscored": None} for row in rows.values()]
+            [
+                {**row, "value": row["votes"][: vote + 1][-1], "unscored": None}
+                for row in rows.values()
+            ]
             for vote in (0, 1)
         ]
-        return [replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each)) for each in said]
+        return [
+            replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each)) for each in said
+        ]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
         """Adds how far the judge got, what it took, and its last check; reasons are reduced to classes for private data."""
@@ -327,7 +374,10 @@ class TaskJudge:
             entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
         if not self._judge.comparable:
             judged = {metric.whole or metric.name for metric in self._task.metrics if metric.judged}
-            for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
+            for metrics in (
+                entry["metrics"],
+                *(group for by in entry["breakdown"].values() for group in by.values()),
+            ):
                 for name in judged.intersection(metrics):
                     metrics[name]["comparable"] = False
 
@@ -346,7 +396,9 @@ class TaskJudge:
             line = {"task": self._task.name, **row, **about}
             if private:
                 line.pop("text", None)
-                line |= {name: redact_value(line[name]) for name in ("value", "votes") if name in line}
+                line |= {
+                    name: redact_value(line[name]) for name in ("value", "votes") if name in line
+                }
                 if "unscored" in line:
                     line["unscored"] = redact_reason(line["unscored"])
             made.append(line)

@@ -63,7 +63,9 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
         settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
         if not settings.keys() >= _RUN:
-            raise UsageError(f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N).")
+            raise UsageError(
+                f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N)."
+            )
         shard = settings.pop("shard", None)
         read_shard(shard)
         entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
@@ -76,7 +78,9 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
                 f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks run` left it; answers on "
                 "credentialed data lie in the private store of the machine that asked (MEDICAL_TASKS_HOME)."
             )
-        parts.append(Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes))
+        parts.append(
+            Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
+        )
         for name, recipe in {"": settings, **recipes}.items():
             first = next(part for part in parts if not name or name in part.recipes)
             told = (first.recipes[name], recipe) if name else (first.settings, settings)
@@ -90,7 +94,11 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
 def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
     return {
-        **{name: value for name, value in recipe.items() if name not in ("shard", "leaking_examples")},
+        **{
+            name: value
+            for name, value in recipe.items()
+            if name not in ("shard", "leaking_examples")
+        },
         "generation": deciding_generation(recipe),
         "truncation": mapping(recipe.get("truncation")).get("rule"),
         "scoring": {**mapping(recipe.get("scoring")), "output_claims": None},
@@ -105,17 +113,26 @@ def merge_parts(
     if not is_main_process():
         return None
     if arguments.forecast:
-        raise UsageError("--forecast: merge scores what the parts have. Leave it out, or give it to `run`.")
+        raise UsageError(
+            "--forecast: merge scores what the parts have. Leave it out, or give it to `run`."
+        )
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
-    with policy.protect(subjects, policy.attestation_from(arguments)), doing("merge the parts of a run"):
+    with (
+        policy.protect(subjects, policy.attestation_from(arguments)),
+        doing("merge the parts of a run"),
+    ):
         request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
         if request is not None:
             had = mapping(parts[0].settings.get("judge"))
             if had != request.identity:
                 again = f"Give --judge {had.get('name')} and its options as the parts had them."
-                raise UsageError(f"the judge of the parts is another one ({differing(had, request.identity)}). {again}")
+                raise UsageError(
+                    f"the judge of the parts is another one ({differing(had, request.identity)}). {again}"
+                )
             check_request(request, tasks)
-            request = replace(request, options=replace(request.options, replayed=True, forecast=False))
+            request = replace(
+                request, options=replace(request.options, replayed=True, forecast=False)
+            )
         private = any(not policy.text_allowed(spec) for spec in specs.values())
         folder = open_run_folder(arguments.out, parts[0].settings, private=private)
         with locked(folder):
@@ -131,7 +148,9 @@ def merge_parts(
             return folder.path, _next_step(answered, parts)
 
 
-def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
+def _asked(
+    arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]
+) -> _Asked:
     told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not told:
         said = f"no part has finished, so that nothing says what answered {task.name}"
@@ -139,21 +158,39 @@ def _asked(arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: S
     made = {name: value for name, value in told[0].items() if name != "shard"}
     if made.get("generation"):  # what differs decides no answer, and no cost of them all
         given = [mapping(each["generation"].get("model_args")).items() for each in told]
-        made["generation"] = {**made["generation"], "model_args": dict(sorted(set(given[0]).intersection(*given)))}
+        made["generation"] = {
+            **made["generation"],
+            "model_args": dict(sorted(set(given[0]).intersection(*given))),
+        }
     if "truncation" in made:
-        left = {name: words for each in told for name, words in each["truncation"]["words_left_out"].items()}
+        left = {
+            name: words
+            for each in told
+            for name, words in each["truncation"]["words_left_out"].items()
+        }
         measured = all(each["truncation"]["measured"] for each in told)
-        made["truncation"] = {**made["truncation"], "measured": measured, "words_left_out": dict(sorted(left.items()))}
+        made["truncation"] = {
+            **made["truncation"],
+            "measured": measured,
+            "words_left_out": dict(sorted(left.items())),
+        }
     config, split = arguments.config or made["data"]["config"], made["data"]["split"]
-    data = load_task_data(task, specs[task.name], data=arguments.data, config=config, split=split, **asked_part(made))
+    data = load_task_data(
+        task, specs[task.name], data=arguments.data, config=config, split=split, **asked_part(made)
+    )
     return task, data, made
 
 
-def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]) -> None:
+def _gather(
+    arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]
+) -> None:
     """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
     fresh = not folder.answers.exists()
     # What the folder has already comes first: the others are compared with it.
-    sources = sorted((part for part in parts if part.answers.is_file()), key=lambda part: part.path != folder.path)
+    sources = sorted(
+        (part for part in parts if part.answers.is_file()),
+        key=lambda part: part.path != folder.path,
+    )
     with contextlib.ExitStack() as opened:
         stores = [(part, opened.enter_context(Store(part.answers))) for part in sources]
         try:
@@ -167,7 +204,11 @@ def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFol
                         elif _says(there) != _says(record):
                             clashes.append((kind, key))
                     if clashes:
-                        first = next(one for one, its in stores if its.get_many(clashes[0][0], [clashes[0][1]]))
+                        first = next(
+                            one
+                            for one, its in stores
+                            if its.get_many(clashes[0][0], [clashes[0][1]])
+                        )
                         raise _clash(arguments, first, part, clashes, asked)
         except UsageError:
             for place in folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ():
@@ -176,12 +217,19 @@ def _gather(arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFol
 
 
 def _clash(
-    arguments: argparse.Namespace, one: Part, other: Part, clashes: Sequence[tuple[str, str]], asked: Sequence[_Asked]
+    arguments: argparse.Namespace,
+    one: Part,
+    other: Part,
+    clashes: Sequence[tuple[str, str]],
+    asked: Sequence[_Asked],
 ) -> UsageError:
     named = []
     for task, data, recipe in asked:
         if recipe["prompts"] is not None:
-            made = [replayed(task, data, recipe, part.path, upstream=arguments.upstream) for part in (one, other)]
+            made = [
+                replayed(task, data, recipe, part.path, upstream=arguments.upstream)
+                for part in (one, other)
+            ]
             first, second = (each.responses for each in made)
             ids = [name for name in first if name in second and first[name] != second[name]]
             named += [f"{task.name}: {listed(ids, _LISTED)}"] if ids else []
@@ -223,21 +271,30 @@ def _answered(
     made = replayed(task, data, recipe, folder.path, upstream=arguments.upstream, prices=prices)
     unanswered = dict(made.unanswered)
     if recipe["prompts"] is None:  # a baseline would answer all: what no part has is missing
-        unanswered = {item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)}
+        unanswered = {
+            item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)
+        }
     scoring = task.scoring_args({**recipe.get("task_args", {}), **given})
     identity = task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
     said = [
-        {**mapping(each), "output_claims": None} for each in (recipe.get("scoring"), json.loads(json.dumps(identity)))
+        {**mapping(each), "output_claims": None}
+        for each in (recipe.get("scoring"), json.loads(json.dumps(identity)))
     ]
     if said[0] != said[1]:
         raise UsageError(
             f"{task.name}: the parts were scored otherwise ({differing(*said)}). Give --task-args as they had it."
         )
-    own = {name: recipe.get(name, value) for name, value in made.recipe.items() if name != "leaking_examples"}
+    own = {
+        name: recipe.get(name, value)
+        for name, value in made.recipe.items()
+        if name != "leaking_examples"
+    }
     return replace(
         made,
         responses={name: text for name, text in made.responses.items() if name not in unanswered},
-        unanswered={name: told.get((task.name, name)) or reason for name, reason in unanswered.items()},
+        unanswered={
+            name: told.get((task.name, name)) or reason for name, reason in unanswered.items()
+        },
         recipe={**made.recipe, **own},
         scoring_args=scoring,
     )
@@ -250,14 +307,23 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
     places: set[int] = set()
     named: list[str] = []
     for each in answered:
-        found = [place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted]
+        found = [
+            place for place, item in enumerate(each.items) if each.unanswered.get(item.id) in wanted
+        ]
         places |= set(found)
-        named += [f"{each.task.name}: {listed([each.items[place].id for place in found], _LISTED)}"] if found else []
+        named += (
+            [f"{each.task.name}: {listed([each.items[place].id for place in found], _LISTED)}"]
+            if found
+            else []
+        )
     if not places:
         return ""
     again = "Give the command of `run` without --shard, with this --out, to ask them."
     # Of parts cut in several ways, the smallest ask the fewest other items.
     if (count := max(read_shard(part.shard)[1] for part in parts)) > 1:
-        shards = listed([f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})], _LISTED)
+        shards = listed(
+            [f"{shard + 1}/{count}" for shard in sorted({place % count for place in places})],
+            _LISTED,
+        )
         again = f"They are in --shard {shards}: give the command of `run` (again) with that, then this one with all folders."
     return f"Items without an answer: {'; '.join(named)}. {again}"

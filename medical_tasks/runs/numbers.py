@@ -26,7 +26,9 @@ def too_few_to_tell(difference: float | None, detectable: float | None, independ
     return few or abs(difference or 0.0) < (detectable or 0.0)
 
 
-def group_too_few(group: Mapping[str, Any], whole: Mapping[str, Any], *, parts: bool = False) -> bool:
+def group_too_few(
+    group: Mapping[str, Any], whole: Mapping[str, Any], *, parts: bool = False
+) -> bool:
     """The same of a group in one run, beside all items, or (`parts`) of a part of each; its interval accounts for clusters."""
     value, of_all = group["value"], whole.get("sample", whole)["value"]
     if value is None or of_all is None or group["ci_low"] is None or group["ci_high"] is None:
@@ -56,7 +58,9 @@ def valued(metric: Mapping[str, Any], name: str = "value") -> str:
 
 def interval(metric: Mapping[str, Any]) -> str:
     """Writes a metric's 95 % interval, and whether a group's is of too few items."""
-    return _range(metric, "ci_low", "ci_high") + (", too few to tell" if metric.get("too_few") else "")
+    return _range(metric, "ci_low", "ci_high") + (
+        ", too few to tell" if metric.get("too_few") else ""
+    )
 
 
 def bounds(metric: Mapping[str, Any]) -> str:
@@ -96,8 +100,15 @@ def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
     """Writes what the repeats of a metric were, and where its variance comes from."""
     told, unit = metric["repeats"], metric.get("unit", "")
     parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
-    sds = [f"sd of {of} {number(told[sd], unit)}" for of, sd in parts.items() if told.get(sd) is not None]
-    said = [f"{len(told['values'])} repeats {', '.join(number(value, unit) for value in told['values'])}", *sds]
+    sds = [
+        f"sd of {of} {number(told[sd], unit)}"
+        for of, sd in parts.items()
+        if told.get(sd) is not None
+    ]
+    said = [
+        f"{len(told['values'])} repeats {', '.join(number(value, unit) for value in told['values'])}",
+        *sds,
+    ]
     alike = told.get("stability")
     return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
 
@@ -117,12 +128,18 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
-    said += [_repeats_said(*each) for each in [*entry["metrics"].items()][:1] if "sd_run" in each[1].get("repeats", {})]
+    said += [
+        _repeats_said(*each)
+        for each in [*entry["metrics"].items()][:1]
+        if "sd_run" in each[1].get("repeats", {})
+    ]
     told: dict[str, list[str]] = {}
     for name, metric in entry["metrics"].items():
         if "calibration" in metric:
             told.setdefault(str(metric["calibration"]["said"]), []).append(name)
     said += [f"{listed(names, _NAMED)}: {text}." for text, names in told.items()]
     answered = entry["coverage"]["answered"]
-    said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
+    said += [
+        f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()
+    ]
     return said

@@ -25,9 +25,7 @@ _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
 _SHOWN: Final = 16
-_FORM: Final = (
-    "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
-)
+_FORM: Final = "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +67,9 @@ def read_columns(
     header, rows, digest = read_cells(path, form=form)
     for name in needed:
         if name not in header:
-            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
+            raise UsageError(
+                f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}"
+            )
     return header, rows, digest
 
 
@@ -104,7 +104,10 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
 
 
 def join_outputs(
-    sources: Sequence[Sequence[OutputRow]], *, digests: Mapping[str, str], less_is_better: frozenset[str] = frozenset()
+    sources: Sequence[Sequence[OutputRow]],
+    *,
+    digests: Mapping[str, str],
+    less_is_better: frozenset[str] = frozenset(),
 ) -> OutputTable:
     """Joins what several sources know of the same outputs."""
     rows: dict[tuple[str, str], OutputRow] = {}
@@ -114,10 +117,14 @@ def join_outputs(
     clusters: dict[str, str] = {}
     for row in rows.values():
         if row.cluster and clusters.setdefault(row.item, row.cluster) != row.cluster:
-            raise UsageError(f"{row.where}: item {row.item!r} is in another cluster than in a row before it.")
+            raise UsageError(
+                f"{row.where}: item {row.item!r} is in another cluster than in a row before it."
+            )
     whole = tuple(replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values())
     columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
-    return OutputTable(rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better)
+    return OutputTable(
+        rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better
+    )
 
 
 def check_size(table: OutputTable) -> None:
@@ -145,7 +152,9 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
 def _name(text: str, column: str, where: str) -> str:
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         got = "nothing" if not text else f"a text of {len(text)} characters"
-        raise UsageError(f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got {got}.")
+        raise UsageError(
+            f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got {got}."
+        )
     return text
 
 
@@ -197,11 +206,15 @@ def run_name(text: str) -> RunName | None:
         raise UsageError(f"{text}: a name is missing. Write SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER.")
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise UsageError(f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` wrote.")
+        raise UsageError(
+            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` wrote."
+        )
     return RunName(folder=path, system=system, label=label)
 
 
-def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
+def read_runs(
+    names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None
+) -> RunOutputs:
     """Reads runs on the same data, each its one task or `task`; they may be of different tasks on the same rows."""
     called = Counter((name.system, name.label) for name in names)
     for (system, label), _ in (each for each in called.items() if each[1] > 1):
@@ -228,23 +241,34 @@ def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: 
                 "numbers cannot be compared; run both with one version."
             )
         label = f"@{name.label}" if name.label and tasks[chosen].judge else ""
-        columns = {each.name: f"{each.name}{label if each.judged else ''}" for each in tasks[chosen].metrics}
+        columns = {
+            each.name: f"{each.name}{label if each.judged else ''}"
+            for each in tasks[chosen].metrics
+        }
         rows.append(tuple(_rows(name, chosen, columns)))
-        less |= {columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better}
+        less |= {
+            columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better
+        }
         digests[str(name.folder)] = str(results["items_sha256"])
         used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
     return RunOutputs(rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used)
 
 
-def _task(name: RunName, results: Mapping[str, Any], task: str | None, tasks: Mapping[str, TaskSpec]) -> str:
+def _task(
+    name: RunName, results: Mapping[str, Any], task: str | None, tasks: Mapping[str, TaskSpec]
+) -> str:
     there = list(results["tasks"])
     if task is not None and task not in there:
         raise UsageError(f"{name.folder}: has no task {task!r}; it has {', '.join(there)}.")
     if task is None and len(there) != 1:
-        raise UsageError(f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME")
+        raise UsageError(
+            f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME"
+        )
     chosen = task or there[0]
     if chosen not in tasks:
-        raise UsageError(f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}.")
+        raise UsageError(
+            f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}."
+        )
     return chosen
 
 
@@ -261,9 +285,15 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
                 cluster=row["cluster"] or "",
                 where=str(name.folder),
                 scores={
-                    column: value for column, value in scores.items() if value is not None and math.isfinite(value)
+                    column: value
+                    for column, value in scores.items()
+                    if value is not None and math.isfinite(value)
                 },
-                labels={key.removeprefix(_GROUP): value or "" for key, value in row.items() if key.startswith(_GROUP)},
+                labels={
+                    key.removeprefix(_GROUP): value or ""
+                    for key, value in row.items()
+                    if key.startswith(_GROUP)
+                },
             )
         )
     return found
@@ -315,9 +345,13 @@ def read_preferences(path: Path) -> PreferenceTable:
             if not cells[name]:
                 raise UsageError(f"{where}, column {name!r}: empty. {_PREFERENCE_FORM}")
         if first == second:
-            raise UsageError(f"{where}: both systems are {told(first)}. A pair is of two different ones.")
+            raise UsageError(
+                f"{where}: both systems are {told(first)}. A pair is of two different ones."
+            )
         if TIE in (first, second):
-            raise UsageError(f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it.")
+            raise UsageError(
+                f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it."
+            )
         key = (item, frozenset((first, second)), annotator)
         if key in places:
             raise UsageError(
@@ -332,16 +366,25 @@ def read_preferences(path: Path) -> PreferenceTable:
                 f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or blank for no answer; got "
                 f"{told(preferred)}."
             )
-        stated.append(Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred))
+        stated.append(
+            Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred)
+        )
     if not stated:
-        raise UsageError(f"{path}: no row has an answer in the column 'preferred'. {_PREFERENCE_FORM}")
+        raise UsageError(
+            f"{path}: no row has an answer in the column 'preferred'. {_PREFERENCE_FORM}"
+        )
     return PreferenceTable(path=str(path), sha256=digest, stated=tuple(stated), blank=blank)
 
 
-def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
+def votes_of(
+    preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs
+) -> tuple[list[list[Vote]], int]:
     """Finds the votes on each pair of a table's outputs, whichever is named first, and counts the answers about other pairs."""
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
-    places = {(int(a), int(b)): place for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))}
+    places = {
+        (int(a), int(b)): place
+        for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))
+    }
     votes: list[list[Vote]] = [[] for _ in range(len(pairs))]
     elsewhere = 0
     for each in preferences.stated:
@@ -351,7 +394,9 @@ def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPair
             elsewhere += 1
             continue
         first = table.rows[min(one, other)].system
-        vote: Vote = "tie" if each.preferred == TIE else "first" if each.preferred == first else "second"
+        vote: Vote = (
+            "tie" if each.preferred == TIE else "first" if each.preferred == first else "second"
+        )
         votes[places[min(one, other), max(one, other)]].append(vote)
     if elsewhere == len(preferences.stated):
         raise UsageError(

@@ -18,11 +18,23 @@ from medical_tasks.io.files import packaged
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
 # Those whose version can change an answer or a score.
-_PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
+_PACKAGES = (
+    "accelerate",
+    "datasets",
+    "lighteval",
+    "numpy",
+    "openai",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "vllm",
+)
 
 SAME_ROWS: Final = ("source", "version")
 """What may differ of data whose rows are the same: their file has another name, or they are in several versions."""
-NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
+NO_SAMPLE: Final = (
+    "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
+)
 
 
 def make_recipe(
@@ -48,11 +60,17 @@ def make_recipe(
         "task_version": task.version,
         "data": dict(data),
         "prompts": asked,
-        "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
+        "generation": None
+        if max_new_tokens is None
+        else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "max_samples_note": None if max_samples is None else NO_SAMPLE,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
-        "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},
+        "statistics": {
+            "confidence": 0.95,
+            "bootstrap_seed": BOOTSTRAP_SEED,
+            "cluster": task.cluster,
+        },
         "model": dict(model),
         "judge": None,
         "python": platform.python_version(),
@@ -68,7 +86,9 @@ _SETTINGS_TOLD: Final = ("output_claims", "style")
 class RecipeDifferences:
     """What two recipes of one task differ in."""
 
-    refused: list[str]  # why their numbers cannot be compared at all, a sentence each; empty when they can
+    refused: list[
+        str
+    ]  # why their numbers cannot be compared at all, a sentence each; empty when they can
     warned: list[str]  # what a reader must know of the comparison, a sentence each
     left_out: Mapping[str, str] = field(
         default_factory=dict
@@ -76,7 +96,11 @@ class RecipeDifferences:
 
 
 def recipe_differences(
-    name: str, first: Mapping[str, Any], second: Mapping[str, Any], *, metrics: Sequence[MetricSpec] = ()
+    name: str,
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    *,
+    metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
     """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
     recipes = first, second
@@ -84,11 +108,17 @@ def recipe_differences(
     warned: list[str] = []
     versions = [short(recipe.get("task_version")) for recipe in recipes]
     if len({version.partition("-")[0] for version in versions}) > 1:
-        refused.append(_said("version", *(short(version, quote=True) for version in versions), name=name))
+        refused.append(
+            _said("version", *(short(version, quote=True) for version in versions), name=name)
+        )
     elif versions[0] != versions[1]:
         warned.append(_said("interface", *map(short, versions)))
     data = [
-        {key: value for key, value in mapping(recipe.get("data")).items() if key not in SAME_ROWS and value is not None}
+        {
+            key: value
+            for key, value in mapping(recipe.get("data")).items()
+            if key not in SAME_ROWS and value is not None
+        }
         for recipe in recipes
     ]
     if data[0] != data[1]:
@@ -125,13 +155,21 @@ def _settings(
         if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
             continue
         values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
-        told = {"values": values, "key": short(key), "again": _said("again", name=name, key=short(key))}
+        told = {
+            "values": values,
+            "key": short(key),
+            "again": _said("again", name=name, key=short(key)),
+        }
         # What some metrics need is given or not; `no` is the same as nothing said.
-        given = [key in part and not (key in needed and part[key] in (None, False)) for part in settings]
+        given = [
+            key in part and not (key in needed and part[key] in (None, False)) for part in settings
+        ]
         if not any(given):
             continue
         if not all(given):
-            found.warned.append(_said("scored_alone", alone="first" if given[0] else "second", **told))
+            found.warned.append(
+                _said("scored_alone", alone="first" if given[0] else "second", **told)
+            )
         elif key in needed:
             left_out[key] = _said("left_out", **told)
         elif key == "output_claims":
@@ -178,8 +216,15 @@ def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
     asked = mapping(recipe.get("generation"))
-    arguments = {key: value for key, value in mapping(asked.get("model_args")).items() if key not in NEUTRAL_ARGS}
-    return {**{key: value for key, value in asked.items() if key != "processes"}, "model_args": arguments}
+    arguments = {
+        key: value
+        for key, value in mapping(asked.get("model_args")).items()
+        if key not in NEUTRAL_ARGS
+    }
+    return {
+        **{key: value for key, value in asked.items() if key != "processes"},
+        "model_args": arguments,
+    }
 
 
 def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
@@ -201,7 +246,11 @@ def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
         said.append(_difference(judges[0], judges[1]))
     if not comparable_judges(first, second):
         names = ", ".join(
-            dict.fromkeys(short(judge.get("name")) for judge in judges if judge and not judge.get("comparable"))
+            dict.fromkeys(
+                short(judge.get("name"))
+                for judge in judges
+                if judge and not judge.get("comparable")
+            )
         )
         said.append(_said("lexical", names))
     return said
@@ -209,7 +258,11 @@ def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
 
 def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
     """Whether the judges of all recipes, where they have one, understand what they judge."""
-    return all(bool(judge.get("comparable")) for recipe in recipes if (judge := mapping(recipe.get("judge"))))
+    return all(
+        bool(judge.get("comparable"))
+        for recipe in recipes
+        if (judge := mapping(recipe.get("judge")))
+    )
 
 
 def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
@@ -260,16 +313,25 @@ def short(value: Any, *, quote: bool = False) -> str:
         return repr(one_line(value)) if quote else one_line(value) or "nothing"
     if not value:
         return "nothing"
-    digest = hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_SHOWN]
+    digest = hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[
+        :_HASH_SHOWN
+    ]
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
     flat = _flat(first), _flat(second)
-    names = [name for name in dict.fromkeys([*flat[0], *flat[1]]) if flat[0].get(name) != flat[1].get(name)]
+    names = [
+        name
+        for name in dict.fromkeys([*flat[0], *flat[1]])
+        if flat[0].get(name) != flat[1].get(name)
+    ]
     names.sort(key=lambda name: ("sha256" in name, name))  # words first, hashes after them
-    parts = [f"{one_line(name)} {short(flat[0].get(name))} and {short(flat[1].get(name))}" for name in names[:_MOST]]
+    parts = [
+        f"{one_line(name)} {short(flat[0].get(name))} and {short(flat[1].get(name))}"
+        for name in names[:_MOST]
+    ]
     if len(names) > _MOST:
         parts.append(f"{len(names) - _MOST} more")
     return "; ".join(parts) or "what one leaves out is nothing in the other"

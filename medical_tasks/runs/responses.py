@@ -24,7 +24,15 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
-from medical_tasks.io.sheets import cell_text, folded, is_json, is_workbook, read_content, read_json, read_sheet
+from medical_tasks.io.sheets import (
+    cell_text,
+    folded,
+    is_json,
+    is_workbook,
+    read_content,
+    read_json,
+    read_sheet,
+)
 from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
@@ -41,15 +49,27 @@ LARGEST: Final = 10_000_000
 
 _FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
 _LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
-_TABLE: Final = "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
-_TEXTS: Final = ("response", "output", "prediction", "model_answer", "model_response", "model_output")
+_TABLE: Final = (
+    "Save it as CSV UTF-8 or XLSX with the columns id and response, named in the first row."
+)
+_TEXTS: Final = (
+    "response",
+    "output",
+    "prediction",
+    "model_answer",
+    "model_response",
+    "model_output",
+)
 _GOLD: Final = "answer"  # of the model where no other column can be
 _QUESTION: Final = "question"
 _OTHER_SHEETS: Final = (".ods", ".numbers", ".xlsb")
 _SHOWN: Final = 5
 _ZIP: Final = b"PK"
 _ENCRYPTED: Final = 1
-_PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can need gigabytes to unpack a few bytes
+_PACKED: Final = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # others can need gigabytes to unpack a few bytes
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -83,7 +103,10 @@ class GivenAnswers:
         elif table:
             answers = answers if answers.index.name is None else answers.reset_index()
             records = answers.astype(object).where(answers.notna(), None).to_dict("records")
-            answers = [{str(name): cell_text(value) for name, value in record.items()} for record in records]
+            answers = [
+                {str(name): cell_text(value) for name, value in record.items()}
+                for record in records
+            ]
         text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
         return cls(content=text.encode(), table=table)
 
@@ -102,7 +125,9 @@ def _plain(value: Any) -> Any:
     """A number of numpy; anything else is no answer, and must not be scored as a text."""
     if hasattr(value, "item"):
         return value.item()
-    raise UsageError(f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}.")
+    raise UsageError(
+        f"mt.score: an answer is a text, or None for no answer; got {type(value).__name__}."
+    )
 
 
 def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> bytes:
@@ -168,7 +193,9 @@ def _table_answers(
     source = task.benchmark.source(task.dataset) if task is not None else None
     text = _text_column(path, list(rows[0][1]), source)
     answered = [(place, row) for place, row in rows if row.get(text) is not None]
-    for (place, row), identifier in zip(answered, _named_items(path, answered, known, source, items), strict=True):
+    for (place, row), identifier in zip(
+        answered, _named_items(path, answered, known, source, items), strict=True
+    ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
         if not isinstance(response, str) or not is_text(blank=True).holds(response):
             raise UsageError(f"{where}: must be a text, got {shown(response)}.")
@@ -180,14 +207,24 @@ def _table_answers(
         yield Answer(id=identifier, text=response, place=place)
 
 
-def _text_column(path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None) -> str:
-    found = [name for name in columns if folded(name) in _TEXTS] or [name for name in columns if folded(name) == _GOLD]
+def _text_column(
+    path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None
+) -> str:
+    found = [name for name in columns if folded(name) in _TEXTS] or [
+        name for name in columns if folded(name) == _GOLD
+    ]
     if len(found) != 1:
         several = f"{' and '.join(map(repr, found))} could each be the model's answers; leave out all but one"
         none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
         raise UsageError(f"{path}: {several if found else none}. {_TABLE}")
-    theirs = {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
-    if folded(found[0]) == _GOLD and _GOLD in theirs and any(folded(name) in theirs - {_GOLD} for name in columns):
+    theirs = (
+        {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
+    )
+    if (
+        folded(found[0]) == _GOLD
+        and _GOLD in theirs
+        and any(folded(name) in theirs - {_GOLD} for name in columns)
+    ):
         raise UsageError(
             f"{path}: beside other columns of the dataset, {found[0]!r} looks like its own answers. Name the model's 'response'."
         )
@@ -219,13 +256,17 @@ def _named_items(
         return [text] if text in known else numbers.get(number, []) if number is not None else []
 
     naming = [
-        name for name in (rows[0][1] if rows else ()) if folded(name) in names | ({_QUESTION} if by_question else set())
+        name
+        for name in (rows[0][1] if rows else ())
+        if folded(name) in names | ({_QUESTION} if by_question else set())
     ]
     if rows and not naming:
         raise UsageError(
             f"{path}: no column 'id'{' or ' + repr(_QUESTION) if by_question else ''} names the items. {_TABLE}"
         )
-    whole = [name for name in naming if all(len(meant(name, row[name])) == 1 for _, row in rows)] or naming[:1]
+    whole = [
+        name for name in naming if all(len(meant(name, row[name])) == 1 for _, row in rows)
+    ] or naming[:1]
     for place, row in rows:
         where, cell = f"{path}, {place}, column {whole[0]!r}", row[whole[0]]
         found = [meant(name, row[name]) for name in whole]
@@ -235,12 +276,18 @@ def _named_items(
                 f"{where}: {several if found[0] else 'empty beside an answer'}. Say which item it answers."
             )
         if any(other != found[0] for other in found):
-            raise UsageError(f"{where}: {' and '.join(map(repr, whole))} name different items. Leave out all but one.")
+            raise UsageError(
+                f"{where}: {' and '.join(map(repr, whole))} name different items. Leave out all but one."
+            )
         yield found[0][0] if found[0] else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
-    return Decimal(text) if re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE]\+?[0-9]{1,2})?", text, re.ASCII) else None
+    return (
+        Decimal(text)
+        if re.fullmatch(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE]\+?[0-9]{1,2})?", text, re.ASCII)
+        else None
+    )
 
 
 def _same(text: str) -> str:
@@ -263,18 +310,36 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            places = ((each, PurePosixPath(each.filename)) for each in archive.infolist() if not each.is_dir())
+            places = (
+                (each, PurePosixPath(each.filename))
+                for each in archive.infolist()
+                if not each.is_dir()
+            )
             # Beside what is meant macOS packs files of its own.
-            files = [each for each, at in places if at.parts[:1] != ("__MACOSX",) and not at.name.startswith(".")]
+            files = [
+                each
+                for each, at in places
+                if at.parts[:1] != ("__MACOSX",) and not at.name.startswith(".")
+            ]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
                 held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
                 raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
             (member,) = files
             if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
-                raise UsageError(f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}")
+                raise UsageError(
+                    f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
+                )
             with archive.open(member) as stream:
                 found = stream.read(LARGEST + 1)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
         raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
     if len(found) > LARGEST:
         raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
@@ -287,14 +352,20 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     if isinstance(path, GivenAnswers):
         values = json_lines(Path(str(path)), content, form=_FORM)
         return ((place.replace("line", "row"), value) for place, value in values), path.table
-    if content.startswith(_ZIP) and not is_workbook(content) and path.suffix.lower() not in _OTHER_SHEETS:
+    if (
+        content.startswith(_ZIP)
+        and not is_workbook(content)
+        and path.suffix.lower() not in _OTHER_SHEETS
+    ):
         _, content = unzipped(path, content)
     elif not is_json(path, content):
         return read_sheet(path, content, form=_TABLE).rows, True
     return read_json(path, content, form=_FORM), False
 
 
-def _once(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: bool, *known: Any) -> Iterator[Answer]:
+def _once(
+    path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: bool, *known: Any
+) -> Iterator[Answer]:
     """The answers of a file or table, of which no two are to the same item."""
     places: dict[str, str] = {}
     one_by_one = (_answer(path, place, value) for place, value in values)
@@ -310,7 +381,11 @@ def _once(path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: b
 
 
 def _submitted(value: Any) -> bool:
-    return isinstance(value, dict) and _SUBMITTED[0][0] in value and not any(name in value for name in _NAMES[0])
+    return (
+        isinstance(value, dict)
+        and _SUBMITTED[0][0] in value
+        and not any(name in value for name in _NAMES[0])
+    )
 
 
 def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
@@ -324,7 +399,10 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
                 f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
             )
     submitted = _submitted(value)
-    names = [next((name for name in each if name in value), None) for each in (_SUBMITTED if submitted else _NAMES)]
+    names = [
+        next((name for name in each if name in value), None)
+        for each in (_SUBMITTED if submitted else _NAMES)
+    ]
     if names[0] is None or names[1] is None:
         wanted = (
             "'case_id' and 'answer' or 'prediction'"
@@ -335,8 +413,12 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
         raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")
     identifier, response = value[names[0]], value[names[1]]
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        got = repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
-        raise UsageError(f"{path}, {place}: {names[0]!r} must be text or a whole number, got {got}.")
+        got = (
+            repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
+        )
+        raise UsageError(
+            f"{path}, {place}: {names[0]!r} must be text or a whole number, got {got}."
+        )
     if names[1] == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None and not isinstance(response, str):
@@ -345,7 +427,9 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
             f"{type(response).__name__}."
         )
     if response is not None and not is_text(blank=True).holds(response):
-        raise UsageError(f"{path}, {place}: {names[1]!r} has characters that are none (half of a pair). Write it anew.")
+        raise UsageError(
+            f"{path}, {place}: {names[1]!r} has characters that are none (half of a pair). Write it anew."
+        )
     return Answer(id=str(identifier), text=response, place=place)
 
 
@@ -358,11 +442,17 @@ class _Replay(Model):
 
     def __init__(self, recorded: Mapping[str, Any]) -> None:
         self.name = str(recorded["name"])
-        self.identity: Mapping[str, str] = {key: value for key, value in recorded.items() if key != "name"}
+        self.identity: Mapping[str, str] = {
+            key: value for key, value in recorded.items() if key != "name"
+        }
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
-            on_result(Failure(key=request.key, reason="not in the store", detail="the run did not answer it"))
+            on_result(
+                Failure(
+                    key=request.key, reason="not in the store", detail="the run did not answer it"
+                )
+            )
 
     loglikelihood = generate
 
@@ -374,17 +464,27 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
     asked = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
-    wanted = {"data": {"config"}, "model": {"name"}, **({"generation": {"max_new_tokens"}} if asked else {})}
+    wanted = {
+        "data": {"config"},
+        "model": {"name"},
+        **({"generation": {"max_new_tokens"}} if asked else {}),
+    }
     wanted |= {"prompts": {"set", "sha256"}} if asked or parts.get("prompts") is not None else {}
     objects = [parts.get(name, {}) for name in ("task_args", "truncation")]
     objects.append(mapping(objects[-1]).get("words_left_out", {}))
-    names = [mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")]
-    sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(parts["max_samples"], int | None)
+    names = [
+        mapping(parts.get("data")).get(name, "") for name in ("config", "split", "rows_sha256")
+    ]
+    sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(
+        parts["max_samples"], int | None
+    )
     drawn = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
     numbers = [parts.get("repeats", 1), drawn.get("asked"), drawn.get("seed")]
     for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
         sound = sound and all(isinstance(each, kind) for each in held)
-    if not sound or not all(names <= mapping(parts.get(part)).keys() for part, names in wanted.items()):
+    if not sound or not all(
+        names <= mapping(parts.get(part)).keys() for part, names in wanted.items()
+    ):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
             "to write it anew."
@@ -448,10 +548,14 @@ def replayed(
         return made
     run = existing_run_folder(folder)
     if not run.answers.is_file():
-        raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
+        raise MissingError(
+            f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole."
+        )
     ran = recipe["prompts"]
     prompts = load_task_prompts(
-        task, RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})), data
+        task,
+        RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})),
+        data,
     )
     if prompts.sha256 != ran["sha256"]:
         raise UsageError(

@@ -29,7 +29,9 @@ VERDICTS_FILE = "verdicts.jsonl"
 SCHEMA_VERSION = 1
 _ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 """The numbers of a metric's entry that lie on its own scale."""
-_TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
+_TEXT_COLUMNS = frozenset(
+    {"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"}
+)
 
 
 def summarise(
@@ -46,15 +48,21 @@ def summarise(
     unscored = Counter(UNANSWERED + reason for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
-    estimator = estimator or Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
+    estimator = estimator or Estimator(
+        task, scores, items=len(items), unanswered_limits=unanswered_limits
+    )
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
-        return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
+        return {
+            metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part
+        }
 
     whole = metrics_of(items)
     if "subset" in recipe and "shard" not in recipe:
         for metric in (each for each in task.metrics if each.name in whole):
-            whole[metric.name] = estimator.of_whole_set(whole[metric.name], metric, items, recipe["subset"])
+            whole[metric.name] = estimator.of_whole_set(
+                whole[metric.name], metric, items, recipe["subset"]
+            )
     breakdown: dict[str, dict[str, Any]] = {}
     for metric in task.metrics:
         if metric.part:
@@ -98,8 +106,12 @@ def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, entry in entries.items():
         for end in _ENDS:
-            made[name if end == "value" else f"{name}_{end}"] = math.nan if entry[end] is None else entry[end]
-    made["reasons"] = {name: entry["reason"] for name, entry in entries.items() if "reason" in entry}
+            made[name if end == "value" else f"{name}_{end}"] = (
+                math.nan if entry[end] is None else entry[end]
+            )
+    made["reasons"] = {
+        name: entry["reason"] for name, entry in entries.items() if "reason" in entry
+    }
     return made
 
 
@@ -113,7 +125,9 @@ class ItemsFile:
         names = list(dict.fromkeys(columns)) or ["id"]
         # Ids, groups and texts; every other column is a metric.
         texts = {name for name in names if name in _TEXT_COLUMNS or name.startswith("group_")}
-        self._schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in names])
+        self._schema = pa.schema(
+            [(name, pa.string() if name in texts else pa.float64()) for name in names]
+        )
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
@@ -121,7 +135,9 @@ class ItemsFile:
         """Takes rows, each with some of the columns."""
         import pyarrow as pa
 
-        self._writer.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=self._schema))
+        self._writer.write_table(
+            pa.Table.from_pylist([dict(row) for row in rows], schema=self._schema)
+        )
 
     def content(self) -> memoryview:
         """The whole file; no rows can be added afterwards."""
@@ -189,7 +205,9 @@ def item_rows(
             if metric.kind == "ratio":
                 # Of what is not decided the weight is no more than a limit.
                 decided = score is not None and metric.name in score.values
-                row[weight_column(metric.name)] = score.weights.get(metric.name, 0.0) if score and decided else None
+                row[weight_column(metric.name)] = (
+                    score.weights.get(metric.name, 0.0) if score and decided else None
+                )
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = UNANSWERED + unanswered[item.id] if score is None else score.unscored
@@ -250,10 +268,14 @@ def read_results(folder: Path) -> dict[str, Any]:
     try:
         results = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
-        raise UsageError(f"{path}: not valid JSON ({error}). Give the same command again to write it anew.") from error
+        raise UsageError(
+            f"{path}: not valid JSON ({error}). Give the same command again to write it anew."
+        ) from error
     version = results.get("schema_version") if isinstance(results, dict) else None
     tasks = results.get("tasks") if isinstance(results, dict) else None
-    sound = isinstance(tasks, dict) and all(isinstance(task, dict) and "recipe" in task for task in tasks.values())
+    sound = isinstance(tasks, dict) and all(
+        isinstance(task, dict) and "recipe" in task for task in tasks.values()
+    )
     if version != SCHEMA_VERSION or not sound:
         raise UsageError(
             f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
@@ -298,7 +320,9 @@ def read_verdicts(folder: Path) -> list[dict[str, Any]]:
             rows.append(json.loads(line))
         except (ValueError, RecursionError) as error:
             raise damaged(path, f"line {number} is not JSON") from error
-        if not isinstance(rows[-1], dict) or not all(isinstance(rows[-1].get(name), str) for name in ("task", "id")):
+        if not isinstance(rows[-1], dict) or not all(
+            isinstance(rows[-1].get(name), str) for name in ("task", "id")
+        ):
             raise damaged(path, f"line {number} is no verdict")
     return rows
 

@@ -16,12 +16,31 @@ from medical_tasks.data.task_data import TaskData, leaking_examples, open_protoc
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
-from medical_tasks.models.base import Answer, Failure, Length, Model, Request, processes, read_request, write_request
+from medical_tasks.models.base import (
+    Answer,
+    Failure,
+    Length,
+    Model,
+    Request,
+    processes,
+    read_request,
+    write_request,
+)
 from medical_tasks.models.opener import is_local, read_prices
 from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
+from medical_tasks.spec import (
+    Ask,
+    Dialogue,
+    Done,
+    Item,
+    Message,
+    MultiStep,
+    PromptSet,
+    TaskSpec,
+    Turn,
+)
 
 ANSWER = "answer"
 _BLOCK: Final = 4_000
@@ -38,10 +57,16 @@ class RunOptions:
     max_samples: int | None = None  # how many items a task, None for all
     repeats: int = 1  # how often each question is asked
     repeat: int = 1  # which of these times it is
-    model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
-    task_args: Mapping[str, str] = field(default_factory=dict)  # of its `arguments` and `scoring_arguments`
+    model_args: Mapping[str, str] = field(
+        default_factory=dict
+    )  # as the user gave them, for the recipe
+    task_args: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of its `arguments` and `scoring_arguments`
     truncate: Truncate = "refuse"
-    shortened: Mapping[str, int] | None = None  # item id to words left out, of a run that is replayed
+    shortened: Mapping[str, int] | None = (
+        None  # item id to words left out, of a run that is replayed
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +82,12 @@ class AnsweredTask:
     sources: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # item id to what its question was given beside it
-    scoring_args: Mapping[str, str] = field(default_factory=dict)  # `TaskSpec.scoring_arguments` that were given
-    asked: Mapping[str, int] = field(default_factory=dict)  # of a task with a protocol, item id to questions answered
+    scoring_args: Mapping[str, str] = field(
+        default_factory=dict
+    )  # `TaskSpec.scoring_arguments` that were given
+    asked: Mapping[str, int] = field(
+        default_factory=dict
+    )  # of a task with a protocol, item id to questions answered
     usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
     repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
 
@@ -89,7 +118,13 @@ class _Conversation:
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
     """Loads a task's prompts with the settings that are its own, and the worked examples of its data."""
-    return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
+    return prompt_set(
+        task,
+        options.prompts,
+        options.upstream,
+        arguments=_own(task, options),
+        exemplars=data.exemplars,
+    )
 
 
 def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
@@ -99,25 +134,36 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
     """Opens the tasks' protocols by task name, before a model is loaded, since what they need may be missing."""
     return {
-        task.name: open_protocol(task, _own(task, options), prompts=options.prompts, upstream=options.upstream)
+        task.name: open_protocol(
+            task, _own(task, options), prompts=options.prompts, upstream=options.upstream
+        )
         for task in tasks
         if task.protocol
     }
 
 
 def run_model(
-    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    model: Model,
+    folder: RunFolder,
+    options: RunOptions,
 ) -> list[AnsweredTask] | None:
     """Asks a model all questions of all tasks, but for those it has answered before; None in all but the main process."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
-    fitted = {task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
+    fitted = {
+        task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options)
+        for task in tasks
+    }
     for task in tasks:
         for item in fitted[task.name].items:
             _opened(task, prompts[task.name], item, model, options)
     protocols = open_protocols(tasks, options)
     leaking = {
-        task.name: leaking_examples(task, prompts[task.name], data[task.name].items, tell=model.is_main)
+        task.name: leaking_examples(
+            task, prompts[task.name], data[task.name].items, tell=model.is_main
+        )
         for task in tasks
     }
     if not model.is_main:
@@ -135,7 +181,9 @@ def run_model(
         with Store(folder.answers) as store:
             for start in range(0, len(every), _BLOCK):
                 block = every[start : start + _BLOCK]
-                opened = [_opened(task, prompts[task.name], item, model, again) for task, item in block]
+                opened = [
+                    _opened(task, prompts[task.name], item, model, again) for task, item in block
+                ]
                 number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
                 while open_ones:
                     _ask(open_ones, model, store, number, others)
@@ -148,13 +196,21 @@ def run_model(
         for task in tasks:
             name = task.name
             asked_of = (prompts[name], fitted[name], conversations[name], texts[name], meters[name])
-            answered.append(_answered(task, data[name], asked_of, protocols.get(name), model, again, leaking[name]))
+            answered.append(
+                _answered(
+                    task, data[name], asked_of, protocols.get(name), model, again, leaking[name]
+                )
+            )
         runs.append(answered)
     model.share([])
-    return [replace(each[0], usage=each[-1].usage, repeats=each[1:]) for each in zip(*runs, strict=True)]
+    return [
+        replace(each[0], usage=each[-1].usage, repeats=each[1:]) for each in zip(*runs, strict=True)
+    ]
 
 
-def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
+def _opened(
+    task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
+) -> _Conversation:
     opening = prompts.render(item)
     continuations = prompts.continuations(item) if prompts.continuations else ()
     request = _request(task, opening, model, options, continuations=continuations)
@@ -182,15 +238,30 @@ def _request(
         asked["turn"] = turn
     if continuations:
         size = 0
-        asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
-    repeat = 1 if continuations and is_local(model.name) else options.repeat  # whose probabilities do not change
+        asked = {
+            "model": dict(model.identity),
+            "messages": list(messages),
+            "continuations": list(continuations),
+        }
+    repeat = (
+        1 if continuations and is_local(model.name) else options.repeat
+    )  # whose probabilities do not change
     asked |= {"repeat": repeat} if repeat > 1 else {}
-    made: dict[str, Any] = {"messages": messages, "stop": task.stop, "continuations": continuations, "repeat": repeat}
+    made: dict[str, Any] = {
+        "messages": messages,
+        "stop": task.stop,
+        "continuations": continuations,
+        "repeat": repeat,
+    }
     return Request(key=content_key(asked), max_new_tokens=size, **made)
 
 
 def _ask(
-    conversations: Sequence[_Conversation], model: Model, store: Store, number: int, others: tuple[int, int]
+    conversations: Sequence[_Conversation],
+    model: Model,
+    store: Store,
+    number: int,
+    others: tuple[int, int],
 ) -> None:
     """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good.
 
@@ -204,7 +275,9 @@ def _ask(
     if pending:
         model.share([write_request(request) for request in pending])
         label = "answers" if number == 1 else f"answers, round {number}"
-        with Progress(label, len(requests) + sum(others), done=len(finished) + others[0]) as progress:
+        with Progress(
+            label, len(requests) + sum(others), done=len(finished) + others[0]
+        ) as progress:
             failures = _generate(model, pending, store, progress)
         finished = store.get_many(ANSWER, requests)
     for one in conversations:
@@ -227,20 +300,26 @@ def _follow(
     goes_on: list[_Conversation] = []
     for name in dict.fromkeys(one.task.name for one in conversations):
         part = [one for one in conversations if one.task.name == name and one.unanswered is None]
-        dialogues = [Dialogue(item=one.item, opening=one.opening, answers=tuple(one.answers)) for one in part]
+        dialogues = [
+            Dialogue(item=one.item, opening=one.opening, answers=tuple(one.answers)) for one in part
+        ]
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
         if name in protocols:
             turns = protocols[name].next_turns(dialogues, store) if dialogues else []
         for one, turn in zip(part, turns, strict=True):
             if isinstance(turn, Ask):
-                one.request = _request(one.task, turn.messages, model, options, turn=len(one.answers) + 1)
+                one.request = _request(
+                    one.task, turn.messages, model, options, turn=len(one.answers) + 1
+                )
                 goes_on.append(one)
             else:
                 one.response = turn.text
     return goes_on
 
 
-def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
+def _generate(
+    model: Model, requests: Sequence[Request], store: Store | None, progress: Progress
+) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
     model.start()
@@ -254,7 +333,10 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            record = {name: getattr(result, name) for name in ("text", "prompt_tokens", "output_tokens", "finish")}
+            record = {
+                name: getattr(result, name)
+                for name in ("text", "prompt_tokens", "output_tokens", "finish")
+            }
             store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
 
     written = [request for request in requests if not request.continuations]
@@ -306,12 +388,18 @@ def _answered(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
         responses=texts,
-        unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
+        unanswered={
+            one.item.id: one.unanswered for one in conversations if one.unanswered is not None
+        },
         recipe=recipe,
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
-        sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
+        sources={one.item.id: prompts.sources(one.item) for one in conversations}
+        if prompts.sources
+        else {},
         scoring_args=task.scoring_args(options.task_args),
-        asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
+        asked={one.item.id: len(one.answers) for one in conversations}
+        if protocol is not None
+        else {},
         usage=meter.usage(read_prices(options.model_args, model=model.name)),
     )
 
@@ -320,19 +408,25 @@ Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]
 """What is done about a question that is too long: the run is refused, the documents are cut, or it stays unanswered."""
 
 _LISTED: Final = 20
-_TRIES: Final = 40  # a search by halves is through after as many as a document's word count has binary digits
+_TRIES: Final = (
+    40  # a search by halves is through after as many as a document's word count has binary digits
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
     """Items as they are asked."""
 
-    items: Sequence[Item]  # in the given order; those that were too long are shortened, or what they were
+    items: Sequence[
+        Item
+    ]  # in the given order; those that were too long are shortened, or what they were
     shortened: Mapping[str, int] = field(default_factory=dict)  # item id to words left out
     measured: bool = True  # false when the model cannot tell how long a question is
 
 
-def fit_items(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
+def fit_items(
+    task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions
+) -> Fitted:
     """Makes questions fit by leaving out the fewest words, or refuses; what a run that is replayed left out is not measured."""
     shorten, truncate, known = prompts.shorten, options.truncate, options.shortened
     if shorten is None:
@@ -347,10 +441,20 @@ def fit_items(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: 
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
 
     def measure(some: Sequence[Item]) -> list[Length | None]:
-        return model.lengths([_opened(task, prompts, item, model, options).request for item in some])
+        return model.lengths(
+            [_opened(task, prompts, item, model, options).request for item in some]
+        )
 
-    lengths = [length for start in range(0, len(items), _BLOCK) for length in measure(items[start : start + _BLOCK])]
-    over = {item.id: length for item, length in zip(items, lengths, strict=True) if length and _excess(length) > 0}
+    lengths = [
+        length
+        for start in range(0, len(items), _BLOCK)
+        for length in measure(items[start : start + _BLOCK])
+    ]
+    over = {
+        item.id: length
+        for item, length in zip(items, lengths, strict=True)
+        if length and _excess(length) > 0
+    }
     measured = all(length is not None for length in lengths)
     if not measured and model.is_main:
         print(
@@ -362,7 +466,9 @@ def fit_items(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: 
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items)))
-    cut = _words_to_cut({item.id: item for item in items if item.id in over}, measure, shorten, over)
+    cut = _words_to_cut(
+        {item.id: item for item in items if item.id in over}, measure, shorten, over
+    )
     return Fitted(
         items=[shorten(item, cut[item.id]) if item.id in cut else item for item in items],
         shortened=cut,
@@ -411,7 +517,9 @@ def _words_to_cut(
 
 def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
-    lines = [f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked]
+    lines = [
+        f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
+    ]
     return (
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")

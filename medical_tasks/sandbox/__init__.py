@@ -5,7 +5,22 @@ There is one mode, which `require_sandbox` tries out, attack by attack, before t
 
 from __future__ import annotations
 
-from medical_tasks.sandbox.execution import SANDBOX_VERSION, Exit, Limits, Outcome, find_runtime, run_code
+from medical_tasks.sandbox.execution import (
+    SANDBOX_VERSION,
+    Exit,
+    Limits,
+    Outcome,
+    find_runtime,
+    run_code,
+)
 from medical_tasks.sandbox.probe import require_sandbox
 
-__all__ = ["SANDBOX_VERSION", "Exit", "Limits", "Outcome", "find_runtime", "require_sandbox", "run_code"]
+__all__ = [
+    "SANDBOX_VERSION",
+    "Exit",
+    "Limits",
+    "Outcome",
+    "find_runtime",
+    "require_sandbox",
+    "run_code",
+]

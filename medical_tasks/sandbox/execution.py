@@ -107,18 +107,23 @@ def _fixed_plan() -> Mapping[str, Any]:
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
         raise SandboxError(
-            "this system", f"is {platform.system()} on {platform.machine()}, expected Linux on {' or '.join(MACHINES)}"
+            "this system",
+            f"is {platform.system()} on {platform.machine()}, expected Linux on {' or '.join(MACHINES)}",
         )
     runtime = find_runtime()
     # A folder to mount on, in a mount namespace of its own; none of the sources may lie under it.
     sources = [Path(source) for source, _ in runtime.binds]
     places = [Path(place) for place in ("/tmp", "/mnt", "/srv", "/media", "/sys", "/dev")]  # noqa: S108 - not written
     usable = (
-        place for place in places if place.is_dir() and not any(source.is_relative_to(place) for source in sources)
+        place
+        for place in places
+        if place.is_dir() and not any(source.is_relative_to(place) for source in sources)
     )
     base = next(usable, None)
     if base is None:
-        raise SandboxError("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
+        raise SandboxError(
+            "place", f"none of {', '.join(map(str, places))} is a folder without Python in it"
+        )
     return {
         "base": str(base),
         **dataclasses.asdict(runtime),
@@ -132,9 +137,17 @@ def _fixed_plan() -> Mapping[str, Any]:
 class _Run:
     def __init__(self, code: str, limits: Limits) -> None:
         self.limits = limits
-        own = {"limits": dataclasses.asdict(limits), "program": code, "several_users": os.geteuid() == 0}
+        own = {
+            "limits": dataclasses.asdict(limits),
+            "program": code,
+            "several_users": os.geteuid() == 0,
+        }
         self.plan = {**_fixed_plan(), **own}
-        self.texts: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
+        self.texts: dict[str, bytearray] = {
+            "stdout": bytearray(),
+            "stderr": bytearray(),
+            "status": bytearray(),
+        }
         self.stopped: Exit | None = None
         self.seconds = 0.0
         self.process: subprocess.Popen[bytes] | None = None
@@ -161,7 +174,18 @@ class _Run:
         try:
             interpreter = getattr(sys, "_base_executable", "") or sys.executable
             self.process = subprocess.Popen(
-                [interpreter, "-I", "-S", "-X", "utf8", "-c", _START, str(here.parent), str(here), str(theirs)],
+                [
+                    interpreter,
+                    "-I",
+                    "-S",
+                    "-X",
+                    "utf8",
+                    "-c",
+                    _START,
+                    str(here.parent),
+                    str(here),
+                    str(theirs),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -175,7 +199,11 @@ class _Run:
             raise SandboxError("start", system_reason(error), error.errno) from error
         finally:
             os.close(theirs)
-        for name, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr), ("status", self.status)):
+        for name, pipe in (
+            ("stdout", self.process.stdout),
+            ("stderr", self.process.stderr),
+            ("status", self.status),
+        ):
             if pipe is not None:
                 self.selector.register(pipe, selectors.EVENT_READ, name)
         deadline = time.monotonic() + _SETUP_S
@@ -206,14 +234,18 @@ class _Run:
             (place / "uid_map").write_text(users)
             (place / "gid_map").write_text(groups)
         except OSError as error:
-            raise SandboxError("users of the namespace", system_reason(error), error.errno) from error
+            raise SandboxError(
+                "users of the namespace", system_reason(error), error.errno
+            ) from error
 
     def _await(self, word: str, deadline: float) -> None:
         while not any(word in entry for entry in self._entries()):
             if not self._read(deadline - time.monotonic()):
                 told = self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
                 reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
-                raise SandboxError("start", reason if time.monotonic() < deadline else "took too long")
+                raise SandboxError(
+                    "start", reason if time.monotonic() < deadline else "took too long"
+                )
 
     def _entries(self) -> list[dict[str, Any]]:
         entries = [json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]]
@@ -239,7 +271,9 @@ class _Run:
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
         while self.selector.get_map() and not any("code" in entry for entry in self._entries()):
-            if any(len(self.texts[name]) > self.limits.output_bytes for name in ("stdout", "stderr")):
+            if any(
+                len(self.texts[name]) > self.limits.output_bytes for name in ("stdout", "stderr")
+            ):
                 self.stopped = "output"
                 break
             if not self._read(deadline - time.monotonic()) and self.selector.get_map():
@@ -268,7 +302,9 @@ class _Run:
     def outcome(self) -> Outcome:
         ended = next((entry for entry in self._entries() if "code" in entry), None)
         if ended is None and self.stopped is None:
-            raise SandboxError("program", "the process that waits for it was killed from outside the sandbox")
+            raise SandboxError(
+                "program", "the process that waits for it was killed from outside the sandbox"
+            )
         limits = self.limits
         if any(len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")):
             self.stopped = "output"
@@ -290,7 +326,10 @@ class _Run:
         # The system may send its signal a little before the time it tells is up.
         early = limits.cpu_seconds / 2 if code == -signal.SIGXCPU else 0.1
         if code < 0 and ended["cpu"] >= limits.cpu_seconds - early:
-            return "timeout", f"Stopped: it used more than {limits.cpu_seconds} seconds of processor time."
+            return (
+                "timeout",
+                f"Stopped: it used more than {limits.cpu_seconds} seconds of processor time.",
+            )
         last = stderr.rstrip().rsplit("\n", 1)[-1]
         if last.startswith("MemoryError"):
             return "memory", f"It needed more than {limits.memory_mb} MiB of memory."
@@ -343,7 +382,9 @@ class Runtime:
     version: str
     binds: tuple[tuple[str, str], ...]  # place on this machine to place in the sandbox
     withheld: tuple[str, ...]  # folders in the sandbox over which nothing is mounted
-    links: tuple[tuple[str, str], ...]  # name in the sandbox's library folder to the library it stands for
+    links: tuple[
+        tuple[str, str], ...
+    ]  # name in the sandbox's library folder to the library it stands for
     command: tuple[str, ...]
 
 
@@ -352,8 +393,17 @@ def find_runtime() -> Runtime:
     """Looks up the running interpreter's parts, once a process."""
     interpreter = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
     found = _look(interpreter)
-    library, libdir, version, mapped = Path(found[0]), str(found[1]), [int(part) for part in found[2]], found[3]
-    libraries = [Path(name) for name in mapped if ".so" in Path(name).name and not Path(name).is_relative_to(library)]
+    library, libdir, version, mapped = (
+        Path(found[0]),
+        str(found[1]),
+        [int(part) for part in found[2]],
+        found[3],
+    )
+    libraries = [
+        Path(name)
+        for name in mapped
+        if ".so" in Path(name).name and not Path(name).is_relative_to(library)
+    ]
     loaders = [path for path in libraries if _LOADER.match(path.name)]
     if len(loaders) > 1:
         raise MissingError(
@@ -379,7 +429,13 @@ def _look(interpreter: Path) -> list[Any]:
     command = [str(interpreter), "-I", "-S", "-X", "utf8", "-c", _LOOK]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, env={}, timeout=_LOOK_S, check=True, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            env={},
+            timeout=_LOOK_S,
+            check=True,
+            stdin=subprocess.DEVNULL,
         )
         found: list[Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
@@ -404,7 +460,9 @@ def _links(libraries: Sequence[Path]) -> Iterator[tuple[str, str]]:
 
 # By group: the name of a call, its number on x86_64 and on aarch64, null where the machine has no such call. The group `others`
 # has the calls that the filter looks into, or that only the making of the sandbox uses.
-_CALLS: Final = json.loads(Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8"))
+_CALLS: Final = json.loads(
+    Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,10 +476,20 @@ class Machine:
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
-    numbers = {group: {name: both[column] for name, both in calls.items()} for group, calls in _CALLS.items()}
+    numbers = {
+        group: {name: both[column] for name, both in calls.items()}
+        for group, calls in _CALLS.items()
+    }
     others = numbers.pop("others")
-    allowed = {name: number for calls in numbers.values() for name, number in calls.items() if number is not None}
-    return Machine(audit_arch=audit_arch, allowed=allowed, others=others, first_foreign=first_foreign)
+    allowed = {
+        name: number
+        for calls in numbers.values()
+        for name, number in calls.items()
+        if number is not None
+    }
+    return Machine(
+        audit_arch=audit_arch, allowed=allowed, others=others, first_foreign=first_foreign
+    )
 
 
 MACHINES: Final[Mapping[str, Machine]] = {
@@ -442,7 +510,12 @@ _LOAD: Final = 0x20
 _EQUAL: Final = 0x15
 _NOT_LESS: Final = 0x35
 _RETURN: Final = 0x06
-_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in `struct seccomp_data`; low words
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+)  # offsets in `struct seccomp_data`; low words
 
 # TCGETS and TIOCGWINSZ (is this a terminal, and how wide), FIONREAD, FIONBIO, FIOCLEX.
 _IOCTLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451)
@@ -455,7 +528,11 @@ def refuse(number: int) -> int:
 
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter; `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed."""
-    steps: list[tuple[int, int, int, int]] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, machine.audit_arch), _end(KILL)]
+    steps: list[tuple[int, int, int, int]] = [
+        (_LOAD, 0, 0, _ARCH),
+        (_EQUAL, 1, 0, machine.audit_arch),
+        _end(KILL),
+    ]
     steps.append((_LOAD, 0, 0, _NUMBER))
     if machine.first_foreign is not None:
         steps += [(_NOT_LESS, 0, 1, machine.first_foreign), _end(KILL)]
@@ -467,7 +544,11 @@ def filter_program(machine: Machine) -> bytes:
     # raise() and abort() signal the caller itself.
     steps += _only(others["tgkill"], _FIRST_ARGUMENT, (PROGRAM_PID,))
     steps += _only(others["tkill"], _FIRST_ARGUMENT, (PROGRAM_PID,))
-    steps += [(_EQUAL, 0, 1, others["clone3"]), _end(refuse(errno.ENOSYS)), _end(refuse(errno.EPERM))]
+    steps += [
+        (_EQUAL, 0, 1, others["clone3"]),
+        _end(refuse(errno.ENOSYS)),
+        _end(refuse(errno.EPERM)),
+    ]
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
 
 

@@ -22,7 +22,9 @@ __all__ = ["main"]
 
 
 # User, mount, process, network, IPC and host name namespaces (linux/sched.h).
-NAMESPACES: Final = 0x1000_0000 | 0x0002_0000 | 0x2000_0000 | 0x4000_0000 | 0x0800_0000 | 0x0400_0000
+NAMESPACES: Final = (
+    0x1000_0000 | 0x0002_0000 | 0x2000_0000 | 0x4000_0000 | 0x0800_0000 | 0x0400_0000
+)
 
 # linux/mount.h
 MOUNT_READ_ONLY: Final = 1
@@ -59,8 +61,12 @@ def _done(result: int, what: str) -> None:
         raise OSError(number, os.strerror(number), what)
 
 
-def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+def mount(
+    source: str | None, target: str, kind: str | None, flags: int, options: str | None = None
+) -> None:
+    texts = [
+        None if text is None else os.fsencode(text) for text in (source, target, kind, options)
+    ]
     result = _libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
     _done(result, f"mount {source} on {target}" if source else f"mount on {target}")
 
@@ -214,7 +220,13 @@ def _build(plan: dict[str, Any]) -> None:
     for source, place in plan["binds"]:
         _bind(Path(source), base / place.lstrip("/"))
     for place in plan["withheld"]:
-        mount("tmpfs", str(base / place.lstrip("/")), "tmpfs", _BARE | _FIXED, "size=4k,nr_inodes=1,mode=0555")
+        mount(
+            "tmpfs",
+            str(base / place.lstrip("/")),
+            "tmpfs",
+            _BARE | _FIXED,
+            "size=4k,nr_inodes=1,mode=0555",
+        )
     for name, target in plan["links"]:
         (base / "lib" / name).symlink_to(target)
     program = base / PROGRAM.lstrip("/")
@@ -258,7 +270,11 @@ def _become_program(plan: dict[str, Any], silence: int) -> NoReturn:
     os.chdir(FOLDER)
     os.umask(0o077)
     limits = plan["limits"]
-    seconds, memory, size = limits["cpu_seconds"], limits["memory_mb"] * _MIB, limits["folder_mb"] * _MIB
+    seconds, memory, size = (
+        limits["cpu_seconds"],
+        limits["memory_mb"] * _MIB,
+        limits["folder_mb"] * _MIB,
+    )
     for kind, soft, hard in (
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_CPU, seconds, seconds + 1),

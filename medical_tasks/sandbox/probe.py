@@ -84,13 +84,31 @@ def _holds() -> str | None:
 
 def _stops() -> str | None:
     done = run_code("import time\ntime.sleep(60)", limits=_SLEEP)
-    return None if done.exit == "timeout" else f"a program that sleeps was not stopped ({done.exit})"
+    return (
+        None if done.exit == "timeout" else f"a program that sleeps was not stopped ({done.exit})"
+    )
 
 
 # Numbers of raw system calls, which go past whatever Python itself would refuse.
 _CALLS: Final = {
-    "x86_64": {"mount": 165, "ptrace": 101, "unshare": 272, "clone": 56, "kill": 62, "setuid": 105, "prctl": 157},
-    "aarch64": {"mount": 40, "ptrace": 117, "unshare": 97, "clone": 220, "kill": 129, "setuid": 146, "prctl": 167},
+    "x86_64": {
+        "mount": 165,
+        "ptrace": 101,
+        "unshare": 272,
+        "clone": 56,
+        "kill": 62,
+        "setuid": 105,
+        "prctl": 157,
+    },
+    "aarch64": {
+        "mount": 40,
+        "ptrace": 117,
+        "unshare": 97,
+        "clone": 220,
+        "kill": 129,
+        "setuid": 146,
+        "prctl": 167,
+    },
 }
 
 # Folders that the sandbox has, too, with other things in them.

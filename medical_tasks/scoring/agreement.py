@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import Drawing, bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.estimates import Clusters, Comparison, Estimate, Floats, check_same_length
+from medical_tasks.scoring.estimates import (
+    Clusters,
+    Comparison,
+    Estimate,
+    Floats,
+    check_same_length,
+)
 from medical_tasks.scoring.intervals import proportion_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
 
@@ -28,8 +34,12 @@ KAPPA_LIMITS = (-1.0, 1.0)
 class LeaveOneOut:
     """Each rater against the majority of the others."""
 
-    references: tuple[tuple[str | None, ...], ...]  # by rater, the others' majority on each item; None for none
-    accuracy: tuple[float, ...]  # by rater, the share of items with a reference on which it agrees; `nan` for none
+    references: tuple[
+        tuple[str | None, ...], ...
+    ]  # by rater, the others' majority on each item; None for none
+    accuracy: tuple[
+        float, ...
+    ]  # by rater, the share of items with a reference on which it agrees; `nan` for none
     counted: tuple[int, ...]  # by rater, the number of items with a reference
 
     @property
@@ -46,7 +56,9 @@ def majority(labels: Sequence[str]) -> str | None:
     return ranked[0][0]
 
 
-def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]) -> Counts:
+def confusion_matrix(
+    gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]
+) -> Counts:
     """Counts items by class (rows) and by the label they were given (columns, the last one for none)."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
@@ -63,7 +75,11 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, 
     found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(classes):
         hits, true, said = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
-        shares = {"recall": _share(hits, true), "precision": _share(hits, said), "f1": _share(2 * hits, true + said)}
+        shares = {
+            "recall": _share(hits, true),
+            "precision": _share(hits, said),
+            "f1": _share(2 * hits, true + said),
+        }
         found[name] = {**shares, "n_true": true, "n_given": said}
     return found
 
@@ -73,7 +89,10 @@ def accuracy_interval(
 ) -> Estimate:
     """Share of items that were given their class, over those that have a label."""
     check_same_length(gold=gold, given=given)
-    right = [math.nan if label is None else float(label == true) for true, label in zip(gold, given, strict=True)]
+    right = [
+        math.nan if label is None else float(label == true)
+        for true, label in zip(gold, given, strict=True)
+    ]
     return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters)
 
 
@@ -89,15 +108,24 @@ def cohen_interval(
     """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval; clusters are drawn whole."""
     drawing: Drawing = {"seed": seed, "resamples": resamples}
     columns = _kappa_columns(gold, given, classes)
-    return bootstrap_statistic(columns, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS, **drawing)
+    return bootstrap_statistic(
+        columns, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS, **drawing
+    )
 
 
 def cohen_difference(
-    gold: Sequence[str], one: Sequence[str], other: Sequence[str], *, classes: Sequence[str], clusters: Clusters
+    gold: Sequence[str],
+    one: Sequence[str],
+    other: Sequence[str],
+    *,
+    classes: Sequence[str],
+    clusters: Clusters,
 ) -> Comparison:
     """How far the kappa of `other` is above that of `one`."""
     first, second = (_kappa_columns(gold, each, classes) for each in (one, other))
-    return paired_bootstrap_statistic(first, second, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS)
+    return paired_bootstrap_statistic(
+        first, second, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS
+    )
 
 
 def _kappa_columns(gold: Sequence[str], given: Labels, classes: Sequence[str]) -> list[Floats]:
@@ -105,14 +133,21 @@ def _kappa_columns(gold: Sequence[str], given: Labels, classes: Sequence[str]) -
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     labelled = columns < len(classes)
     numbers = np.arange(len(classes))[:, np.newaxis]
-    sums = [(rows == columns) & labelled, *((rows == numbers) & labelled), *((columns == numbers) & labelled)]
+    sums = [
+        (rows == columns) & labelled,
+        *((rows == numbers) & labelled),
+        *((columns == numbers) & labelled),
+    ]
     return [column.astype(np.float64) for column in sums]
 
 
 def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
     """Kappa of counts: agreed items, then both raters' counts of each class. Whole numbers up to the last division."""
     half = len(margins) // 2
-    one, other = np.array(margins[:half], dtype=np.float64), np.array(margins[half:], dtype=np.float64)
+    one, other = (
+        np.array(margins[:half], dtype=np.float64),
+        np.array(margins[half:], dtype=np.float64),
+    )
     n, chance = one.sum(axis=0), (one * other).sum(axis=0)
     return np.asarray((n * np.asarray(agreed) - chance) / (n * n - chance))
 
@@ -121,14 +156,18 @@ def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -
     """Counts how many raters gave each item each class; shape (items, classes)."""
     raters = {len(labels) for labels in ratings}
     if len(raters) > 1 or min(raters, default=2) < 2:
-        raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(raters)}")
+        raise ValueError(
+            f"every item must have the same number of raters, at least 2; got {sorted(raters)}"
+        )
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
     np.add.at(table, (np.repeat(np.arange(len(ratings)), max(raters, default=0)), flat), 1)
     return table
 
 
-def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
+def pairwise_interval(
+    counts: Counts, *, clusters: Clusters | None = None, seed: int = 0
+) -> Estimate:
     """Of all pairs of raters on all items, the share that agrees, with a bootstrap interval; clusters are drawn whole."""
     return bootstrap_interval(_agreed_pairs(counts), clusters=clusters, seed=seed)
 
@@ -149,18 +188,26 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
     references, accuracy, counted = [], [], []
     for rater in range(raters):
         others = tuple(majority([*labels[:rater], *labels[rater + 1 :]]) for labels in ratings)
-        decided = [(labels[rater], other) for labels, other in zip(ratings, others, strict=True) if other is not None]
+        decided = [
+            (labels[rater], other)
+            for labels, other in zip(ratings, others, strict=True)
+            if other is not None
+        ]
         references.append(others)
         accuracy.append(_share(sum(own == other for own, other in decided), len(decided)))
         counted.append(len(decided))
-    return LeaveOneOut(references=tuple(references), accuracy=tuple(accuracy), counted=tuple(counted))
+    return LeaveOneOut(
+        references=tuple(references), accuracy=tuple(accuracy), counted=tuple(counted)
+    )
 
 
 def _agreed_pairs(counts: Counts) -> Floats:
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
     if table.size and (raters.min() < 2 or raters.min() != raters.max()):
-        raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(set(raters))}")
+        raise ValueError(
+            f"every item must have the same number of raters, at least 2; got {sorted(set(raters))}"
+        )
     return np.asarray(((table * (table - 1)).sum(axis=1)) / (raters * (raters - 1)))
 
 
@@ -202,11 +249,20 @@ class Agreement:
 
 
 def agreement_of(
-    one: Labels, other: Labels, *, classes: Sequence[str], clusters: Clusters | None = None, seed: int = 0
+    one: Labels,
+    other: Labels,
+    *,
+    classes: Sequence[str],
+    clusters: Clusters | None = None,
+    seed: int = 0,
 ) -> Agreement:
     """Compares two sets of labels of the same items."""
     check_same_length(one=one, other=other)
-    both = [number for number, label in enumerate(one) if label is not None and other[number] is not None]
+    both = [
+        number
+        for number, label in enumerate(one)
+        if label is not None and other[number] is not None
+    ]
     left, right = [str(one[number]) for number in both], [str(other[number]) for number in both]
     kept = None if clusters is None else [clusters[number] for number in both]
     return Agreement(
@@ -216,11 +272,18 @@ def agreement_of(
 
 
 def with_raters(
-    given: Labels, ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
+    given: Labels,
+    ratings: Sequence[Labels],
+    *,
+    classes: Sequence[str],
+    clusters: Clusters | None = None,
 ) -> list[Agreement]:
     """Compares labels with those of each rater, who stand in the same order for each item of `ratings`; None is no label."""
     check_same_length(given=given, ratings=ratings)
-    return [agreement_of(column, given, classes=classes, clusters=clusters) for column in _columns(ratings)]
+    return [
+        agreement_of(column, given, classes=classes, clusters=clusters)
+        for column in _columns(ratings)
+    ]
 
 
 def among_raters(

@@ -35,9 +35,13 @@ class Bleu:
 
     # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score
     score: float
-    precisions: tuple[float, ...]  # of n-grams of each order, 0-1; 0 where the predictions have none
+    precisions: tuple[
+        float, ...
+    ]  # of n-grams of each order, 0-1; 0 where the predictions have none
     brevity_penalty: float  # 0-1; below 1 when the predictions are shorter than the references
-    length_ratio: float  # tokens of the predictions over tokens of the references; `nan` when those have none
+    length_ratio: (
+        float  # tokens of the predictions over tokens of the references; `nan` when those have none
+    )
     prediction_length: int  # tokens of all predictions
     reference_length: int  # tokens of the references that set the length
 
@@ -50,17 +54,24 @@ def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bl
     return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth)
 
 
-def bleu_corpus(predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False) -> Bleu:
+def bleu_corpus(
+    predictions: Sequence[str], references: Sequence[References], *, smooth: bool = False
+) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 
     With several references the shortest sets the length (sacreBLEU takes the closest). Where `evaluate` divides by zero the
     score is defined: 0 when all predictions or all references are empty.
     """
     texts = as_segments(predictions, references)
-    segments = [(tokenize_13a(text), [tokenize_13a(reference) for reference in known]) for text, known in texts]
+    segments = [
+        (tokenize_13a(text), [tokenize_13a(reference) for reference in known])
+        for text, known in texts
+    ]
     matches, totals = _matches(segments)
     pairs = zip(matches, totals, strict=True)
-    precisions = [(hits + 1) / (of + 1) if smooth else hits / of if of else 0.0 for hits, of in pairs]
+    precisions = [
+        (hits + 1) / (of + 1) if smooth else hits / of if of else 0.0 for hits, of in pairs
+    ]
     empty = not any(said for said, _ in segments) or not any(any(true) for _, true in segments)
     reference_length = sum(min(map(len, true)) for _, true in segments)
     return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
@@ -74,7 +85,12 @@ def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
 
 
 def _bleu(
-    segments: Sequence[_Segment], reference_length: int, precisions: Sequence[float], orders: int, *, nothing: bool
+    segments: Sequence[_Segment],
+    reference_length: int,
+    precisions: Sequence[float],
+    orders: int,
+    *,
+    nothing: bool,
 ) -> Bleu:
     prediction_length = sum(len(said) for said, _ in segments)
     penalty = brevity_penalty(prediction_length, reference_length)
@@ -113,19 +129,31 @@ def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References
 
 def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order: bool) -> Bleu:
     # The library cuts white space off the end first, so that a last "-" before a line break stays.
-    segments = [(tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known]) for text, known in texts]
+    segments = [
+        (tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known])
+        for text, known in texts
+    ]
     matches, totals = _matches(segments)
     reference_length = sum(_reference_length(said, true) for said, true in segments)
     orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
-    return _bleu(segments, reference_length, _smoothed(matches, totals), orders, nothing=not any(matches))
+    return _bleu(
+        segments, reference_length, _smoothed(matches, totals), orders, nothing=not any(matches)
+    )
 
 
-def bleu_sums(prediction: str, references: References, *, sacrebleu: bool = False) -> tuple[int, ...]:
+def bleu_sums(
+    prediction: str, references: References, *, sacrebleu: bool = False
+) -> tuple[int, ...]:
     """What a pooled BLEU adds up over texts: matches and n-grams of each order, length of prediction and reference."""
     texts = (prediction, *as_references(prediction, references))
     said, *true = (tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts)
     matches, totals = _matches([(said, true)])
-    return (*matches, *totals, len(said), _reference_length(said, true) if sacrebleu else min(map(len, true)))
+    return (
+        *matches,
+        *totals,
+        len(said),
+        _reference_length(said, true) if sacrebleu else min(map(len, true)),
+    )
 
 
 def _reference_length(said: Sequence[str], true: Sequence[Sequence[str]]) -> int:
@@ -165,20 +193,33 @@ def sari(source: str, prediction: str, references: References) -> Sari:
     known = as_references(prediction, references)
     old, new, *true = (tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known))
     orders = [
-        _parts(count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true])
+        _parts(
+            count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true]
+        )
         for n in range(1, MAX_ORDER + 1)
     ]
     keep, delete, add = (100 * mean(column) for column in zip(*orders, strict=True))
     return Sari(score=(keep + delete + add) / 3, keep=keep, delete=delete, add=add)
 
 
-def sari_corpus(sources: Sequence[str], predictions: Sequence[str], references: Sequence[References]) -> Sari:
+def sari_corpus(
+    sources: Sequence[str], predictions: Sequence[str], references: Sequence[References]
+) -> Sari:
     """Plain means over the predictions of what `sari` finds; `nan` for no predictions."""
     segments = as_segments(predictions, references)
     if isinstance(sources, str) or len(sources) != len(segments):
-        raise ValueError(f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}")
-    rows = [sari(source, text, known) for source, (text, known) in zip(sources, segments, strict=True)]
-    return Sari(**{part: mean(getattr(row, part) for row in rows) for part in ("score", "keep", "delete", "add")})
+        raise ValueError(
+            f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}"
+        )
+    rows = [
+        sari(source, text, known) for source, (text, known) in zip(sources, segments, strict=True)
+    ]
+    return Sari(
+        **{
+            part: mean(getattr(row, part) for row in rows)
+            for part in ("score", "keep", "delete", "add")
+        }
+    )
 
 
 def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[float, float, float]:

@@ -47,7 +47,11 @@ class Drawing(TypedDict, total=False):
 
 
 def bootstrap_interval(
-    values: npt.ArrayLike, *, clusters: Clusters | None = None, limits: Limits | None = UNIT, **drawing: Unpack[Drawing]
+    values: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
 ) -> Estimate:
     """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
     check_limits(limits)
@@ -95,7 +99,9 @@ def bootstrap_statistic(
     check_limits(limits)
     if not len(columns):
         raise ValueError("columns must hold at least one column; got none")
-    named = {f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)}
+    named = {
+        f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)
+    }
     check_same_length(**named)
     kept = list(named.values())
     weights = np.abs(np.stack(kept)).sum(axis=0)
@@ -108,9 +114,13 @@ class Repeats:
     """Standard deviations in repeats of the same items, and what runs add to an interval; `nan` where nothing can be said."""
 
     sd_items: float = math.nan  # between items
-    sd_run: float = math.nan  # within an item from run to run; where there are votes without the judge's part
+    sd_run: float = (
+        math.nan
+    )  # within an item from run to run; where there are votes without the judge's part
     sd_judge: float = math.nan  # between votes on one answer
-    margin: float = 0.0  # half of the interval that the mean would have if only runs as a whole differed
+    margin: float = (
+        0.0  # half of the interval that the mean would have if only runs as a whole differed
+    )
 
 
 def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
@@ -122,7 +132,9 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     """
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
-        raise ValueError(f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}")
+        raise ValueError(
+            f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}"
+        )
     n, k, votes = cells.shape
     if not cells.size:
         return Repeats()
@@ -130,7 +142,9 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
     found = Repeats(sd_run=_root(within), sd_judge=_root(judge))
-    codes = np.unique(np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True)[1]
+    codes = np.unique(
+        np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True
+    )[1]
     groups = int(codes.max()) + 1
     if groups == 1:
         return found
@@ -168,9 +182,15 @@ def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> 
     return made
 
 
-def _estimate(table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]) -> Estimate:
+def _estimate(
+    table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]
+) -> Estimate:
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
-    value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
+    value = (
+        draws.value
+        if limits is None or math.isnan(draws.value)
+        else min(max(draws.value, limits[0]), limits[1])
+    )
     return Estimate(value, low, high, table.n)
 
 
@@ -293,7 +313,9 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
     """The draw below which no more than a share `level` of them lie; the limit stands in for those not defined."""
-    return float(np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf"))
+    return float(
+        np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf")
+    )
 
 
 def unseen_share(tail: float, clusters: float) -> float:
@@ -332,7 +354,9 @@ def _apply(function: Statistic, sums: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.asarray(function(*sums.T), dtype=np.float64)
     if values.shape != (len(sums),):
-        raise ValueError(f"function must return one value a draw, shape ({len(sums)},); got shape {values.shape}")
+        raise ValueError(
+            f"function must return one value a draw, shape ({len(sums)},); got shape {values.shape}"
+        )
     return np.where(np.isfinite(values), values, np.nan)
 
 

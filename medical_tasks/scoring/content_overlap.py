@@ -28,7 +28,9 @@ class Medcon:
     concept_f1: float
 
 
-def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]) -> Medcon:
+def medcon(
+    reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]
+) -> Medcon:
     """Scores concepts, given as term to ids; 0 wherever there is nothing to divide by, as published."""
     said = frozenset[str]().union(*prediction.values())
     meant = frozenset[str]().union(*reference.values())
@@ -84,11 +86,18 @@ def radgraph_reward(
         return tokens if exact_case else tokens.lower()
 
     simple = [{(written(each.tokens), each.label) for each in side} for side in sides]
-    partial = [{(written(each.tokens), each.label, bool(each.relations)) for each in side} for side in sides]
+    partial = [
+        {(written(each.tokens), each.label, bool(each.relations)) for each in side}
+        for side in sides
+    ]
     complete: list[set[tuple[str, ...]]] = []
     for side in sides:
         alone = {(written(each.tokens), each.label) for each in side if not each.relations}
-        bound = {(each.tokens.lower(), each.label, kind, end.lower()) for each in side for kind, end in each.relations}
+        bound = {
+            (each.tokens.lower(), each.label, kind, end.lower())
+            for each in side
+            for kind, end in each.relations
+        }
         complete.append({*alone, *bound})
     return RadGraphReward(_f1(*simple), _f1(*partial), _f1(*complete))
 
@@ -101,14 +110,20 @@ def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
     """Reads an annotation; what is wrong is told by the entity's id, since its tokens are text of the report."""
     entities = annotation.get("entities") if isinstance(annotation, Mapping) else None
     if not isinstance(entities, Mapping):
-        raise ValueError(f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities')
+        raise ValueError(
+            f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities'
+        )
     found = []
     for key, entity in entities.items():
         if not _has_texts(entity, "tokens", "label"):
             raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
         relations = []
         for relation in entity.get("relations", ()):
-            kind, end = relation if isinstance(relation, list | tuple) and len(relation) == 2 else (None, None)
+            kind, end = (
+                relation
+                if isinstance(relation, list | tuple) and len(relation) == 2
+                else (None, None)
+            )
             if not isinstance(kind, str) or not _has_texts(entities.get(end), "tokens"):
                 raise ValueError(
                     f"{side}: a relation of entity {key} is not [kind, id of an entity of the same report]"

@@ -22,7 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
-from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_binary, check_same_length, cluster_codes
+from medical_tasks.scoring.estimates import (
+    Clusters,
+    Estimate,
+    Floats,
+    as_binary,
+    check_same_length,
+    cluster_codes,
+)
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile
 from medical_tasks.scoring.paired import ALPHA, POWER
 
@@ -55,7 +62,9 @@ class JudgeError:
         """Of the corrected value, from the labels alone."""
         return float(self.weights @ self.covariance @ self.weights)
 
-    def reach(self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0) -> tuple[float, float]:
+    def reach(
+        self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0
+    ) -> tuple[float, float]:
         """How far below and above the value the interval ends; other errors have variance `own + linear x + square x^2`."""
         part = quantile**2 * self.covariance
         judge = 1.0 - float(self.slope @ part @ self.slope)
@@ -65,7 +74,9 @@ class JudgeError:
             )
         a = judge - quantile**2 * square
         b = float(self.slope @ part @ self.weights) + quantile**2 * linear / 2.0
-        root = math.sqrt(b * b + a * (float(self.weights @ part @ self.weights) + quantile**2 * own))
+        root = math.sqrt(
+            b * b + a * (float(self.weights @ part @ self.weights) + quantile**2 * own)
+        )
         return (root - b) / a, (root + b) / a
 
 
@@ -77,7 +88,9 @@ class Rescoring:
     form: Form
     table: Floats  # labels by gold class and judged class
     scores: Floats
-    covariance: Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
+    covariance: (
+        Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
+    )
     clusters: float  # of equal weight
 
     def truths(self, said: Floats) -> Floats:
@@ -89,7 +102,9 @@ class Rescoring:
     def direction(self, said: Floats) -> Floats:
         """How the judge's verdicts change where the corrected share is one more."""
         if self.form == "confusion":
-            return np.asarray(self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True)))
+            return np.asarray(
+                self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True))
+            )
         rest = np.clip(said[1:], _SMALL, None)
         change = np.concatenate([[1.0], -rest / rest.sum()])
         gain = float(change @ self.scores)
@@ -109,9 +124,13 @@ def rescoring(
     check_same_length(gold=gold, judged=judged)
     place = {name: number for number, name in enumerate(classes)}
     if strange := {*gold, *judged} - place.keys():
-        raise ValueError(f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}")
+        raise ValueError(
+            f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
+        )
     size = len(classes)
-    rows, columns = (np.array([place[name] for name in each], dtype=np.intp) for each in (gold, judged))
+    rows, columns = (
+        np.array([place[name] for name in each], dtype=np.intp) for each in (gold, judged)
+    )
     table = np.zeros((size, size))
     np.add.at(table, (rows, columns), 1.0)
     # Errors are independent from row to row: of a gold class, or of a judged one.
@@ -119,9 +138,15 @@ def rescoring(
     if form == "prediction":
         rows, columns = columns, rows
     least = FEWEST[form] if fewest is None else fewest
-    few = [f"{int(count)} {name}" for name, count in zip(classes, by.sum(axis=1), strict=True) if count < least]
+    few = [
+        f"{int(count)} {name}"
+        for name, count in zip(classes, by.sum(axis=1), strict=True)
+        if count < least
+    ]
     if few:
-        raise NotCorrectableError(f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}")
+        raise NotCorrectableError(
+            f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}"
+        )
     shares = by / by.sum(axis=1, keepdims=True)
     counts = np.eye(size)[0]
     if form == "prediction":
@@ -136,13 +161,17 @@ def rescoring(
     codes = np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
     number = int(codes.max()) + 1
     if number < 2:
-        raise NotCorrectableError("all labels are of one cluster, which does not tell how the judge's errors vary")
+        raise NotCorrectableError(
+            "all labels are of one cluster, which does not tell how the judge's errors vary"
+        )
     sums = np.zeros((number, size))
     np.add.at(sums, (codes, rows), (values[columns] - centre[rows]) / by.sum(axis=1)[rows])
     covariance = number / (number - 1.0) * sums.T @ sums
     floors = np.array([_variance(row, values) for row in by])
     found = np.diag(covariance).copy()
-    wider = np.sqrt(np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0))
+    wider = np.sqrt(
+        np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0)
+    )
     covariance *= np.outer(wider, wider)
     np.fill_diagonal(covariance, np.maximum(found, floors))
     return Rescoring(tuple(classes), form, table, scores, covariance, _equal(np.bincount(codes)))
@@ -179,11 +208,15 @@ def corrected(
     value, error = judge_error(found, run)
     below, mass, u = float(run.of.sum()), run.unit @ run.counts, found.scores
     counted = run.of > 0.0
-    codes = np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
+    codes = (
+        np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
+    )
     codes = np.unique(codes[counted], return_inverse=True)[1].reshape(-1)
     weights = np.bincount(codes, run.of[counted])
     if len(weights) < 2:
-        raise NotCorrectableError("the run has one cluster only, which does not tell how items vary")
+        raise NotCorrectableError(
+            "the run has one cluster only, which does not tell how items vary"
+        )
     residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
     sums = np.bincount(codes, residuals[counted])
     clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
@@ -198,8 +231,12 @@ def corrected(
     # Welch and Satterthwaite.
     floor = max(own, share**2 * _variance(n * shares, u))
     parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))
-    freedom = (floor + error.variance) ** 2 / sum(part**2 / max(1.0, degrees) for part, degrees in parts)
-    down, up = error.reach(student_quantile(_TAIL, max(1.0, math.floor(freedom))), own, linear, square)
+    freedom = (floor + error.variance) ** 2 / sum(
+        part**2 / max(1.0, degrees) for part, degrees in parts
+    )
+    down, up = error.reach(
+        student_quantile(_TAIL, max(1.0, math.floor(freedom))), own, linear, square
+    )
     low, high = value - down, value + up
     if high < limits[0] or low > limits[1]:
         raise NotCorrectableError(
@@ -233,7 +270,12 @@ def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int
 
 
 def tells_apart(
-    gold: npt.ArrayLike, judged: npt.ArrayLike, answers: Clusters, n: int, *, clusters: Clusters | None = None
+    gold: npt.ArrayLike,
+    judged: npt.ArrayLike,
+    answers: Clusters,
+    n: int,
+    *,
+    clusters: Clusters | None = None,
 ) -> tuple[Estimate, Estimate]:
     """Youden's J of a judge, and the smallest true difference of two models that it detects by n answers of each; `nan` for none.
 
@@ -263,7 +305,10 @@ def tells_apart(
     counts = [true * said, true, (1.0 - true) * (1.0 - said), 1.0 - true]
     left = bootstrap_statistic(counts, youden, clusters=clusters, limits=(-1.0, 1.0))
     found = bootstrap_statistic(
-        [share * score, share * score**2, share, *counts], resolution, clusters=clusters, limits=None
+        [share * score, share * score**2, share, *counts],
+        resolution,
+        clusters=clusters,
+        limits=None,
     )
     if not (left.ci_low > 0.0 and found.value >= 1.0):
         return left, Estimate(math.nan, math.nan, math.nan, n)

@@ -66,14 +66,24 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def rank_correlation(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, seed: int = 0, resamples: int = 2000, confidence: float = 0.95
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
 ) -> RankCorrelation:
     """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows."""
-    seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
+    seed, resamples = (
+        check_whole("seed", seed, least=0),
+        check_whole("resamples", resamples, least=100),
+    )
     column, counts, missing = _cells(x, y)
     n = int(counts.sum())
     drawn = [counts, *_draws(n, counts[0] / max(n, 1), seed, resamples)]
-    return _correlation([column] if n >= FEWEST_ROWS else [], drawn, n, missing, float(n), confidence)
+    return _correlation(
+        [column] if n >= FEWEST_ROWS else [], drawn, n, missing, float(n), confidence
+    )
 
 
 def clustered_correlation(
@@ -92,7 +102,9 @@ def among_annotators(
     scored. An annotator whose coefficient is not defined is in no mean.
     """
     columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
-    check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
+    check_same_length(
+        **{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters
+    )
     pairs: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
     for place, own in enumerate(columns):
         pairs.append((own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters))))
@@ -109,7 +121,13 @@ def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
 
 
 def mean_tau_within(
-    one: Floats, other: Floats, *, items: Sequence[Hashable], clusters: Clusters, seed: int = 0, resamples: int = 2000
+    one: Floats,
+    other: Floats,
+    *,
+    items: Sequence[Hashable],
+    clusters: Clusters,
+    seed: int = 0,
+    resamples: int = 2000,
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
@@ -122,21 +140,32 @@ def mean_tau_within(
     known = ~np.isnan(one * other)
     a, b, kept = one[known], other[known], codes[known]
     surplus, first, second = (
-        np.bincount(kept, weights=weights, minlength=len(numbers)) for weights in (a * b, a * a, b * b)
+        np.bincount(kept, weights=weights, minlength=len(numbers))
+        for weights in (a * b, a * a, b * b)
     )
     below = np.sqrt(first * second)
     taus = np.divide(surplus, below, out=np.full(len(numbers), np.nan), where=below > 0.0)
     of_item = dict(zip(items, clusters, strict=True))
     return bootstrap_interval(
-        taus, clusters=[of_item[item] for item in numbers], seed=seed, resamples=resamples, limits=COEFFICIENT
+        taus,
+        clusters=[of_item[item] for item in numbers],
+        seed=seed,
+        resamples=resamples,
+        limits=COEFFICIENT,
     )
 
 
 def _mean_over_columns(
-    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], clusters: Clusters, seed: int, resamples: int
+    pairs: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
+    clusters: Clusters,
+    seed: int,
+    resamples: int,
 ) -> RankCorrelation:
     """The coefficients of several pairs of scores, averaged; all of them from the same draws."""
-    seed, resamples = check_whole("seed", seed, least=0), check_whole("resamples", resamples, least=100)
+    seed, resamples = (
+        check_whole("seed", seed, least=0),
+        check_whole("resamples", resamples, least=100),
+    )
     both = [(as_column("x", x), as_column("y", y)) for x, y in pairs]
     for x, y in both:
         check_same_length(x=x, y=y, clusters=clusters)
@@ -144,7 +173,8 @@ def _mean_over_columns(
     counted: npt.NDArray[np.bool_] = np.asarray((~np.isnan(stacked).any(axis=1)).any(axis=0))
     n = int(counted.sum())
     order, codes = _grouped(
-        stacked[:, :, counted], [name for name, is_in in zip(clusters, counted, strict=True) if is_in]
+        stacked[:, :, counted],
+        [name for name, is_in in zip(clusters, counted, strict=True) if is_in],
     )
     columns = [_column(stacked[place][:, counted][:, order], codes) for place in range(len(pairs))]
     sizes = np.bincount(codes).astype(np.float64)
@@ -168,7 +198,9 @@ def _correlation(
     for coefficient in (_spearman, _kendall):
         found = _averaged([coefficient(column, drawn) for column in columns])
         value = float(found[0]) if len(found) else math.nan
-        ends = interval_of(Draws(value, found[1:], effective), confidence=confidence, limits=COEFFICIENT)
+        ends = interval_of(
+            Draws(value, found[1:], effective), confidence=confidence, limits=COEFFICIENT
+        )
         estimates.append(Estimate(value, *ends, n))
     return RankCorrelation(spearman=estimates[0], kendall=estimates[1], missing=missing)
 
@@ -188,8 +220,13 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
     one, other = as_column("x", x), as_column("y", y)
     check_same_length(x=one, y=other)
     complete = ~(np.isnan(one) | np.isnan(other))
-    codes = [np.unique(column[complete], return_inverse=True)[1].reshape(-1) for column in (one, other)]
-    tables = [np.unique(np.stack(pair, axis=1), axis=0, return_counts=True) for pair in (codes, codes[::-1])]
+    codes = [
+        np.unique(column[complete], return_inverse=True)[1].reshape(-1) for column in (one, other)
+    ]
+    tables = [
+        np.unique(np.stack(pair, axis=1), axis=0, return_counts=True)
+        for pair in (codes, codes[::-1])
+    ]
     pairs, counts = min(tables, key=lambda table: (table[0].tolist(), table[1].tolist()))
     column = _Column(x=pairs[:, 0], y=pairs[:, 1], clusters=np.arange(len(pairs)))
     return column, counts[np.newaxis].astype(np.float64), int((~complete).sum())
@@ -220,7 +257,9 @@ def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats
     generator = np.random.default_rng(seed)
     several = max(1, _CHUNK // len(shares))
     for start in range(0, resamples, several):
-        yield generator.multinomial(n, shares, size=min(several, resamples - start)).astype(np.float64)
+        yield generator.multinomial(n, shares, size=min(several, resamples - start)).astype(
+            np.float64
+        )
 
 
 def _by_row(column: _Column, drawn: Sequence[Floats]) -> Iterator[Floats]:
@@ -254,15 +293,23 @@ def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
     block = max(1, _CHUNK // max(1, rows))
     for start in range(0, rows, block):
         some = slice(start, start + block)
-        signs = np.sign(np.subtract.outer(column.x[some], column.x) * np.subtract.outer(column.y[some], column.y))
+        signs = np.sign(
+            np.subtract.outer(column.x[some], column.x)
+            * np.subtract.outer(column.y[some], column.y)
+        )
         here = _firsts(column.clusters[some])
-        form = np.add.reduceat(np.add.reduceat(signs, starts, axis=1), here, axis=0).astype(np.float64)
+        form = np.add.reduceat(np.add.reduceat(signs, starts, axis=1), here, axis=0).astype(
+            np.float64
+        )
         own = column.clusters[some][here]
         for total, counts in zip(surplus, drawn, strict=True):
             total += ((counts[:, there] @ form.T) * counts[:, own]).sum(axis=1)
     untied = []
     for codes in (column.x, column.y):
-        pairs = [counts.sum(axis=1) ** 2 - (_tied(counts, codes) ** 2).sum(axis=1) for counts in _by_row(column, drawn)]
+        pairs = [
+            counts.sum(axis=1) ** 2 - (_tied(counts, codes) ** 2).sum(axis=1)
+            for counts in _by_row(column, drawn)
+        ]
         untied.append(np.concatenate(pairs))
     return _quotient(np.concatenate(surplus), *untied)
 

@@ -68,14 +68,18 @@ def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None)
     """The values as floats, `nan` for no value; what leaves the limits by rounding alone is put back on their end."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, one number an item; got shape {array.shape}")
+        raise ValueError(
+            f"{name} must be one-dimensional, one number an item; got shape {array.shape}"
+        )
     if array.size and array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as {array.tolist()[0]!r}"
         )
     column = array.astype(np.float64)
     if np.isinf(column).any():
-        raise ValueError(f"{name} must be finite (nan where there is no value); got {column[np.isinf(column)][0]}")
+        raise ValueError(
+            f"{name} must be finite (nan where there is no value); got {column[np.isinf(column)][0]}"
+        )
     if limits is None:
         return column
     low, high = limits
@@ -99,7 +103,9 @@ def check_same_length(**columns: Sequence[object] | Floats) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise ValueError(f"{' and '.join(lengths)} must have the same length, one entry an item; {told}")
+        raise ValueError(
+            f"{' and '.join(lengths)} must have the same length, one entry an item; {told}"
+        )
 
 
 def check_probability(name: str, value: float) -> float:
@@ -119,14 +125,18 @@ def check_whole(name: str, value: int, *, least: int) -> int:
 def check_limits(limits: Limits | None) -> None:
     """The range that a statistic can take, or None where it has no known ends."""
     if limits is not None and not (-math.inf < limits[0] < limits[1] < math.inf):
-        raise ValueError(f"limits must be two finite numbers, the lower first, or None; got {limits!r}")
+        raise ValueError(
+            f"limits must be two finite numbers, the lower first, or None; got {limits!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
     """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names."""
 
-    rows: Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
+    rows: (
+        Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
+    )
     n: int  # how many items they come from
     effective: float  # how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey Sampling)
 
@@ -166,12 +176,16 @@ def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | N
 def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
     """A number for each label, by first appearance. No conversion: 1 and "1" stay two clusters."""
     if len(clusters) != n:
-        raise ValueError(f"clusters must have one label an item; got {len(clusters)} labels for {n} items")
+        raise ValueError(
+            f"clusters must have one label an item; got {len(clusters)} labels for {n} items"
+        )
     numbers: dict[Hashable, int] = {}
     codes = np.empty(n, dtype=np.intp)
     for i, label in enumerate(clusters):
         if label is None or label != label:
-            raise ValueError(f"clusters must name a cluster for every item; got {label!r} for item {i}")
+            raise ValueError(
+                f"clusters must name a cluster for every item; got {label!r} for item {i}"
+            )
         codes[i] = numbers.setdefault(label, len(numbers))
     return codes
 

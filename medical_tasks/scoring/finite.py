@@ -52,7 +52,9 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
     shares = [divmod(each * drawn, total) for each in units]
     left = drawn - sum(whole for whole, _ in shares)
     rounded_up = sorted(range(len(units)), key=lambda place: -shares[place][1])[:left]
-    return Strata(of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)])
+    return Strata(
+        of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)]
+    )
 
 
 def unit_of(task: TaskSpec, item: Item) -> str:
@@ -66,7 +68,9 @@ def cell_of(task: TaskSpec, item: Item) -> str:
     return " / ".join(groups if isinstance(groups, str) else " ".join(groups) for groups in each)
 
 
-def strata_of(task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]) -> tuple[list[int], Sequence[int]]:
+def strata_of(
+    task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]
+) -> tuple[list[int], Sequence[int]]:
     """The stratum of each item of a sample, as its recipe says that it was drawn, and how many units the set has in each."""
     strata = allocate(drawn["strata"], drawn["drawn"])
     cells: dict[str, str] = {}
@@ -92,12 +96,19 @@ def whole_set_estimate(
     """
     table = np.array(columns, dtype=np.float64)
     known = np.atleast_1d(np.isfinite(table).all(axis=0))
-    labels = np.arange(len(known)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    labels = (
+        np.arange(len(known))
+        if clusters is None
+        else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    )
     names, unit = np.unique(labels[known], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
     stratum[unit] = np.asarray(strata, dtype=np.intp)[known]
     sums = np.stack([np.bincount(unit, column[known], len(names)) for column in table])
-    n, k = int((table[1::2, known] != 0.0).any(axis=0).sum()), float((sums[1::2] != 0.0).any(axis=0).sum())
+    n, k = (
+        int((table[1::2, known] != 0.0).any(axis=0).sum()),
+        float((sums[1::2] != 0.0).any(axis=0).sum()),
+    )
     drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
     of, least = np.asarray(units, dtype=np.float64), np.maximum(drawn, 1.0)
     totals = sums @ (of / least)[stratum]
@@ -109,11 +120,21 @@ def whole_set_estimate(
         return Estimate(value, value, value, n)
     added = (np.asarray(shares) / totals[1::2]) @ (sums[::2] - ratios[:, np.newaxis] * sums[1::2])
     apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
-    squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(added @ added) / len(names)
+    squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(
+        added @ added
+    ) / len(names)
     variance = float(
-        (of * (of - drawn) / least * squares / np.maximum(drawn - 1.0 + drawn / len(names), 1.0 / len(names))).sum()
+        (
+            of
+            * (of - drawn)
+            / least
+            * squares
+            / np.maximum(drawn - 1.0 + drawn / len(names), 1.0 / len(names))
+        ).sum()
     )
-    effective = k / (1.0 - len(names) / float(of.sum()))  # units of an endless set that would say as much
+    effective = k / (
+        1.0 - len(names) / float(of.sum())
+    )  # units of an endless set that would say as much
     t = student_quantile(1.0 - _TAIL, max(1.0, len(names) - float((drawn > 0).sum())))
     if proportion:
         if variance > 0.0:

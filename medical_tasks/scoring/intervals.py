@@ -66,7 +66,9 @@ def proportion_interval(
     elif table.n_clusters == 1:
         low, high = UNIT
     else:
-        low, high = wilson(value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0))
+        low, high = wilson(
+            value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0)
+        )
     return Estimate(value, low, high, table.n)
 
 
@@ -78,7 +80,9 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     column = as_column("values_scored", values_scored, limits=UNIT)
     asked = check_whole("n_asked", n_asked, least=0)
     if asked < len(column):
-        raise ValueError(f"n_asked must be at least the number of values_scored, {len(column)}; got {asked}")
+        raise ValueError(
+            f"n_asked must be at least the number of values_scored, {len(column)}; got {asked}"
+        )
     defined = column[~np.isnan(column)]
     denominator = asked - (len(column) - len(defined))
     if denominator == 0:

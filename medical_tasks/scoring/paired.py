@@ -15,7 +15,15 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import ROUNDING, Drawing, Draws, Statistic, draw_interval, quotient, unseen_share
+from medical_tasks.scoring.bootstrap import (
+    ROUNDING,
+    Drawing,
+    Draws,
+    Statistic,
+    draw_interval,
+    quotient,
+    unseen_share,
+)
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -47,10 +55,14 @@ def paired_bootstrap(
 ) -> Comparison:
     """The difference of two runs' means over the same items, b minus a; `nan` in either run does not count."""
     first, second, counted = _sides(a, b, limits)
-    return _compare([first, counted], [second, counted], quotient, counted, clusters, limits, **drawing)
+    return _compare(
+        [first, counted], [second, counted], quotient, counted, clusters, limits, **drawing
+    )
 
 
-def _sides(a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None) -> tuple[Floats, Floats, Floats]:
+def _sides(
+    a: npt.ArrayLike, b: npt.ArrayLike, limits: Limits | None
+) -> tuple[Floats, Floats, Floats]:
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
     check_same_length(a=first, b=second)
@@ -73,11 +85,19 @@ def paired_bootstrap_statistic(
             "columns_a and columns_b must have equally many columns, at least one; "
             f"got {len(columns_a)} and {len(columns_b)}"
         )
-    first = {f"columns_a[{i}]": as_column(f"columns_a[{i}]", column) for i, column in enumerate(columns_a)}
-    second = {f"columns_b[{i}]": as_column(f"columns_b[{i}]", column) for i, column in enumerate(columns_b)}
+    first = {
+        f"columns_a[{i}]": as_column(f"columns_a[{i}]", column)
+        for i, column in enumerate(columns_a)
+    }
+    second = {
+        f"columns_b[{i}]": as_column(f"columns_b[{i}]", column)
+        for i, column in enumerate(columns_b)
+    }
     check_same_length(**first, **second)
     weights = np.abs(np.stack([*first.values(), *second.values()])).sum(axis=0)
-    return _compare(list(first.values()), list(second.values()), function, weights, clusters, limits, **drawing)
+    return _compare(
+        list(first.values()), list(second.values()), function, weights, clusters, limits, **drawing
+    )
 
 
 def _compare(
@@ -94,7 +114,9 @@ def _compare(
 
     def difference(*sums: Floats) -> Floats:
         first_value, second_value = function(*sums[:width]), function(*sums[width:])
-        return np.asarray(second_value, dtype=np.float64) - np.asarray(first_value, dtype=np.float64)
+        return np.asarray(second_value, dtype=np.float64) - np.asarray(
+            first_value, dtype=np.float64
+        )
 
     table, sign = _orientation(first, second, weights, clusters)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
@@ -127,7 +149,11 @@ def _orientation(
     differing = np.flatnonzero(forward.rows != backward.rows)
     if not differing.size:
         return forward, 0
-    return (forward, 1) if forward.rows.flat[differing[0]] < backward.rows.flat[differing[0]] else (backward, -1)
+    return (
+        (forward, 1)
+        if forward.rows.flat[differing[0]] < backward.rows.flat[differing[0]]
+        else (backward, -1)
+    )
 
 
 def _value(totals: list[float], function: Statistic) -> float:
@@ -152,7 +178,10 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     df = draws.size - 1.0
     if draws.few:
         return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
-    beyond = min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum())) + draws.undefined
+    beyond = (
+        min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum()))
+        + draws.undefined
+    )
     counted = max(1, min(_COUNTED, len(draws.values) // 100))
     level = (max(beyond, counted) + 1) / (len(draws.values) + 1)
     if level >= 0.5:
@@ -160,7 +189,9 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     quantile = -normal_quantile(level) * math.sqrt(df / draws.size)
     if beyond < counted:
         # The distance from the value to zero, in distances from the value to the draw that belongs to the level.
-        away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[counted - 1 - draws.undefined]
+        away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[
+            counted - 1 - draws.undefined
+        ]
         value = abs(draws.value)
         if value - away <= ROUNDING:
             return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
@@ -193,7 +224,9 @@ def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, floa
     unit = int(np.gcd.reduce(sizes))
     sizes //= unit
     observed = abs(int(differences.sum())) // unit
-    beyond, at = _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+    beyond, at = (
+        _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+    )
     # All signs as observed, and all of them turned round, are among the possible outcomes.
     least = math.ldexp(1.0, 1 - len(sizes))
     if observed == 0:
@@ -204,7 +237,9 @@ def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, floa
 def _binomial(n: int, observed: int) -> tuple[float, float]:
     """Probability that n coin flips of ±1 sum to more than `observed`, and to exactly that."""
     m = (n - observed) // 2
-    at = math.exp(math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1) - n * math.log(2.0))
+    at = math.exp(
+        math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1) - n * math.log(2.0)
+    )
     fewer = np.arange(m, 0, -1)
     return at * float(np.cumprod(fewer / (n - fewer + 1)).sum()), at
 
@@ -221,7 +256,11 @@ def _transformed(sizes: npt.NDArray[np.int64], observed: int) -> tuple[float, fl
 
 
 def minimum_detectable_difference(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None, limits: Limits | None = UNIT
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
 ) -> float:
     """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
 
@@ -232,7 +271,9 @@ def minimum_detectable_difference(
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
     df = max(1.0, table.effective - 1.0)
-    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(POWER, df)  # in standard errors
+    multiplier = student_quantile(1.0 - ALPHA / 2.0, df) + student_quantile(
+        POWER, df
+    )  # in standard errors
     k = table.n_clusters
     if k < 2:
         return math.nan
@@ -248,7 +289,12 @@ def minimum_detectable_difference(
 
 
 def equivalence(
-    a: npt.ArrayLike, b: npt.ArrayLike, margin: float, *, clusters: Clusters | None = None, limits: Limits | None = UNIT
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    margin: float,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
 ) -> tuple[float, float]:
     """Two p-values about the true difference of two runs' means: that it is within the margin, and that it is beyond it.
 
@@ -278,8 +324,14 @@ def equivalence(
         if (
             k < n and alone
         ):  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
-            spread *= max(1.0, (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone)
-        return (mean - shift) * n / math.sqrt(spread) if spread > 0.0 else math.copysign(math.inf, mean - shift)
+            spread *= max(
+                1.0, (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone
+            )
+        return (
+            (mean - shift) * n / math.sqrt(spread)
+            if spread > 0.0
+            else math.copysign(math.inf, mean - shift)
+        )
 
     over, under = beyond(-margin), beyond(margin)
     within = max(student_tail(over, df), student_tail(-under, df))
@@ -293,7 +345,9 @@ def holm(p_values: npt.ArrayLike) -> list[float]:
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
-        raise ValueError(f"p_values must be one number a test; got shape {array.shape} of {array.dtype}")
+        raise ValueError(
+            f"p_values must be one number a test; got shape {array.shape} of {array.dtype}"
+        )
     raw = array.astype(np.float64)
     outside = raw[(raw < 0.0) | (raw > 1.0)]
     if outside.size:

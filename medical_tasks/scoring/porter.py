@@ -48,9 +48,18 @@ _STEP_2 = (
     ("biliti", "ble"),
     ("fulli", "ful"),
 )
-_STEP_3 = (("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""))
+_STEP_3 = (
+    ("icate", "ic"),
+    ("ative", ""),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ful", ""),
+    ("ness", ""),
+)
 _STEP_4 = tuple(
-    (ending, "") for ending in "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
+    (ending, "")
+    for ending in "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 )
 
 
@@ -111,7 +120,9 @@ def _participles(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
-    before = next((word.removesuffix(ending) for ending in ("ed", "ing") if word.endswith(ending)), "")
+    before = next(
+        (word.removesuffix(ending) for ending in ("ed", "ing") if word.endswith(ending)), ""
+    )
     if "v" not in _shape(before):
         return word
     if before.endswith(("at", "bl", "iz")):
@@ -124,7 +135,11 @@ def _participles(word: str) -> str:
 def _last_y(word: str) -> str:
     """Step 1c."""
     before = word[:-1]
-    return before + "i" if word.endswith("y") and len(before) > 1 and _shape(before)[-1] == "c" else word
+    return (
+        before + "i"
+        if word.endswith("y") and len(before) > 1 and _shape(before)[-1] == "c"
+        else word
+    )
 
 
 def _double_endings(word: str) -> str:
@@ -139,7 +154,9 @@ def _double_endings(word: str) -> str:
 
 def _single_endings(word: str) -> str:
     """Step 4."""
-    return word if word.endswith("ion") and word[-4:-3] not in ("s", "t") else _swap(word, _STEP_4, 2)
+    return (
+        word if word.endswith("ion") and word[-4:-3] not in ("s", "t") else _swap(word, _STEP_4, 2)
+    )
 
 
 def _last_e(word: str) -> str:

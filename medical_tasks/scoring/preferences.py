@@ -68,12 +68,19 @@ def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         rows.setdefault(item, []).append(row)
-    found = [(a, b) for members in rows.values() for place, a in enumerate(members) for b in members[place + 1 :]]
+    found = [
+        (a, b)
+        for members in rows.values()
+        for place, a in enumerate(members)
+        for b in members[place + 1 :]
+    ]
     table = np.array(found, dtype=np.intp).reshape(-1, 2)
     return OutputPairs(first=table[:, 0], second=table[:, 1])
 
 
-def preference_signs(values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON) -> Floats:
+def preference_signs(
+    values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON
+) -> Floats:
     """Which output of each pair has the larger value: 1 the first, -1 the second, 0 a tie, `nan` if one is missing."""
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
@@ -105,7 +112,9 @@ def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> Pr
     )
 
 
-def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters) -> HumanAgreement:
+def human_agreement(
+    signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters
+) -> HumanAgreement:
     """Counts on how many pairs a metric prefers what most people prefer; no `votes` where nobody was asked."""
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next((vote for said in votes for vote in said if vote not in _SIGNS), None)
@@ -113,7 +122,9 @@ def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters:
         raise ValueError(f"votes must be {', '.join(_SIGNS)}; got {unknown!r}")
     chosen = [majority(said) for said in votes]
     asked = np.array([bool(said) for said in votes], dtype=np.bool_)
-    people = np.array([math.nan if label is None else _SIGNS[label] for label in chosen], dtype=np.float64)
+    people = np.array(
+        [math.nan if label is None else _SIGNS[label] for label in chosen], dtype=np.float64
+    )
     decided = np.abs(people) == 1.0
     product = np.where(decided, people, 0.0) * np.nan_to_num(signs)
     same, opposite = product == 1.0, product == -1.0
@@ -128,5 +139,7 @@ def human_agreement(signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters:
     )
 
 
-def _share(part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters) -> Estimate:
+def _share(
+    part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters
+) -> Estimate:
     return proportion_interval(np.where(whole, part.astype(np.float64), np.nan), clusters=clusters)

@@ -11,7 +11,15 @@ from typing import Final
 
 _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
     name: (r"(?<!\[)", name.replace("_", "[_ -]"))  # "[analysis]" is text
-    for name in ("reasoning", "reflection", "analysis", "scratchpad", "cot", "chain_of_thought", "inner_monologue")
+    for name in (
+        "reasoning",
+        "reflection",
+        "analysis",
+        "scratchpad",
+        "cot",
+        "chain_of_thought",
+        "inner_monologue",
+    )
 }
 _REST: Final = r"(?: [^<>=\n]{1,60}=[^<>\n]{0,200})?[]>▷＞]"
 _HEADER: Final = r"[^<]{0,200}(?:<\|constrain\|>[^<]{0,100})?"
@@ -35,7 +43,8 @@ _MARKS: Final = {
     "open_turn": r"\|start\|>",
 }
 _MARK: Final = re.compile(
-    rf"[\[<◁＜](?:{'|'.join(f'(?P<{name}>{mark})' for name, mark in _MARKS.items())})", re.IGNORECASE
+    rf"[\[<◁＜](?:{'|'.join(f'(?P<{name}>{mark})' for name, mark in _MARKS.items())})",
+    re.IGNORECASE,
 )
 # Reasoning without brackets, where a reply begins with it.
 _PLAIN: Final = tuple(

@@ -12,7 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medical_tasks.scoring.porter import stem as porter_stem
-from medical_tasks.scoring.text_pairs import References, as_references, count_ngrams, harmonic, shared
+from medical_tasks.scoring.text_pairs import (
+    References,
+    as_references,
+    count_ngrams,
+    harmonic,
+    shared,
+)
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
@@ -34,11 +40,19 @@ class Overlap:
 def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
     """Lower-cased runs of a-z and 0-9: "Sjögren" is sj and gren, Chinese has no tokens; `stem` from four letters on."""
     tokens = _TOKEN.findall(text.lower())
-    return [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens] if stem else tokens
+    return (
+        [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens]
+        if stem
+        else tokens
+    )
 
 
 def rouge(
-    prediction: str, references: References, *, variants: Sequence[str] = VARIANTS, stem: bool = False
+    prediction: str,
+    references: References,
+    *,
+    variants: Sequence[str] = VARIANTS,
+    stem: bool = False,
 ) -> dict[str, Overlap]:
     """ROUGE of one prediction; all figures are 0 where a text has no token, or is too short to have an n-gram.
 
@@ -48,11 +62,15 @@ def rouge(
     known = as_references(prediction, references)
     for variant in variants:
         if not _VARIANT.fullmatch(variant):
-            raise ValueError(f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}")
+            raise ValueError(
+                f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}"
+            )
     said = _Text(prediction, stem)
     true = [_Text(reference, stem) for reference in known]
     return {
-        variant: max((said.against(reference, variant) for reference in true), key=lambda figures: figures.f1)
+        variant: max(
+            (said.against(reference, variant) for reference in true), key=lambda figures: figures.f1
+        )
         for variant in variants
     }
 
@@ -81,7 +99,10 @@ def _summary_hits(prediction: _Text, reference: _Text) -> int:
     lines = [Columns(line) for line in prediction.lines if line]
     found = Counter[str]()
     for line in reference.lines:
-        found.update(line[place] for place in {place for columns in lines for place in columns.positions_in(line)})
+        found.update(
+            line[place]
+            for place in {place for columns in lines for place in columns.positions_in(line)}
+        )
     return (found & Counter(prediction.tokens)).total()
 
 
@@ -106,7 +127,9 @@ class Columns:
         """Places in `rows` of one longest common subsequence, the last first; ROUGE-Lsum depends on which one is taken."""
         whole = (1 << self.width) - 1
         # Rows without any match equal the row before: the way back passes them without a choice.
-        matching = [(row, self._places[token]) for row, token in enumerate(rows) if token in self._places]
+        matching = [
+            (row, self._places[token]) for row, token in enumerate(rows) if token in self._places
+        ]
         flats = [whole]
         for _, places in matching:
             flats.append(_next_row(flats[-1], places, whole))

@@ -18,7 +18,9 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-_ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
+_ADDRESS = (
+    "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
+)
 _APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
 _JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own
 _END = re.compile(rf"[.?!](?=(?P<behind>{_APART}|\s+(?P<next>\S+)))")
@@ -41,8 +43,12 @@ _LOWER = _FIRST_LOWER + 32 + 64
 class Punkt:
     """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`."""
 
-    abbreviations: frozenset[str] = frozenset()  # words whose full stop ends no sentence, without it
-    collocations: frozenset[tuple[str, str]] = frozenset()  # pairs of words that belong together across a full stop
+    abbreviations: frozenset[str] = (
+        frozenset()
+    )  # words whose full stop ends no sentence, without it
+    collocations: frozenset[tuple[str, str]] = (
+        frozenset()
+    )  # pairs of words that belong together across a full stop
     starters: frozenset[str] = frozenset()  # words that often begin a sentence
     cases: Mapping[str, int] = field(default_factory=dict)  # for each word how it was met, in bits
     name: str = "punkt untrained"  # what identities say of it
@@ -72,8 +78,12 @@ def read_punkt(folder: str | Path) -> Punkt:
         hashed.update(f"{name}\0{len(data)}\0".encode() + data)
         tables.append([line.split("\t") for line in lines if line])
     abbreviations, collocations, starters, cases = tables
-    if any(len(row) != 2 for row in (*collocations, *cases)) or not all(value.isdecimal() for _, value in cases):
-        raise UsageError(f"{place}: collocations and contexts of two columns each are expected. Download it again.")
+    if any(len(row) != 2 for row in (*collocations, *cases)) or not all(
+        value.isdecimal() for _, value in cases
+    ):
+        raise UsageError(
+            f"{place}: collocations and contexts of two columns each are expected. Download it again."
+        )
     return Punkt(
         abbreviations=frozenset(word for word, *_ in abbreviations),
         collocations=frozenset((first, second) for first, second in collocations),
@@ -145,7 +155,11 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
     initial = _INITIAL.fullmatch(word) is not None
     starts = _starts(after, following, punkt)
     capital = after[0].isupper()
-    if (dots or known) and not initial and (starts is True or (capital and following in punkt.starters)):
+    if (
+        (dots or known)
+        and not initial
+        and (starts is True or (capital and following in punkt.starters))
+    ):
         return True
     if initial or kind == "##number##":
         if starts is False:
@@ -173,7 +187,9 @@ def _kind_after(word: str, punkt: Punkt) -> str:
     if _NUMBER.fullmatch(lower):
         return "##number##"
     plain = lower[:-1]
-    ends = plain and lower.endswith(".") and not lower.endswith("..") and not _is_known(plain, punkt)
+    ends = (
+        plain and lower.endswith(".") and not lower.endswith("..") and not _is_known(plain, punkt)
+    )
     return plain if ends else lower
 
 
@@ -197,7 +213,9 @@ MEDICAL: Final = "medical 1"
 
 _WORDS: Final = {
     name: frozenset(words.split())
-    for name, words in json.loads(Path(__file__).with_name("sentence_words.json").read_text(encoding="utf-8")).items()
+    for name, words in json.loads(
+        Path(__file__).with_name("sentence_words.json").read_text(encoding="utf-8")
+    ).items()
 }
 NEVER_LAST: Final = _WORDS["never_last"]
 """Abbreviations that something always follows."""
@@ -236,7 +254,9 @@ def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, in
 def rules_name(rules: Rules) -> str:
     """What an identity says of rules: numbers computed with different ones are not the same."""
     sentence_spans("", rules=rules)
-    return rules.name if isinstance(rules, Punkt) else MEDICAL if rules == "medical" else Punkt().name
+    return (
+        rules.name if isinstance(rules, Punkt) else MEDICAL if rules == "medical" else Punkt().name
+    )
 
 
 def _medical_spans(text: str) -> list[tuple[int, int]]:
@@ -291,4 +311,6 @@ def _opens(word: str) -> bool:
     letters = list(itertools.takewhile(str.isalpha, word))
     if not letters:
         return False
-    return letters[0].isupper() and ((len(letters) == 1 and letters[0] in "AI") or any(map(str.islower, letters)))
+    return letters[0].isupper() and (
+        (len(letters) == 1 and letters[0] in "AI") or any(map(str.islower, letters))
+    )

@@ -29,7 +29,9 @@ def as_references(prediction: str, references: References) -> tuple[str, ...]:
     return several
 
 
-def as_segments(predictions: Sequence[str], references: Sequence[References]) -> list[tuple[str, tuple[str, ...]]]:
+def as_segments(
+    predictions: Sequence[str], references: Sequence[References]
+) -> list[tuple[str, tuple[str, ...]]]:
     """Each prediction with its references."""
     for name, value in (("predictions", predictions), ("references", references)):
         if isinstance(value, str):
@@ -38,7 +40,10 @@ def as_segments(predictions: Sequence[str], references: Sequence[References]) ->
         raise ValueError(
             f"predictions and references must be of the same length; got {len(predictions)} and {len(references)}"
         )
-    return [(text, as_references(text, known)) for text, known in zip(predictions, references, strict=True)]
+    return [
+        (text, as_references(text, known))
+        for text, known in zip(predictions, references, strict=True)
+    ]
 
 
 def mean(values: Iterable[float]) -> float:
@@ -89,7 +94,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"ignore must hold regular expressions; got {pattern!r}: {error}") from error
+        raise ValueError(
+            f"ignore must hold regular expressions; got {pattern!r}: {error}"
+        ) from error
 
 
 Ngrams: TypeAlias = Counter[tuple[str, ...]]

@@ -58,7 +58,10 @@ class Alignscore(evaluate.Metric):
             citation=_CITATION,
             inputs_description=_INPUTS,
             features=datasets.Features({"predictions": text, "references": text}),
-            reference_urls=["https://aclanthology.org/2023.acl-long.634", "https://github.com/yuh-zha/AlignScore"],
+            reference_urls=[
+                "https://aclanthology.org/2023.acl-long.634",
+                "https://github.com/yuh-zha/AlignScore",
+            ],
         )
 
     def _compute(

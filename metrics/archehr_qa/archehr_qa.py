@@ -54,7 +54,9 @@ class ArchehrQa(DatasetRows, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
         row = dict.fromkeys(("patient_narrative", "clinician_question", "clinician_answer"), text)
-        row |= {name: datasets.Sequence(text) for name in ("sentence_ids", "sentences", "relevance")}
+        row |= {
+            name: datasets.Sequence(text) for name in ("sentence_ids", "sentences", "relevance")
+        }
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=DATASET.citation,
@@ -75,5 +77,10 @@ class ArchehrQa(DatasetRows, evaluate.Metric):
         alignscore: str | None = None,
     ) -> dict[str, Any]:
         return score_answers(
-            predictions, references, official=official, bertscore=bertscore, umls=umls, alignscore=alignscore
+            predictions,
+            references,
+            official=official,
+            bertscore=bertscore,
+            umls=umls,
+            alignscore=alignscore,
         )

@@ -73,5 +73,10 @@ class Kqa(DatasetRows, evaluate.Metric):
         normalised: bool = False,
     ) -> dict[str, Any]:
         return score_answers(
-            predictions, references, verdicts=verdicts, weights=weights, relation=relation, normalised=normalised
+            predictions,
+            references,
+            verdicts=verdicts,
+            weights=weights,
+            relation=relation,
+            normalised=normalised,
         )

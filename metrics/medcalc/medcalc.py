@@ -49,7 +49,12 @@ class Medcalc(DatasetRows, evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
-        row = {"calculator_id": datasets.Value("int64"), "answer": text, "lower": text, "upper": text}
+        row = {
+            "calculator_id": datasets.Value("int64"),
+            "answer": text,
+            "lower": text,
+            "upper": text,
+        }
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=MEDCALC_BENCH.citation,
@@ -60,17 +65,27 @@ class Medcalc(DatasetRows, evaluate.Metric):
         )
 
     def _compute(
-        self, *, predictions: list[str], references: list[Mapping[str, Any]], confidence: float = 0.95
+        self,
+        *,
+        predictions: list[str],
+        references: list[Mapping[str, Any]],
+        confidence: float = 0.95,
     ) -> dict[str, float]:
         right = {"accuracy": 0, "accuracy_official": 0}
         for reply, row in zip(predictions, references, strict=True):
             calculator_id = int(row["calculator_id"])
             limits = {"gold": row["answer"], "lower": row["lower"], "upper": row["upper"]}
             right["accuracy"] += decide(reply, calculator_id=calculator_id, **limits).correct
-            right["accuracy_official"] += official_decision(reply, calculator_id=calculator_id, **limits).correct
+            right["accuracy_official"] += official_decision(
+                reply, calculator_id=calculator_id, **limits
+            ).correct
         n = len(predictions)
         result: dict[str, float] = {}
         for name, count in right.items():
             low, high = wilson_interval(count, n, confidence=confidence)
-            result |= {name: count / n if n else float("nan"), f"{name}_ci_low": low, f"{name}_ci_high": high}
+            result |= {
+                name: count / n if n else float("nan"),
+                f"{name}_ci_low": low,
+                f"{name}_ci_high": high,
+            }
         return {**result, "n": n}

@@ -90,7 +90,10 @@ class MedconMetric(evaluate.Metric):
             ]
             info = umls.info
         rows = [medcon(reference, prediction) for reference, prediction in concepts]
-        columns = {name: [float(getattr(row, attribute)) for row in rows] for name, attribute in _MEANS.items()}
+        columns = {
+            name: [float(getattr(row, attribute)) for row in rows]
+            for name, attribute in _MEANS.items()
+        }
         limits = {"concept_f1": (0, 1)}
         estimates = {
             name: bootstrap_interval(column, confidence=confidence, limits=limits.get(name))
@@ -104,7 +107,9 @@ class MedconMetric(evaluate.Metric):
             **result,
             "scores": columns["medcon"],
             "concept_scores": columns["concept_f1"],
-            "without_concepts": sum(not reference and not prediction for reference, prediction in concepts),
+            "without_concepts": sum(
+                not reference and not prediction for reference, prediction in concepts
+            ),
             "recipe": {
                 "kind": "medcon",
                 "variant": variant,

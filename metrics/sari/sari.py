@@ -53,12 +53,19 @@ class Sari(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=datasets.Features({"sources": text, "predictions": text, "references": datasets.Sequence(text)}),
+            features=datasets.Features(
+                {"sources": text, "predictions": text, "references": datasets.Sequence(text)}
+            ),
             reference_urls=["https://aclanthology.org/Q16-1029"],
         )
 
     def _compute(
-        self, *, sources: list[str], predictions: list[str], references: list[list[str]], confidence: float = 0.95
+        self,
+        *,
+        sources: list[str],
+        predictions: list[str],
+        references: list[list[str]],
+        confidence: float = 0.95,
     ) -> dict[str, Any]:
         found = sari_corpus(sources, predictions, references)
         rows = [sari(*row).score for row in zip(sources, predictions, references, strict=True)]

@@ -21,17 +21,23 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
-    assert check_manifest(tmp_path) == [f"{tmp_path / 'tasks.json'}: is not there. Write it with: make manifest"]
+    assert check_manifest(tmp_path) == [
+        f"{tmp_path / 'tasks.json'}: is not there. Write it with: make manifest"
+    ]
     (path,) = write_manifest(tmp_path)
     path.write_text(path.read_text().replace('"test"', '"dev"'))
-    assert check_manifest(tmp_path) == [f"{path}: is not what the specs say. Write it anew with: make manifest"]
+    assert check_manifest(tmp_path) == [
+        f"{path}: is not what the specs say. Write it anew with: make manifest"
+    ]
 
 
 def test_it_holds_every_task_and_dataset() -> None:
     content = json.loads(manifest_text())
     found = [task["name"] for benchmark in content["benchmarks"] for task in benchmark["tasks"]]
     assert found == list(tasks())
-    built = [dataset["name"] for benchmark in content["benchmarks"] for dataset in benchmark["datasets"]]
+    built = [
+        dataset["name"] for benchmark in content["benchmarks"] for dataset in benchmark["datasets"]
+    ]
     assert built == list(datasets())
 
 

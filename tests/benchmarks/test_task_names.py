@@ -8,14 +8,29 @@ from tests.case_tables import tabled
 
 
 @pytest.mark.parametrize(
-    "text", ["medcalc", "medical:medcalc", "medical|medcalc", "medcalc|0", "medical:medcalc|0", "medical|medcalc|0"]
+    "text",
+    [
+        "medcalc",
+        "medical:medcalc",
+        "medical|medcalc",
+        "medcalc|0",
+        "medical:medcalc|0",
+        "medical|medcalc|0",
+    ],
 )
 def test_all_spellings_mean_the_same(text: str) -> None:
     assert [task.name for task in parse_task_names(text)] == ["medcalc"]
 
 
 @pytest.mark.parametrize(
-    "text", ["medcalc|1", "medical|medcalc|1", "medical:medcalc|1", "medcalc_one_shot", "medcalc_one_shot|1"]
+    "text",
+    [
+        "medcalc|1",
+        "medical|medcalc|1",
+        "medical:medcalc|1",
+        "medcalc_one_shot",
+        "medcalc_one_shot|1",
+    ],
 )
 def test_a_number_of_examples_names_the_task_that_shows_them(text: str) -> None:
     assert [task.name for task in parse_task_names(text)] == ["medcalc_one_shot"]
@@ -23,11 +38,15 @@ def test_a_number_of_examples_names_the_task_that_shows_them(text: str) -> None:
 
 def test_zero_behind_a_task_with_examples_means_the_task() -> None:
     # The form in which lighteval prints it.
-    assert [task.name for task in parse_task_names("medical:medcalc_one_shot|0")] == ["medcalc_one_shot"]
+    assert [task.name for task in parse_task_names("medical:medcalc_one_shot|0")] == [
+        "medcalc_one_shot"
+    ]
 
 
 def test_lists_keep_order_and_drop_repeats() -> None:
-    names = [task.name for task in parse_task_names("medcalc_direct, medcalc|0,medical|medcalc_direct")]
+    names = [
+        task.name for task in parse_task_names("medcalc_direct, medcalc|0,medical|medcalc_direct")
+    ]
     assert names == ["medcalc_direct", "medcalc"]
 
 

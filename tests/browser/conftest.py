@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 HERE = Path(__file__).resolve().parent
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
 FIREFOX = os.environ.get("FIREFOX")  # from version 143 on: Playwright speaks WebDriver BiDi with it
 ARGUMENTS = [
     "--no-sandbox",
@@ -40,14 +42,19 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves these tests out unless the command names them: they need a browser and take their time."""
-    asked = [Path(config.invocation_params.dir, argument.split("::")[0]).resolve() for argument in config.args]
+    asked = [
+        Path(config.invocation_params.dir, argument.split("::")[0]).resolve()
+        for argument in config.args
+    ]
     return None if any(path == HERE or HERE in path.parents for path in asked) else True
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, or what FIREFOX names: headless, with an empty profile of its own."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install .[browser])")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install .[browser])"
+    )
     if not (FIREFOX or CHROMIUM):
         pytest.skip("no browser here (install chromium, or set CHROMIUM or FIREFOX to a path)")
     with api.sync_playwright() as playwright:
@@ -62,7 +69,10 @@ def browser() -> Iterator[Browser]:
 def is_local(address: str) -> bool:
     """Whether a request stays on this machine."""
     parts = urlsplit(address)
-    return parts.scheme in {"file", "data", "blob", "about"} or parts.hostname in {"127.0.0.1", "localhost"}
+    return parts.scheme in {"file", "data", "blob", "about"} or parts.hostname in {
+        "127.0.0.1",
+        "localhost",
+    }
 
 
 class Watched:
@@ -80,7 +90,9 @@ class Watched:
             self.faults.append(f"console: {said.text}")
 
     def problems(self) -> list[str]:
-        return self.faults + [f"request: {address}" for address in self.requests if not is_local(address)]
+        return self.faults + [
+            f"request: {address}" for address in self.requests if not is_local(address)
+        ]
 
 
 OpenPage = Callable[..., "Page"]
@@ -96,7 +108,12 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     watched: list[Watched] = []
 
     def opened(
-        url: str, *, size: tuple[int, int] = DESKTOP, scheme: str = "light", expected_faults: bool = False, **more: Any
+        url: str,
+        *,
+        size: tuple[int, int] = DESKTOP,
+        scheme: str = "light",
+        expected_faults: bool = False,
+        **more: Any,
     ) -> Page:
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
@@ -123,14 +140,17 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 def axe() -> Callable[..., list[str]]:
     """Checks a page with axe-core: serious and critical violations, each with the elements it names."""
     pytest.importorskip(
-        "axe_playwright_python", reason="axe-playwright-python is not installed (pip install .[browser])"
+        "axe_playwright_python",
+        reason="axe-playwright-python is not installed (pip install .[browser])",
     )
     script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
     def check(page: Page, *, within: str = "") -> list[str]:
         # Run as the page's own inspector would: a page's policy need not be weakened for it.
         page.evaluate(script)
-        found = page.evaluate("within => axe.run(within || document, { resultTypes: ['violations'] })", within)
+        found = page.evaluate(
+            "within => axe.run(within || document, { resultTypes: ['violations'] })", within
+        )
         assert found["passes"], "axe looked at nothing"
         return [
             f"{violation['impact']} {violation['id']}: {node['target']} {node['failureSummary']}"

@@ -28,7 +28,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_opens_everywhere_and_everyone_can_read_it(
-    open_page: Callable[..., Any], axe: Callable[..., list[str]], report: str, size: str, scheme: str
+    open_page: Callable[..., Any],
+    axe: Callable[..., list[str]],
+    report: str,
+    size: str,
+    scheme: str,
 ) -> None:
     page = open_page(report, size=SIZES[size], scheme=scheme)
     assert page.title() == "Evaluation report"
@@ -48,26 +52,37 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
     path = tmp_path / "one.html"
     task = calculation("ward-model", items=16)
     path.write_text(
-        render_page(ReportData(title="ward-model on Sample", tasks=[task], suite="suite 1")), encoding="utf-8"
+        render_page(ReportData(title="ward-model on Sample", tasks=[task], suite="suite 1")),
+        encoding="utf-8",
     )
     page = open_page(path.as_uri(), size=size)
     known = task.entry["metrics"]["accuracy"]
     value, low, high = (f"{100 * known[end]:.1f}" for end in ("value", "ci_low", "ci_high"))
     big = page.locator(".mt-big")
     assert (
-        big.inner_text().split() == f"ward-model {value} % accuracy 95 % interval {low} to {high}, of 16 items".split()
+        big.inner_text().split()
+        == f"ward-model {value} % accuracy 95 % interval {low} to {high}, of 16 items".split()
     )
     rows = page.locator("#task-calculate-chart .mt-line:not(.mt-line-axis)")
     labels = rows.locator(".mt-line-label").all_inner_texts()
-    assert labels == ["ward-model", "Invented-70B, one example", "Invented-8B, one example", "Unsettled"]
-    assert rows.locator(".mt-line-value").first.inner_text() == f"{value} % ({low} to {high}), n = 16"
+    assert labels == [
+        "ward-model",
+        "Invented-70B, one example",
+        "Invented-8B, one example",
+        "Unsettled",
+    ]
+    assert (
+        rows.locator(".mt-line-value").first.inner_text() == f"{value} % ({low} to {high}), n = 16"
+    )
     for seen in (page.locator("h1"), big, rows.last, page.locator(".mt-legend").first):
         box = seen.bounding_box()
         assert box["y"] + box["height"] <= size[1]
     assert page.locator("h1").inner_text() == "ward-model on Sample"
 
 
-def test_the_table_sorts_by_mouse_and_keyboard_and_filters(open_page: Callable[..., Any], report: str) -> None:
+def test_the_table_sorts_by_mouse_and_keyboard_and_filters(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report)
 
     def values() -> list[str]:
@@ -88,7 +103,9 @@ def test_the_table_sorts_by_mouse_and_keyboard_and_filters(open_page: Callable[.
     assert head.get_attribute("aria-sort") == "ascending"
     assert values()[-1] == "n/a"
     assert page.locator("[aria-sort]").count() == 1
-    assert page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, ascending."
+    assert (
+        page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, ascending."
+    )
     rows = page.locator(ROWS)
     words = page.get_by_label("Filter rows by words")
     for text, left in (("LARGE recall", 1), ("nothing has this", 0), ("", 12), ("LARGE recall", 1)):
@@ -102,7 +119,9 @@ def test_the_table_sorts_by_mouse_and_keyboard_and_filters(open_page: Callable[.
     assert rows.count() == 2
 
 
-def test_items_are_searched_filtered_and_ordered(open_page: Callable[..., Any], report: str) -> None:
+def test_items_are_searched_filtered_and_ordered(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report)
     items = page.locator("#task-calculate-items")
     items.scroll_into_view_if_needed()
@@ -143,22 +162,32 @@ def test_items_are_read_by_keyboard_alone(open_page: Callable[..., Any], report:
     page.keyboard.press("End")
     assert items.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0119"
     assert page.locator("#task-calculate-items .mt-page-number").inner_text() == "101–120 of 120"
-    assert items.get_attribute("aria-activedescendant") == items.locator("[aria-selected=true]").get_attribute("id")
+    assert items.get_attribute("aria-activedescendant") == items.locator(
+        "[aria-selected=true]"
+    ).get_attribute("id")
 
 
 def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     open_page: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Also of texts that are HTML: they stay texts."""
-    answers = ("The dose is <b>5 mg</b> a day.", "The dose is <b>50 mg</b> each day, <i>at most</i>.")
+    answers = (
+        "The dose is <b>5 mg</b> a day.",
+        "The dose is <b>50 mg</b> each day, <i>at most</i>.",
+    )
     tasks = []
     for run, answer, right in (("one", answers[0], 0.0), ("two", answers[1], 1.0)):
         task = calculation(run, items=4)
         values = [{"accuracy": each} for each in (1.0, right, 0.0, None)]
-        made = [replace(item, values=each, answer=answer) for item, each in zip(task.items, values, strict=True)]
+        made = [
+            replace(item, values=each, answer=answer)
+            for item, each in zip(task.items, values, strict=True)
+        ]
         tasks.append(replace(task, items=made))
     path = tmp_path / "two.html"
-    path.write_text(render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")), encoding="utf-8")
+    path.write_text(
+        render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")), encoding="utf-8"
+    )
     page = open_page(path.as_uri())
     items = page.locator("#task-calculate-items")
     items.scroll_into_view_if_needed()
@@ -192,7 +221,9 @@ def test_an_item_has_an_address(open_page: Callable[..., Any], report: str, size
     assert page.locator("#task-answers-items-status").inner_text() == "No item has the id absent."
     # A credentialed item shows its id, groups, scores and hash.
     said = (
-        open_page(f"{report}#notes_open/10001", size=SIZES[size]).locator("#task-notes_open-items-detail").inner_text()
+        open_page(f"{report}#notes_open/10001", size=SIZES[size])
+        .locator("#task-notes_open-items-detail")
+        .inner_text()
     )
     assert "Texts of credentialed data are not shown" in said
     assert "6b86b273ff34" in said
@@ -212,10 +243,15 @@ def test_colours_are_the_readers_and_stay(open_page: Callable[..., Any], report:
 
 
 @not_in_firefox
-def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], report: str) -> None:
+def test_on_paper_all_is_open_and_black_on_white(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report, scheme="dark")
     page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.querySelector('.mt-line line')).stroke") == "rgb(0, 0, 0)"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.mt-line line')).stroke")
+        == "rgb(0, 0, 0)"
+    )
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".mt-items, .mt-controls, .mt-theme").locator("visible=true").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -227,17 +263,25 @@ def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], 
 
 
 @not_in_firefox
-def test_without_scripts_all_but_the_items_is_there(open_page: Callable[..., Any], report: str) -> None:
+def test_without_scripts_all_but_the_items_is_there(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report, java_script_enabled=False)
     assert page.locator(ROWS).count() == 12
     assert page.locator("#task-calculate .mt-line svg circle").first.is_visible()
     sentence = page.locator("noscript p").first
     assert sentence.is_visible()
     assert sentence.inner_text().startswith("The 240 items can be looked at where scripts may run")
-    assert not page.locator(".mt-controls, .mt-items, .mt-theme, .mt-copy-line").locator("visible=true").count()
+    assert (
+        not page.locator(".mt-controls, .mt-items, .mt-theme, .mt-copy-line")
+        .locator("visible=true")
+        .count()
+    )
 
 
-def test_the_skip_link_comes_first_and_a_recipe_is_copied(open_page: Callable[..., Any], report: str) -> None:
+def test_the_skip_link_comes_first_and_a_recipe_is_copied(
+    open_page: Callable[..., Any], report: str
+) -> None:
     page = open_page(report, permissions=["clipboard-read", "clipboard-write"])
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
@@ -255,22 +299,30 @@ def test_contents_lead_to_their_task_however_many_are_above(
 ) -> None:
     """Tasks are laid out when somebody comes near them; what grows above must not carry away what is read."""
     sample = sample_report(items=3)
-    tasks = [replace(task, name=f"{task.name}_{copy}") for copy in range(6) for task in sample.tasks]
+    tasks = [
+        replace(task, name=f"{task.name}_{copy}") for copy in range(6) for task in sample.tasks
+    ]
     path = tmp_path / "many.html"
     path.write_text(render_page(replace(sample, tasks=tasks)), encoding="utf-8")
     page = open_page(path.as_uri(), size=SIZES[size])
     assert page.locator(".mt-contents a").count() >= 14
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
     for copy in (5, 1, 3):
-        page.locator(f".mt-contents a[href='#task-calculate_{copy}']").evaluate("link => link.click()")
+        page.locator(f".mt-contents a[href='#task-calculate_{copy}']").evaluate(
+            "link => link.click()"
+        )
         page.wait_for_timeout(400)
         section = page.locator(f"#task-calculate_{copy}")
         assert 0 <= section.evaluate("task => task.getBoundingClientRect().top") <= 40
 
 
-def test_a_title_without_a_blank_does_not_widen_the_page(open_page: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_title_without_a_blank_does_not_widen_the_page(
+    open_page: Callable[..., Any], tmp_path: Path
+) -> None:
     path = tmp_path / "long.html"
-    path.write_text(render_page(replace(sample_report(items=1), title="long" * 20)), encoding="utf-8")
+    path.write_text(
+        render_page(replace(sample_report(items=1), title="long" * 20)), encoding="utf-8"
+    )
     page = open_page(path.as_uri(), size=SIZES["phone"])
     assert no_sideways(page)
     assert page.locator(".mt-theme").is_visible()

@@ -52,11 +52,18 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
         one = board.submit(package(model, right=right, of=40))
         board.decide(one.id, "accepted", by="keeper")
     for organisation, right in (("Their organisation", 30), ("An organisation", 40)):
-        other = board.submit(package("Elsewhere", organisation=organisation, right=right, of=40, recipe=OFFICIAL))
+        other = board.submit(
+            package("Elsewhere", organisation=organisation, right=right, of=40, recipe=OFFICIAL)
+        )
         board.decide(other.id, "accepted", by="keeper")
     known = {one.submitter.model: one.id for one in board.submissions()}
-    for model, of, unanswered in (("Strong", 40, 0), ("Weak", 100, 5)):  # the second has no rank, and says so
-        direct = board.submit(package(model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"))
+    for model, of, unanswered in (
+        ("Strong", 40, 0),
+        ("Weak", 100, 5),
+    ):  # the second has no rank, and says so
+        direct = board.submit(
+            package(model, right=20, of=of, unanswered=unanswered, task="medcalc_direct")
+        )
         board.decide(direct.id, "accepted", by="keeper", replaces=known[model])
     refused = board.submit(package("Refused", right=1, of=40))
     board.decide(refused.id, "rejected", by="keeper", reason="No recipe of this model is known.")
@@ -76,7 +83,9 @@ def ranks(page: Page, table: str) -> list[str]:
     return list(page.locator(f"#{table} tbody tr td:first-child").all_inner_texts())
 
 
-def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(space: Space, open_page: OpenPage) -> None:
+def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(
+    space: Space, open_page: OpenPage
+) -> None:
     page = open_page(space.address)
     shown(page, "#models tbody th")
     # By one task at first, since half of the models lack the other.
@@ -88,8 +97,16 @@ def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(space:
     assert names(page, "models")[0] == "Strong"
     assert ranks(page, "models") == ["1", "n/a", "n/a", "n/a"]
     # (0.9 + 0.5) / 2; MOVER of 76.9 to 96.0 and 35.2 to 64.8.
-    assert page.inner_text("#models tbody tr:first-child td:nth-child(3)").split() == ["70.0", "60.1", "to", "78.0"]
-    assert page.inner_text("#models tbody tr:nth-child(3) td:nth-child(3)") == "n/a\nlacks medcalc_direct"
+    assert page.inner_text("#models tbody tr:first-child td:nth-child(3)").split() == [
+        "70.0",
+        "60.1",
+        "to",
+        "78.0",
+    ]
+    assert (
+        page.inner_text("#models tbody tr:nth-child(3) td:nth-child(3)")
+        == "n/a\nlacks medcalc_direct"
+    )
     assert "tasks=medcalc%2Cmedcalc_direct" in page.url
 
 
@@ -120,13 +137,20 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
         with (tmp_path / "table.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert [row["Model"] for row in rows] == ["Middle", HOSTILE, "Strong", "Weak"]
-        told = [rows[0][name] for name in ("Rank", "accuracy, %", "accuracy, %, 95 % interval", "Scored", "Licence")]
+        told = [
+            rows[0][name]
+            for name in ("Rank", "accuracy, %", "accuracy, %, 95 % interval", "Scored", "Licence")
+        ]
         assert told == ["2–3", "60.0", "44.6 to 73.7", "40 of 40", "not said"]
     page.select_option("#group", label="v1.0 test, official prompts (2)")
     shown(page, f"#{table} tbody th:has-text('Elsewhere')")
     page.get_by_role("link", name="Compare two of these models").click()
     shown(page, ".mtl-verdict:has-text('A is better: B minus A is −25.0')")
-    assert page.locator("#second option:checked").inner_text().startswith("Elsewhere · Their organisation · v1.0")
+    assert (
+        page.locator("#second option:checked")
+        .inner_text()
+        .startswith("Elsewhere · Their organisation · v1.0")
+    )
 
 
 def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
@@ -158,17 +182,24 @@ def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) ->
     assert page.locator("#results tbody tr").count() == 1
 
 
-def test_a_line_joins_the_best_also_where_lower_is_better(space: Space, open_page: OpenPage) -> None:
+def test_a_line_joins_the_best_also_where_lower_is_better(
+    space: Space, open_page: OpenPage
+) -> None:
     content = httpx.get(f"{space.address}/data/board.json").json()
     for row in content["rows"]:
         row[content["columns"].index("cost")] = {"Strong": 0, "Middle": 2, "Weak": 1}.get(row[2])
-    next(task for task in content["tasks"] if task["name"] == "medcalc")["metrics"][0]["higher"] = False
+    next(task for task in content["tasks"] if task["name"] == "medcalc")["metrics"][0]["higher"] = (
+        False
+    )
     page = open_page("about:blank")
     page.route("**/data/board.json", lambda route: route.fulfill(json=content))
     page.goto(f"{space.address}/?task=medcalc")
     shown(page, "figcaption:has-text('1 of 4 are not drawn')")
     best = page.locator(".mtl-scatter a:has(.mtl-best)")
-    assert {each.get_attribute("aria-label") for each in best.all()} == {"Strong: 90.0 %", "Weak: 15.0 %"}
+    assert {each.get_attribute("aria-label") for each in best.all()} == {
+        "Strong: 90.0 %",
+        "Weak: 15.0 %",
+    }
 
 
 def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page: OpenPage) -> None:
@@ -195,7 +226,9 @@ def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page:
     assert "would not be the models' alone" in page.inner_text(".mtl-notice-bad")
 
 
-def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_bad_package_is_refused_and_a_good_one_waits(
+    space: Space, open_page: OpenPage, tmp_path: Path
+) -> None:
     page = open_page(f"{space.address}/?view=submit")
     shown(page, "#package")
     bad, good = tmp_path / "bad.zip", tmp_path / "good.zip"
@@ -228,7 +261,11 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 def test_every_view_is_accessible_and_keeps_to_its_width(
-    space: Space, open_page: OpenPage, axe: Callable[..., list[str]], size: tuple[int, int], scheme: str
+    space: Space,
+    open_page: OpenPage,
+    axe: Callable[..., list[str]],
+    size: tuple[int, int],
+    scheme: str,
 ) -> None:
     page = open_page(f"{space.address}/", size=size, scheme=scheme)
     for query in (*VIEWS, *GONE):
@@ -239,7 +276,9 @@ def test_every_view_is_accessible_and_keeps_to_its_width(
         assert no_sideways(page), query
         assert page.evaluate(CUT) == [], query
         if query in GONE:  # nothing stands in for what the address names
-            said, instead = map(page.locator, (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models"))
+            said, instead = map(
+                page.locator, (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models")
+            )
             assert (said.count(), instead.count()) == (1, 0), query
 
 
@@ -251,4 +290,11 @@ def test_the_keyboard_reaches_all(space: Space, open_page: OpenPage) -> None:
     for _ in range(40):
         page.keyboard.press("Tab")
         reached.add(page.evaluate(called))
-    assert {"mtl-skip", "with-medcalc", "models-search", "models-only", "mt-sort", "mt-button"} <= reached
+    assert {
+        "mtl-skip",
+        "with-medcalc",
+        "models-search",
+        "models-only",
+        "mt-sort",
+        "mt-button",
+    } <= reached

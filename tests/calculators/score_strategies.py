@@ -16,7 +16,9 @@ from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quan
 
 def table(name: str) -> dict[str, Any]:
     """A file of `cases`."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -53,6 +55,8 @@ def patients(score: AnyCalculator) -> st.SearchStrategy[dict[str, Any]]:
     """Entities with every required input, and any of the optional ones."""
     required = {item.name: entity(item) for item in score.inputs if item.absent is REQUIRED}
     optional = {item.name: entity(item) for item in score.inputs if item.absent is not REQUIRED}
-    if score.slug == "apache_ii":  # one of the two oxygen values is needed, and which one depends on FiO2
+    if (
+        score.slug == "apache_ii"
+    ):  # one of the two oxygen values is needed, and which one depends on FiO2
         required |= {name: optional.pop(name) for name in ("A-a gradient", "PaO2")}
     return st.fixed_dictionaries(required, optional=optional)

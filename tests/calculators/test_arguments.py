@@ -12,13 +12,20 @@ from tests.case_tables import tabled
 
 
 @tabled("calculator", "arguments", "answer")
-def test_arguments_to_an_answer(calculator: str | int, arguments: list[str], answer: object) -> None:
+def test_arguments_to_an_answer(
+    calculator: str | int, arguments: list[str], answer: object
+) -> None:
     result = calculate(calculator, from_arguments(calculator, arguments))
-    assert result.answer == (pytest.approx(answer, rel=1e-4) if isinstance(answer, float) else answer)
+    assert result.answer == (
+        pytest.approx(answer, rel=1e-4) if isinstance(answer, float) else answer
+    )
 
 
 def test_entities_come_under_the_datasets_names() -> None:
-    assert from_arguments("fena", ["urine_sodium=20", "Na=140 mEq/L"]) == {"Urine sodium": "20", "Sodium": "140 mEq/L"}
+    assert from_arguments("fena", ["urine_sodium=20", "Na=140 mEq/L"]) == {
+        "Urine sodium": "20",
+        "Sodium": "140 mEq/L",
+    }
 
 
 @tabled("arguments", "message")

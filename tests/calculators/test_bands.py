@@ -19,7 +19,9 @@ def test_classes(name: str, value: float, points: int, words: str) -> None:
     assert BANDS[name].find(value) == (points, words)
 
 
-@pytest.mark.parametrize("steps", [((3, 1), (2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (3, 2))])
+@pytest.mark.parametrize(
+    "steps", [((3, 1), (2, 2)), ((">", 3, 1), (">", 3, 2)), ((">", 3, 1), (3, 2))]
+)
 def test_steps_must_ascend(steps: tuple[tuple[str, float, int], ...]) -> None:
     with pytest.raises(ValueError, match="MAP: the steps do not ascend"):
         Bands("MAP", "", 0, *steps)  # type: ignore[arg-type]

@@ -20,24 +20,43 @@ def test_spellings_of_one_name(one: str, other: str) -> None:
 
 def test_different_names_stay_different() -> None:
     assert (
-        len({fold(name) for name in ("Stroke", "Stroke in the last month", "sodium", "Urine sodium", "age", "")}) == 6
+        len(
+            {
+                fold(name)
+                for name in (
+                    "Stroke",
+                    "Stroke in the last month",
+                    "sodium",
+                    "Urine sodium",
+                    "age",
+                    "",
+                )
+            }
+        )
+        == 6
     )
 
 
-@pytest.mark.parametrize("name", ["Congestive Heart Faliure", "Congestive Heart Failure", "chf", "heart_failure"])
+@pytest.mark.parametrize(
+    "name", ["Congestive Heart Faliure", "Congestive Heart Failure", "chf", "heart_failure"]
+)
 @pytest.mark.parametrize("yes", [True, "True", "yes", "Y", 1, 1.0, "1", "present"])
 def test_a_finding_by_any_name_and_word(name: str, yes: object) -> None:
     assert calculate(4, {**MAN, name: yes}).answer == 2
 
 
-@pytest.mark.parametrize("no", [False, "False", "no", 0, "absent", "None", None, "", "Not mentioned", "Not mentinoed"])
+@pytest.mark.parametrize(
+    "no", [False, "False", "no", 0, "absent", "None", None, "", "Not mentioned", "Not mentinoed"]
+)
 def test_a_finding_that_is_not_there(no: object) -> None:
     assert calculate(4, {**MAN, "Stroke": no}).answer == 1
 
 
 @pytest.mark.parametrize("odd", ["maybe", 2, 0.5, [True], "2"])
 def test_a_finding_that_cannot_be_read(odd: object) -> None:
-    with pytest.raises(CalculatorInputError, match=r"CHA2DS2.*: Stroke: expected yes or no \(True or False\), got"):
+    with pytest.raises(
+        CalculatorInputError, match=r"CHA2DS2.*: Stroke: expected yes or no \(True or False\), got"
+    ):
         calculate(4, {**MAN, "Stroke": odd})
 
 
@@ -48,7 +67,10 @@ def test_classes_in_any_case(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["x", 1, None, "", ["male"]])
 def test_an_unknown_class_or_a_missing_one(word: object) -> None:
-    with pytest.raises(CalculatorInputError, match="sex: expected one of 'male', 'female'|missing required input: sex"):
+    with pytest.raises(
+        CalculatorInputError,
+        match="sex: expected one of 'male', 'female'|missing required input: sex",
+    ):
         calculate(4, {"age": [50, "years"], "sex": word})
 
 
@@ -94,7 +116,10 @@ def test_absent_findings_are_listed_and_said() -> None:
 def test_the_same_thing_twice() -> None:
     twice = {**MAN, "Congestive Heart Faliure": True}
     assert calculate(4, {**twice, "Congestive Heart Failure": True}).answer == 2
-    with pytest.raises(CalculatorInputError, match="Failure: given twice with different values, True and False; keep"):
+    with pytest.raises(
+        CalculatorInputError,
+        match="Failure: given twice with different values, True and False; keep",
+    ):
         calculate(4, {**twice, "Congestive Heart Failure": False})
 
 
@@ -119,7 +144,10 @@ def test_answers_have_the_datasets_form() -> None:
     pregnancy = {"Last menstrual date": "04/27/2010", "Current Date": "08/11/2010"}
     assert calculate(69, pregnancy).answer == ("15 weeks", "1 days")
     assert calculate(69, pregnancy).answer_text == "('15 weeks', '1 days')"
-    assert calculate(13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}).answer == "02/01/2011"
+    assert (
+        calculate(13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}).answer
+        == "02/01/2011"
+    )
     assert calculate(4, MAN).answer_text == "1"
 
 
@@ -131,11 +159,17 @@ def test_answers_carry_no_binary_noise() -> None:
 
 
 def test_unknown_calculators_and_conventions() -> None:
-    with pytest.raises(CalculatorInputError, match="no calculator 'cha2ds2vask'; did you mean cha2ds2_vasc?"):
+    with pytest.raises(
+        CalculatorInputError, match="no calculator 'cha2ds2vask'; did you mean cha2ds2_vasc?"
+    ):
         calculate("cha2ds2vask", MAN)
-    with pytest.raises(CalculatorInputError, match="no calculator 1000000; `medical-tasks calc --list`"):
+    with pytest.raises(
+        CalculatorInputError, match="no calculator 1000000; `medical-tasks calc --list`"
+    ):
         calculate(1_000_000, MAN)
-    with pytest.raises(CalculatorInputError, match="unknown convention 'patch'. Known: .*fentanyl-patch-by-dose"):
+    with pytest.raises(
+        CalculatorInputError, match="unknown convention 'patch'. Known: .*fentanyl-patch-by-dose"
+    ):
         calculate(4, MAN, conventions=frozenset({"patch"}))
 
 

@@ -51,7 +51,12 @@ def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
                 for value, points in values:
                     changed = {**table["entities"], **dict.fromkeys(names.split(" + "), value)}
                     why = f"{table['why']}, and {names} {value}"
-                    made.append((path.stem, {"why": why, "entities": changed, "answer": table["answer"] + points}))
+                    made.append(
+                        (
+                            path.stem,
+                            {"why": why, "entities": changed, "answer": table["answer"] + points},
+                        )
+                    )
     return tuple(made)
 
 
@@ -65,10 +70,22 @@ def conversion_difference(case: Mapping[str, Any], calculators: Any) -> str | No
     """What the conversion of units makes otherwise than a case of `conversions` says; None when nothing."""
     substance = getattr(calculators.units, case["substance"]) if "substance" in case else None
     try:
-        made = calculators.units.convert(case["value"], case["unit"], case["to"], substance=substance)
-    except (calculators.CalculatorInputError, ArithmeticError, ValueError, LookupError, TypeError) as error:
+        made = calculators.units.convert(
+            case["value"], case["unit"], case["to"], substance=substance
+        )
+    except (
+        calculators.CalculatorInputError,
+        ArithmeticError,
+        ValueError,
+        LookupError,
+        TypeError,
+    ) as error:
         return f"broken: {error!r}"
-    return None if math.isclose(made, case["answer"], rel_tol=1e-12) else f"{made!r}, not {case['answer']!r}"
+    return (
+        None
+        if math.isclose(made, case["answer"], rel_tol=1e-12)
+        else f"{made!r}, not {case['answer']!r}"
+    )
 
 
 def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | None:
@@ -82,7 +99,9 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
     try:
         if "arguments" in case:
             return f"not refused: {calculators.find(slug)(**case['arguments'])!r}"
-        result = calculators.calculate(slug, case["entities"], conventions=frozenset(case.get("conventions", ())))
+        result = calculators.calculate(
+            slug, case["entities"], conventions=frozenset(case.get("conventions", ()))
+        )
     except calculators.CalculatorInputError as error:
         return None if "error" in case and case["error"] in str(error) else f"refused: {error}"
     except (ArithmeticError, ValueError, LookupError, TypeError) as error:
@@ -112,7 +131,9 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
 
 
 def test_every_calculator_has_a_golden_file() -> None:
-    assert {path.stem for path in FILES} == {entry.slug for entry in medical_tasks.calculators.CALCULATORS}
+    assert {path.stem for path in FILES} == {
+        entry.slug for entry in medical_tasks.calculators.CALCULATORS
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -127,21 +148,30 @@ def test_a_golden_file_is_complete(path: Path) -> None:
 def test_golden(slug: str) -> None:
     of_slug = [case for name, case in cases() if name == slug]
     assert [
-        (case["why"], found) for case in of_slug if (found := difference(slug, case, medical_tasks.calculators))
+        (case["why"], found)
+        for case in of_slug
+        if (found := difference(slug, case, medical_tasks.calculators))
     ] == []
 
 
 def test_known_conversions() -> None:
     assert len(conversions()) >= 70
     assert [
-        (case, found) for case in conversions() if (found := conversion_difference(case, medical_tasks.calculators))
+        (case, found)
+        for case in conversions()
+        if (found := conversion_difference(case, medical_tasks.calculators))
     ] == []
 
 
 def test_a_changed_constant_is_noticed() -> None:
     # One small rule; the run over all of them stands in docs/calculators.md.
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.calculator_mutations", "intensive_care.mean_arterial_pressure"],
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.calculator_mutations",
+            "intensive_care.mean_arterial_pressure",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -14,8 +14,65 @@ from medical_tasks.calculators import CALCULATORS, CalculatorInputError, base, f
 from medical_tasks.calculators.inputs import Flag
 
 DATASET_IDS = (
-    *(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31),
-    *(32, 33, 36, 38, 39, 40, 43, 44, 45, 46, 48, 49, 51, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69),
+    *(
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        13,
+        15,
+        16,
+        17,
+        18,
+        19,
+        20,
+        21,
+        22,
+        23,
+        24,
+        25,
+        26,
+        27,
+        28,
+        29,
+        30,
+        31,
+    ),
+    *(
+        32,
+        33,
+        36,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        48,
+        49,
+        51,
+        56,
+        57,
+        58,
+        59,
+        60,
+        61,
+        62,
+        63,
+        64,
+        65,
+        66,
+        67,
+        68,
+        69,
+    ),
 )
 """The 55 calculator ids of the dataset."""
 
@@ -52,7 +109,9 @@ def test_functions_are_keyword_only_typed_and_documented(entry: Any) -> None:
     assert inspect.signature(entry) == signature
     if entry.adapt is None:
         options = {name for convention in entry.conventions for name in convention.options}
-        assert {item.parameter for item in entry.inputs} == {p.name for p in parameters[:-1]} - options
+        assert {item.parameter for item in entry.inputs} == {
+            p.name for p in parameters[:-1]
+        } - options
 
 
 def test_the_catalog_describes_these_calculators_and_their_findings() -> None:
@@ -82,5 +141,8 @@ def test_a_calculator_is_its_function() -> None:
 
 
 def test_nothing_near_is_still_a_clear_error() -> None:
-    with pytest.raises(CalculatorInputError, match=r"^no calculator 'zzzzzz'; `medical-tasks calc --list` shows all"):
+    with pytest.raises(
+        CalculatorInputError,
+        match=r"^no calculator 'zzzzzz'; `medical-tasks calc --list` shows all",
+    ):
         find("zzzzzz")

@@ -15,7 +15,11 @@ from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.units import convert
 from tests.calculators.test_golden import cases
 
-CASES = [(slug, case["entities"], frozenset(case.get("conventions", ()))) for slug, case in cases() if "answer" in case]
+CASES = [
+    (slug, case["entities"], frozenset(case.get("conventions", ())))
+    for slug, case in cases()
+    if "answer" in case
+]
 
 
 def same(one: Result, other: Result) -> bool:
@@ -50,19 +54,27 @@ def test_other_units(case: tuple[str, dict[str, Any], frozenset[str]], data: st.
     # The golden cases stand on the thresholds, where a slip of one part in 10^16 would change a class.
     slug, entities, conventions = case
     other = in_other_units(slug, entities, lambda units: data.draw(st.sampled_from(units)))
-    assert same(calculate(slug, entities, conventions=conventions), calculate(slug, other, conventions=conventions)), (
-        other
-    )
+    assert same(
+        calculate(slug, entities, conventions=conventions),
+        calculate(slug, other, conventions=conventions),
+    ), other
 
 
 @settings(deadline=None, max_examples=150)
 @given(case=st.sampled_from(CASES), data=st.data())
-def test_other_order_and_spelling(case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject) -> None:
+def test_other_order_and_spelling(
+    case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
+) -> None:
     slug, entities, conventions = case
     names = data.draw(st.permutations(sorted(entities)))
-    change = data.draw(st.sampled_from([str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip]))
+    change = data.draw(
+        st.sampled_from([str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip])
+    )
     other = {change(name): entities[name] for name in names}
-    one, two = calculate(slug, entities, conventions=conventions), calculate(slug, other, conventions=conventions)
+    one, two = (
+        calculate(slug, entities, conventions=conventions),
+        calculate(slug, other, conventions=conventions),
+    )
     assert one.answer == two.answer
     assert one.explanation.splitlines()[-1] == two.explanation.splitlines()[-1]
     assert len(one.ignored) == len(two.ignored)
@@ -151,7 +163,10 @@ def test_a_sofa_ratio_on_the_bound_is_free_of_binary_noise() -> None:
         "bilirubin_mg_dl": 0.8,
         "hypotension": False,
         **dict.fromkeys(("systolic_mm_hg", "diastolic_mm_hg", "creatinine_mg_dl", "urine_ml_day")),
-        **{f"{drug}_mcg_kg_min": 0 for drug in ("dopamine", "dobutamine", "epinephrine", "norepinephrine")},
+        **{
+            f"{drug}_mcg_kg_min": 0
+            for drug in ("dopamine", "dobutamine", "epinephrine", "norepinephrine")
+        },
     }
     exact = 0
     for tenths in range(150, 1000):  # FiO2 from 15.0 to 99.9 %, and the PaO2 of a ratio of 300

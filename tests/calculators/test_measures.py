@@ -26,7 +26,9 @@ def test_forms_of_a_value(parameter: str, raw: object, value: float, line: str) 
     [
         *table("measures")["refused"],
         pytest.param("weight_kg", [10**400, "kg"], "weight: the number is too large", id="huge"),
-        pytest.param("weight_kg", 10**5000, "weight: the number is too large", id="huge without a unit"),
+        pytest.param(
+            "weight_kg", 10**5000, "weight: the number is too large", id="huge without a unit"
+        ),
     ],
 )
 def test_what_cannot_be_a_value_is_refused(parameter: str, raw: object, message: str) -> None:
@@ -35,7 +37,10 @@ def test_what_cannot_be_a_value_is_refused(parameter: str, raw: object, message:
 
 
 def test_a_wrong_unit_is_a_unit_error() -> None:
-    with pytest.raises(UnitError, match="^weight: unit 'mg/dL' is not accepted; give one of: kg, g, lbs, oz, stone$"):
+    with pytest.raises(
+        UnitError,
+        match="^weight: unit 'mg/dL' is not accepted; give one of: kg, g, lbs, oz, stone$",
+    ):
         WEIGHT.read([80.0, "mg/dL"], str)
 
 
@@ -52,7 +57,9 @@ def test_limits_themselves_are_accepted() -> None:
 
 
 def test_limits_of_one_use_do_not_change_another() -> None:
-    urine = read_input("urine_sodium_mmol_l", {"of": "sodium_mmol_l", "possible": [0.1, 1000]}, SHARED)
+    urine = read_input(
+        "urine_sodium_mmol_l", {"of": "sodium_mmol_l", "possible": [0.1, 1000]}, SHARED
+    )
     assert urine.read([10, "mmol/L"], str) == 10
     with pytest.raises(CalculatorInputError, match="^Sodium: 10 mmol/L is outside"):
         SODIUM.read([10, "mmol/L"], str)

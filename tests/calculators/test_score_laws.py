@@ -42,7 +42,10 @@ def test_a_score_stays_in_its_published_range(score: AnyCalculator, data: st.Dat
 def test_the_steps_add_up_to_the_answer(score: AnyCalculator, data: st.DataObject) -> None:
     result = calculate(score, data.draw(patients(score)))
     assert isinstance(result.answer, int | float)
-    steps = [re.search(r": ([+-][\d.]+), total (-?[\d.]+)\.$", line) for line in result.explanation.splitlines()]
+    steps = [
+        re.search(r": ([+-][\d.]+), total (-?[\d.]+)\.$", line)
+        for line in result.explanation.splitlines()
+    ]
     counted = [(float(step[1]), float(step[2])) for step in steps if step]
     assert len(counted) >= 3
     assert sum(points for points, _ in counted) == counted[-1][1] == result.answer
@@ -70,9 +73,15 @@ def test_a_further_finding_never_lowers_a_score(score: AnyCalculator, data: st.D
 @some
 def test_what_is_not_mentioned_is_absent(score: AnyCalculator, data: st.DataObject) -> None:
     patient = data.draw(patients(score))
-    silent = {item.name: item.parameter in TAKEN_AS_PRESENT for item in score.inputs if isinstance(item, Flag)}
+    silent = {
+        item.name: item.parameter in TAKEN_AS_PRESENT
+        for item in score.inputs
+        if isinstance(item, Flag)
+    }
     named = calculate(score, {**patient, **silent})
-    unnamed = calculate(score, {name: value for name, value in patient.items() if name not in silent})
+    unnamed = calculate(
+        score, {name: value for name, value in patient.items() if name not in silent}
+    )
     assert named.answer == unnamed.answer
     assert set(silent) <= set(unnamed.missing_taken_absent)
     assert not set(silent) & set(named.missing_taken_absent)
@@ -84,6 +93,8 @@ def test_more_points_of_the_coma_score_never_worsen_the_patient(data: st.DataObj
     for score in SCORES:
         if score.slug in {"apache_ii", "sofa"}:
             patient = data.draw(patients(score))
-            totals: list[Any] = [calculate(score, {**patient, "Glasgow Coma Score": c}).answer for c in range(3, 16)]
+            totals: list[Any] = [
+                calculate(score, {**patient, "Glasgow Coma Score": c}).answer for c in range(3, 16)
+            ]
             assert totals == sorted(totals, reverse=True)
             assert totals[0] - totals[-1] == {"apache_ii": 12, "sofa": 4}[score.slug]

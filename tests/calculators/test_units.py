@@ -28,7 +28,8 @@ def test_impossible_units_are_refused(unit: str, to: str, substance: str | None)
 
 def test_a_refusal_names_thing_unit_and_what_is_accepted() -> None:
     with pytest.raises(
-        UnitError, match=r"^creatinine: unit 'IU/L' is not accepted; give one of: mg/dL, µmol/L, mmol/L$"
+        UnitError,
+        match=r"^creatinine: unit 'IU/L' is not accepted; give one of: mg/dL, µmol/L, mmol/L$",
     ):
         quantity("creatinine_mg_dl").measure.read([1.0, "IU/L"], "creatinine")
 
@@ -46,19 +47,28 @@ def test_every_unit_that_a_message_offers_is_accepted() -> None:
 
 
 @settings(deadline=None, max_examples=200)
-@given(name=st.sampled_from(sorted(QUANTITIES)), share=st.just(0.0) | st.floats(1e-9, 1), data=st.data())
+@given(
+    name=st.sampled_from(sorted(QUANTITIES)),
+    share=st.just(0.0) | st.floats(1e-9, 1),
+    data=st.data(),
+)
 def test_there_and_back_is_the_same(name: str, share: float, data: st.DataObject) -> None:
     measure = QUANTITIES[name].measure
     value = float(f"{measure.low + share * (measure.high - measure.low):.6g}")
     unit = data.draw(st.sampled_from(measure.accepts or (measure.unit,)))
     there = convert(value, measure.unit, unit, substance=measure.substance)
     # A laboratory prints six digits: its value comes back as the same float, so no threshold is crossed on the way.
-    assert convert(there, unit, measure.unit, substance=measure.substance) == pytest.approx(value, rel=1e-13)
+    assert convert(there, unit, measure.unit, substance=measure.substance) == pytest.approx(
+        value, rel=1e-13
+    )
     assert measure.read([there, unit], name)[0] == value
 
 
 @settings(deadline=None, max_examples=100)
-@given(value=st.floats(-1e6, 1e6), scale=st.sampled_from([("mg", "g"), ("µg", "mg"), ("cm", "m"), ("h", "day")]))
+@given(
+    value=st.floats(-1e6, 1e6),
+    scale=st.sampled_from([("mg", "g"), ("µg", "mg"), ("cm", "m"), ("h", "day")]),
+)
 def test_conversion_is_odd_and_monotonic(value: float, scale: tuple[str, str]) -> None:
     unit, to = scale
     assert convert(-value, unit, to) == -convert(value, unit, to)

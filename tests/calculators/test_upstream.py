@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, calculate, find
+from medical_tasks.calculators import (
+    CALCULATORS,
+    AnyCalculator,
+    CalculatorInputError,
+    calculate,
+    find,
+)
 from tests.calculators.score_strategies import RANGES, SCORES
 from tests.support import SHARED, needs_shared
 
@@ -37,7 +43,9 @@ def agrees(output: str, answer: Any, label: str) -> bool:
         low, high = sorted((float(label) * 0.95, float(label) * 1.05))
         return low <= float(answer) <= high
     if output == "date":
-        return [int(part) for part in str(answer).split("/")] == [int(part) for part in label.split("/")]
+        return [int(part) for part in str(answer).split("/")] == [
+            int(part) for part in label.split("/")
+        ]
     if isinstance(answer, tuple):
         return str(answer) == label
     return int(answer) == round(float(label))
@@ -51,7 +59,9 @@ def fixtures() -> tuple[dict[str, Any], ...]:
 
 @cache
 def labelled_rows() -> tuple[dict[str, str], ...]:
-    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(encoding="utf-8", newline="") as file:
+    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return tuple(csv.DictReader(file))
 
 
@@ -70,23 +80,34 @@ def test_fixtures(calculator_id: int) -> None:
                 calculate(calculator_id, row["inputs"])
             continue
         result = calculate(calculator_id, row["inputs"])
-        assert agrees(row["output_type"], result.answer, str(row["published"])), (row, result.explanation)
+        assert agrees(row["output_type"], result.answer, str(row["published"])), (
+            row,
+            result.explanation,
+        )
 
 
 @pytest.mark.parametrize("calculator_id", IDS)
 def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> None:
     row = next(row for row in labelled_rows() if int(row["Calculator ID"]) == calculator_id)
     entry = find(calculator_id)
-    assert (entry.name, entry.category, entry.output) == (row["Calculator Name"], row["Category"], row["Output Type"])
+    assert (entry.name, entry.category, entry.output) == (
+        row["Calculator Name"],
+        row["Category"],
+        row["Output Type"],
+    )
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
 def test_scores_know_every_entity_and_stay_in_their_range(score: AnyCalculator) -> None:
-    rows = [row["Relevant Entities"] for row in labelled_rows() if int(row["Calculator ID"]) == score.id]
+    rows = [
+        row["Relevant Entities"] for row in labelled_rows() if int(row["Calculator ID"]) == score.id
+    ]
     entities: list[dict[str, Any]] = [ast.literal_eval(text) for text in rows]
     assert len(entities) == 20
     names = {name for row in entities for name in row}
-    assert {name for name in names if score.input_named(name) is None} == IGNORED.get(score.id, set())
+    assert {name for name in names if score.input_named(name) is None} == IGNORED.get(
+        score.id, set()
+    )
     low, high = RANGES[score.slug]
     for row in entities:
         if "not testable" in row.values():

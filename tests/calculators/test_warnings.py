@@ -37,7 +37,9 @@ def usual(item: Input) -> object:
         return "01/01/2024"
     if isinstance(item, Flag):
         return False
-    return {"input steroid": "PredniSONE PO 10 mg", "Blood Urea Nitrogen (BUN)": 15}.get(item.name, "Asian")
+    return {"input steroid": "PredniSONE PO 10 mg", "Blood Urea Nitrogen (BUN)": 15}.get(
+        item.name, "Asian"
+    )
 
 
 def patient(entry: AnyCalculator) -> dict[str, Any]:
@@ -45,7 +47,9 @@ def patient(entry: AnyCalculator) -> dict[str, Any]:
     if entry.id == 49:
         return {"Morphine Dose": 10, "Morphine Dose Per Day": 2}
     return {
-        item.name: usual(item) for item in entry.inputs if item.absent is REQUIRED or item.parameter == "pao2_mm_hg"
+        item.name: usual(item)
+        for item in entry.inputs
+        if item.absent is REQUIRED or item.parameter == "pao2_mm_hg"
     }
 
 
@@ -75,7 +79,9 @@ def test_a_value_outside_the_published_range_is_answered_and_said(
     entities = {**patient(entry), item.name: value}
     result = calculate(entry, entities)
     assert isinstance(result.answer, int | float)
-    said = [warning for warning in result.warnings if warning.startswith(f"{item.name} {value:.6g} ")]
+    said = [
+        warning for warning in result.warnings if warning.startswith(f"{item.name} {value:.6g} ")
+    ]
     assert len(said) == (0 if valid.low <= counted <= valid.high else 1)
     for warning in result.warnings:
         assert f"Warning: {warning}" in result.explanation.splitlines()[:-1]
@@ -109,7 +115,9 @@ def test_every_input_with_units_of_two_kinds_knows_its_usual_range() -> None:
         assert item.measure.low <= low < high <= item.measure.high
 
 
-@pytest.mark.parametrize(("entry", "item"), MEASURED.values(), ids=lambda part: getattr(part, "name", ""))
+@pytest.mark.parametrize(
+    ("entry", "item"), MEASURED.values(), ids=lambda part: getattr(part, "name", "")
+)
 @given(data=st.data())
 @some
 def test_a_number_with_the_unit_of_another_is_doubted(
@@ -123,7 +131,9 @@ def test_a_number_with_the_unit_of_another_is_doubted(
     assert item.doubt([number, right], item.read([number, right], str)) is None
     misread = convert(number, wrong, measure.unit, substance=measure.substance)
     if not measure.low <= misread <= measure.high:  # refused, with the same hint
-        with pytest.raises(CalculatorInputError, match="is outside what is possible .*would be usual"):
+        with pytest.raises(
+            CalculatorInputError, match="is outside what is possible .*would be usual"
+        ):
             item.read([number, wrong], str)
         return
     doubt = item.doubt([number, wrong], item.read([number, wrong], str))
@@ -132,23 +142,34 @@ def test_a_number_with_the_unit_of_another_is_doubted(
 
 
 @pytest.mark.parametrize(("calculator_id", "name", "raw", "hint"), table("measures")["doubted"])
-def test_units_that_cannot_be_meant(calculator_id: int, name: str, raw: list[object], hint: str) -> None:
+def test_units_that_cannot_be_meant(
+    calculator_id: int, name: str, raw: list[object], hint: str
+) -> None:
     entry = next(entry for entry in CALCULATORS if entry.id == calculator_id)
     result = calculate(entry, {**patient(entry), name: raw})
     (doubt,) = result.unit_doubts
     assert hint in doubt
     assert doubt in result.warnings
-    assert calculate_line({"calculator_id": calculator_id, "inputs": {**patient(entry), name: raw}})[
-        "warnings"
-    ] == list(result.warnings)
+    assert calculate_line(
+        {"calculator_id": calculator_id, "inputs": {**patient(entry), name: raw}}
+    )["warnings"] == list(result.warnings)
 
 
 @pytest.mark.parametrize(
     ("name", "raw"),
-    [("White blood cell count", [0, "10^9/L"]), ("White blood cell count", [0.03, "10^9/L"]), ("PaCO2", [8, "kPa"])],
+    [
+        ("White blood cell count", [0, "10^9/L"]),
+        ("White blood cell count", [0.03, "10^9/L"]),
+        ("PaCO2", [8, "kPa"]),
+    ],
 )
 def test_a_rare_patient_is_not_doubted(name: str, raw: list[object]) -> None:
-    entities = {"Temperature": 37, "Heart Rate or Pulse": 80, "White blood cell count": 8, name: raw}
+    entities = {
+        "Temperature": 37,
+        "Heart Rate or Pulse": 80,
+        "White blood cell count": 8,
+        name: raw,
+    }
     assert calculate(51, entities).unit_doubts == ()
 
 
@@ -161,18 +182,28 @@ def slips(entry: AnyCalculator) -> st.SearchStrategy[str]:
 
     def misspell(name: str, place: int, letter: str, kind: int) -> str:
         place %= len(name)
-        return (name[:place] + name[place + 1 :], name[:place] + letter + name[place:], f"{name}{letter}{letter}")[kind]
+        return (
+            name[:place] + name[place + 1 :],
+            name[:place] + letter + name[place:],
+            f"{name}{letter}{letter}",
+        )[kind]
 
     letters = st.sampled_from("xqz")
-    return st.builds(misspell, st.sampled_from(names), st.integers(0, 99), letters, st.integers(0, 2))
+    return st.builds(
+        misspell, st.sampled_from(names), st.integers(0, 99), letters, st.integers(0, 2)
+    )
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
 @given(data=st.data())
 @settings(deadline=None, max_examples=2)
-def test_a_slip_in_a_name_is_refused_alike_by_both_forms(entry: AnyCalculator, data: st.DataObject) -> None:
+def test_a_slip_in_a_name_is_refused_alike_by_both_forms(
+    entry: AnyCalculator, data: st.DataObject
+) -> None:
     name = data.draw(
-        slips(entry).filter(lambda name: entry.input_named(name) is None and "=" not in name and name.strip())
+        slips(entry).filter(
+            lambda name: entry.input_named(name) is None and "=" not in name and name.strip()
+        )
     )
     line = calculate_line({"calculator_id": entry.id, "inputs": {**patient(entry), name: "1"}})
     assert "answer" not in line
@@ -187,7 +218,9 @@ def test_what_the_dataset_gives_beside_a_rule_is_taken_by_both_forms() -> None:
     assert [(entry.id, len(entry.unused)) for entry in CALCULATORS if entry.unused] == [
         *((10, 1), (17, 1), (33, 2), (36, 1), (43, 1), (68, 1))
     ]
-    line = calculate_line({"calculator_id": 68, "inputs": {"LMP": "04/13/2009", "cycle length": 23}})
+    line = calculate_line(
+        {"calculator_id": 68, "inputs": {"LMP": "04/13/2009", "cycle length": 23}}
+    )
     assert line["answer"] == "04/27/2009"
     assert "Not used: cycle length." in line["explanation"]
     assert from_arguments(68, ["LMP=04/13/2009", "cycle_length=23"])["cycle_length"] == "23"

@@ -11,4 +11,8 @@ def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    return [Item(id=row["id"], fields=dict(row), groups={}, cluster=row["id"]) for row in rows if keeps(task, row)]
+    return [
+        Item(id=row["id"], fields=dict(row), groups={}, cluster=row["id"])
+        for row in rows
+        if keeps(task, row)
+    ]

@@ -14,7 +14,9 @@ def _render(item: Item) -> tuple[Message, ...]:
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    return PromptSet(name=name, sha256="0" * 64, render=_render, continuations=lambda item: tuple(LETTERS))
+    return PromptSet(
+        name=name, sha256="0" * 64, render=_render, continuations=lambda item: tuple(LETTERS)
+    )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:

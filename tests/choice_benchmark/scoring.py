@@ -15,6 +15,10 @@ def score_items(
         said = ChoiceScores.from_text(response)
         logprobs = [value for value in said.logprobs if value is not None]
         right = logprobs["ABC".index(item.fields["answer"])]
-        values = {"accuracy": float(right == max(logprobs)), "logprob": right, "n_tokens": float(sum(said.tokens))}
+        values = {
+            "accuracy": float(right == max(logprobs)),
+            "logprob": right,
+            "n_tokens": float(sum(said.tokens)),
+        }
         scores.append(ItemScore(id=item.id, values=values))
     return scores

@@ -7,7 +7,15 @@ from typing import Any
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.judges.base import Judging
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+)
 from tests.choice_benchmark import data, prompts, scoring
 
 ROWS: list[dict[str, Any]] = [
@@ -88,10 +96,28 @@ TASK = TaskSpec(
     dataset=DATASET.name,
     split="test",
     metrics=(
-        MetricSpec(name="accuracy", kind="proportion", description="the right letter is the most probable one"),
-        MetricSpec(name="logprob", kind="mean", description="of the right letter", limits=(-1e9, 0.0), unit="number"),
-        MetricSpec(name="n_tokens", kind="mean", description="tokens of all letters", limits=(0.0, 1e9), unit="number"),
-        MetricSpec(name="likeness", kind="mean", description="left out of harnesses", needs="embedder"),
+        MetricSpec(
+            name="accuracy",
+            kind="proportion",
+            description="the right letter is the most probable one",
+        ),
+        MetricSpec(
+            name="logprob",
+            kind="mean",
+            description="of the right letter",
+            limits=(-1e9, 0.0),
+            unit="number",
+        ),
+        MetricSpec(
+            name="n_tokens",
+            kind="mean",
+            description="tokens of all letters",
+            limits=(0.0, 1e9),
+            unit="number",
+        ),
+        MetricSpec(
+            name="likeness", kind="mean", description="left out of harnesses", needs="embedder"
+        ),
     ),
     version="2-A",
     generation_size=1,

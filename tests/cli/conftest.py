@@ -18,7 +18,9 @@ Serving = Callable[..., AbstractContextManager[FaultServer]]
 @pytest.fixture(scope="session")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data home with demo configurations."""
-    return built(tmp_path_factory.mktemp("demos"), "medcalc_bench", "kqa", "archehr_qa", "ehrnoteqa")
+    return built(
+        tmp_path_factory.mktemp("demos"), "medcalc_bench", "kqa", "archehr_qa", "ehrnoteqa"
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,10 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(Path("in.csv"), [official_row(7), official_row(9, **COMA)])
     assert main(AUDIT) == 0
     rows = audited()
-    assert [(row["row"], row["calculator"], row["label"], row["recomputed"], row["verdict"]) for row in rows] == [
+    assert [
+        (row["row"], row["calculator"], row["label"], row["recomputed"], row["verdict"])
+        for row in rows
+    ] == [
         ("7", "Anion Gap", "16", "16", "agrees"),
         ("9", "Glasgow Coma Score (GCS)", "15", "11", "wrong"),  # 2 + 4 + 5, with verbal twice 15
     ]
@@ -41,8 +44,30 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "Label: verbal score counted twice. Published rule: 2 (Best eye response 2 of 4)"
     )
     told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert told[0] == ["id", "calculator", "output", "rows", "agrees", "wrong", "convention", "not", "computable"]
-    assert told[2] == ["21", "Glasgow", "Coma", "Score", "(GCS)", "integer", "1", "0", "1", "0", "0"]
+    assert told[0] == [
+        "id",
+        "calculator",
+        "output",
+        "rows",
+        "agrees",
+        "wrong",
+        "convention",
+        "not",
+        "computable",
+    ]
+    assert told[2] == [
+        "21",
+        "Glasgow",
+        "Coma",
+        "Score",
+        "(GCS)",
+        "integer",
+        "1",
+        "0",
+        "1",
+        "0",
+        "0",
+    ]
     assert told[3] == ["39", "Anion", "Gap", "decimal", "1", "1", "0", "0", "0"]
     assert told[4] == ["all", "2", "1", "1", "0", "0"]
     assert told[-1] == "2 rows in out.csv".split()
@@ -71,4 +96,11 @@ def test_the_labels_of_v1(capsys: pytest.CaptureFixture[str]) -> None:
     source = SHARED / "data" / "medcalc" / "test_data_v1.csv"
     assert main(["audit", "medcalc", "--source", str(source), "--out", "audit.csv"]) == 0
     assert len(audited("audit.csv")) == 1047
-    assert capsys.readouterr().out.splitlines()[-3].split() == ["all", "1047", "839", "179", "19", "10"]
+    assert capsys.readouterr().out.splitlines()[-3].split() == [
+        "all",
+        "1047",
+        "839",
+        "179",
+        "19",
+        "10",
+    ]

@@ -22,7 +22,10 @@ PATCH = {"FentANYL patch Dose": [50, "mg"], "FentANYL patch Dose Per Day": [2, "
 
 def lines(*records: object) -> Path:
     path = Path("in.jsonl")
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -36,36 +39,49 @@ BATCH = ["calc", "--batch", "in.jsonl", "--out", "out.jsonl"]
 # One person, one calculation.
 
 
-def test_an_answer_with_its_steps_assumptions_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_with_its_steps_assumptions_and_source(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     # Lip 2010: 65 to 74 years 1, female 1, hypertension 1.
     assert main(["calc", "cha2ds2_vasc", "age=72", "sex=female", "hypertension=yes"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk = 3"
     assert "  Age 72 is 65 to 74: +1, total 1." in told
-    (absent,) = [line for line in told if line.startswith("Not given, and taken as the steps say: ")]
+    (absent,) = [
+        line for line in told if line.startswith("Not given, and taken as the steps say: ")
+    ]
     assert "Stroke" in absent
     assert "Hypertension" not in absent
     assert told[-1] == "Source: Lip GYH et al. Chest 2010;137:263-272."
 
 
-@pytest.mark.parametrize("name", ["5", "mean_arterial_pressure", "MAP", "Mean Arterial Pressure (MAP)"])
+@pytest.mark.parametrize(
+    "name", ["5", "mean_arterial_pressure", "MAP", "Mean Arterial Pressure (MAP)"]
+)
 def test_an_answer_has_its_unit_whatever_the_calculator_is_called(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # (120 + 2 x 75) / 3 = 90
-    assert main(["calc", name, "Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"]) == 0
+    assert (
+        main(["calc", name, "Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"])
+        == 0
+    )
     assert capsys.readouterr().out.splitlines()[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
 
 
 @tabled("words")
-def test_a_convention_is_followed_and_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_convention_is_followed_and_said(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["calc", *words]) == 0  # 50 x 2 x 2.4 = 240
     told = capsys.readouterr().out
     assert told.startswith("Morphine Milligram Equivalents (MME) Calculator = 240 mg/day\n")
     assert "Convention fentanyl-patch-by-dose: " in told
 
 
-def test_the_list_has_every_calculator_and_each_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_has_every_calculator_and_each_says_what_it_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["calc", "--list"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
     assert header.split() == ["id", "name", "category", "output", "title"]
@@ -99,7 +115,9 @@ def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[
     lines(*records)
     assert main(BATCH) == 0
     made = output()
-    assert [{key: line[key] for key in record} for line, record in zip(made, records, strict=True)] == records
+    assert [
+        {key: line[key] for key in record} for line, record in zip(made, records, strict=True)
+    ] == records
     assert [set(line) - set(record) for line, record in zip(made, records, strict=True)] == [
         {"answer", "explanation", "warnings"}
     ] * 5
@@ -134,17 +152,26 @@ def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
     assert Path("again.jsonl").read_text(encoding="utf-8") == written
 
 
-def test_a_warning_stands_under_the_answer_and_in_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_stands_under_the_answer_and_in_the_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     warning = (
         "age 5 years is outside the range the rule was published for, 18 years or more (Inker 2021: developed in adults); "
         "the answer is an extrapolation."
     )
     assert main(["calc", "ckd_epi_2021", "sex=male", "age=5 years", "creatinine=0.9 mg/dL"]) == 0
     answer, *told = capsys.readouterr().out.splitlines()
-    assert answer == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"  # 142 × 0.9938^5
+    assert (
+        answer == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"
+    )  # 142 × 0.9938^5
     assert told[0] == f"Warning: {warning}"
     assert sum("Warning" in line for line in told) == 1
-    lines({"calculator_id": 3, "inputs": {"sex": "Male", "age": [5, "years"], "creatinine": [0.9, "mg/dL"]}})
+    lines(
+        {
+            "calculator_id": 3,
+            "inputs": {"sex": "Male", "age": [5, "years"], "creatinine": [0.9, "mg/dL"]},
+        }
+    )
     assert main(BATCH) == 0
     (line,) = output()
     assert (round(line["answer"], 3), line["warnings"]) == (137.652, [warning])
@@ -170,11 +197,17 @@ def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
         (b"\n  \n", "in.jsonl: no lines"),
         (b"{}\n\nnope\n", "in.jsonl, line 3: not JSON"),
         (b"{}\n[1]\n", "in.jsonl, line 2: expected a JSON object, got list"),
-        (b'{"calculator_id": 3, "inputs": {"age": NaN}}\n', "line 1: not JSON (NaN is no JSON number; write null"),
+        (
+            b'{"calculator_id": 3, "inputs": {"age": NaN}}\n',
+            "line 1: not JSON (NaN is no JSON number; write null",
+        ),
         (b'{"calculator_id": ' + b"9" * 5000 + b"}\n", "line 1: not JSON (Exceeds the limit"),
         (b'{"a": "\xff"}\n', "in.jsonl, line 1: not UTF-8 text"),
         (b"[" * 100_000, "in.jsonl, line 1: not JSON"),
-        (b'{"inputs": {}, "inputs": {"age": 3}}\n', "in.jsonl, line 1: a key of the line stands twice"),
+        (
+            b'{"inputs": {}, "inputs": {"age": 3}}\n',
+            "in.jsonl, line 1: a key of the line stands twice",
+        ),
     ],
 )
 def test_what_is_no_json_object_ends_the_command_and_writes_nothing(
@@ -207,7 +240,9 @@ def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) 
 
 def test_odd_text_survives() -> None:
     record = {"calculator_id": 3, "inputs": KIDNEY, "note": "Grüße, 腎", "half": "\ud800"}
-    Path("in.jsonl").write_text("\ufeff" + json.dumps(record) + "\r\n" + json.dumps({**record, "half": 1}) + "\n")
+    Path("in.jsonl").write_text(
+        "\ufeff" + json.dumps(record) + "\r\n" + json.dumps({**record, "half": 1}) + "\n"
+    )
     assert calculate_batch(Path("in.jsonl"), Path("out.jsonl")).errors == 0
     made = output()
     assert [line["half"] for line in made] == ["\ud800", 1]

@@ -24,14 +24,18 @@ TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A check of the lexical judge on K-QA, with planted labels in clusters of two; the demos' home has no record of it."""
-    monkeypatch.setattr("medical_tasks.judges.checks.checks_file", lambda: tmp_path / "judge_checks.json")
+    monkeypatch.setattr(
+        "medical_tasks.judges.checks.checks_file", lambda: tmp_path / "judge_checks.json"
+    )
     write(Path(ANNOTATIONS_FILE), rows())
     assert main(["judge-check", "kqa", "--judge", "lexical", "--source", ".", "--out", "made"]) == 0
     made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
     assert [len(made["labels"][name]) for name in ("gold", "judge", "cluster")] == [10, 10, 10]
     assert made["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
     pairs = [
-        (gold, said, n) for gold, row in zip(NAMES, TABLE, strict=True) for said, n in zip(NAMES, row, strict=True)
+        (gold, said, n)
+        for gold, row in zip(NAMES, TABLE, strict=True)
+        for said, n in zip(NAMES, row, strict=True)
     ]
     columns = [[pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)]
     clusters = [place // 2 for place in range(len(columns[0]))]
@@ -40,8 +44,14 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def score(check: dict[str, Any] | None, *more: str, share: float = 0.6, out: str = "run") -> int:
     home = Path(os.environ["MEDICAL_TASKS_DATA"])
-    said = [(row["id"], str(row["answer"]).split()) for row in read_rows(home / "kqa", "demo", "test", spec=DATASET)]
-    lines = [json.dumps({"id": name, "response": " ".join(words[: int(share * len(words))])}) for name, words in said]
+    said = [
+        (row["id"], str(row["answer"]).split())
+        for row in read_rows(home / "kqa", "demo", "test", spec=DATASET)
+    ]
+    lines = [
+        json.dumps({"id": name, "response": " ".join(words[: int(share * len(words))])})
+        for name, words in said
+    ]
     Path(f"{out}.jsonl").write_text("\n".join(lines), "utf-8")
     if check is not None:
         Path("check.json").write_text(json.dumps(check), "utf-8")
@@ -56,7 +66,9 @@ def corrected(run: str) -> dict[str, Any]:
     return metrics
 
 
-def test_corrected_scores_stand_beside_raw_ones(check: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_corrected_scores_stand_beside_raw_ones(
+    check: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert score(check) == 0
     metrics = corrected("run")
     found = metrics["comprehensiveness_corrected"]
@@ -74,10 +86,14 @@ def test_corrected_scores_stand_beside_raw_ones(check: dict[str, Any], capsys: p
     assert (own["calibration"]["form"], own["ci_low"]) == ("confusion", found["ci_low"])
 
 
-def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_carries_the_error_of_shared_labels(
+    check: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert [score(check), score(check, share=0.3, out="other"), score(None, out="raw")] == [0, 0, 0]
     capsys.readouterr()
-    assert main(["compare", "other", "run", "--metric", "comprehensiveness_corrected", "--json"]) == 0
+    assert (
+        main(["compare", "other", "run", "--metric", "comprehensiveness_corrected", "--json"]) == 0
+    )
     metrics = json.loads(capsys.readouterr().out)["kqa"]["metrics"]
     found = metrics["comprehensiveness_corrected"]
     values = [corrected(name)["comprehensiveness_corrected"]["value"] for name in ("run", "other")]
@@ -85,7 +101,9 @@ def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsy
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
-    Path("judge.toml").write_text('[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8")
+    Path("judge.toml").write_text(
+        '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
+    )
     kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
     figures = {name: check["figures"][name] | {"kappa": kappa} for name in ("two_way", "three_way")}
     for changed, why in (
@@ -93,14 +111,20 @@ def test_compare_carries_the_error_of_shared_labels(check: dict[str, Any], capsy
         ({"votes": 3}, "the check is of another judge, or one asked otherwise: votes 3 and 1"),
         ({"set": "ehrnoteqa"}, "the check is on ehrnoteqa, pairs of another task"),
     ):
-        Path("check.json").write_text(json.dumps(check | {"figures": check["figures"] | figures} | changed), "utf-8")
+        Path("check.json").write_text(
+            json.dumps(check | {"figures": check["figures"] | figures} | changed), "utf-8"
+        )
         assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
         assert why in " ".join(capsys.readouterr().out.split())
     rule = '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
     for limit, run, why in (
         ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),
         ("at_least = 0", "raw", "the run does not report it"),
-        ("margin = 0.9\nagainst = 'other'", "run", "a judge by words: its numbers stand for nothing"),
+        (
+            "margin = 0.9\nagainst = 'other'",
+            "run",
+            "a judge by words: its numbers stand for nothing",
+        ),
         (
             "margin = 0.1\nagainst = 'raw'",
             "run",
@@ -133,11 +157,17 @@ def test_too_few_labels_give_no_value_and_general_ones_a_warning(
     assert score(check | {"labels": labels}) == 0
     said = capsys.readouterr().out
     assert "too few labels of a class" in said
-    assert "would leave ±5% of verdicts; label further answers, chosen without a look at the judge's verdicts" in said
+    assert (
+        "would leave ±5% of verdicts; label further answers, chosen without a look at the judge's verdicts"
+        in said
+    )
     one = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
     assert score(check | {"labels": one}, out="one") == 0
     assert "all labels are of one cluster" in capsys.readouterr().out
     assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
     assert "They are of another task" in capsys.readouterr().out
-    assert score(check | {"set": "anli", "mode": "batched"}, "--calibration-from", "run", out="no") == 2
+    assert (
+        score(check | {"set": "anli", "mode": "batched"}, "--calibration-from", "run", out="no")
+        == 2
+    )
     assert "has no labels of this run's answers" in capsys.readouterr().err

@@ -28,7 +28,9 @@ def golds(demos: Path) -> dict[str, str]:
 
 
 def responses(path: Path, answers: dict[str, str]) -> Path:
-    path.write_text("".join(json.dumps({"id": key, "response": text}) + "\n" for key, text in answers.items()))
+    path.write_text(
+        "".join(json.dumps({"id": key, "response": text}) + "\n" for key, text in answers.items())
+    )
     return path
 
 
@@ -51,7 +53,11 @@ def test_the_gold_scores_the_maximum(
     assert entry["metrics"]["accuracy"]["value"] == 1.0
     assert entry["metrics"]["accuracy"]["ci_low"] < 1.0 == entry["metrics"]["accuracy"]["ci_high"]
     assert "100.0" in capsys.readouterr().out
-    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"results.json", "items.parquet", "report.md"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "results.json",
+        "items.parquet",
+        "report.md",
+    }
 
 
 def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_scored(
@@ -107,14 +113,20 @@ def test_the_only_configuration_of_a_named_folder_is_taken(
     demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = responses(tmp_path / "gold.jsonl", golds(demos))
-    assert main(["score", "medcalc", "--data", str(demos / "medcalc_bench"), "--responses", str(file)]) == 0
+    assert (
+        main(["score", "medcalc", "--data", str(demos / "medcalc_bench"), "--responses", str(file)])
+        == 0
+    )
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
 
 
 def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) -> None:
     found = []
     for number in (5, 9):
-        assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"]) == 0
+        assert (
+            main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"])
+            == 0
+        )
         found.append({row["id"] for row in read_items(tmp_path / "a")})
     few, more = found
     assert (len(few), len(more)) == (5, 9)
@@ -124,7 +136,11 @@ def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) ->
 def test_list_names_every_task(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
-    assert [entry["name"] for entry in entries][:3] == ["medcalc", "medcalc_direct", "medcalc_one_shot"]
+    assert [entry["name"] for entry in entries][:3] == [
+        "medcalc",
+        "medcalc_direct",
+        "medcalc_one_shot",
+    ]
     assert entries[0]["built"] == ["demo"]
     assert main(["list"]) == 0
     told = capsys.readouterr().out
@@ -137,7 +153,9 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
     assert refuse(line, code, message, capsys).startswith("error: ")
 
 
-def test_plan_says_how_many_items_are_needed(demo_home: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_says_how_many_items_are_needed(
+    demo_home: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     def planned(given: str) -> dict[str, Any]:
         assert main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
@@ -150,7 +168,20 @@ def test_plan_says_how_many_items_are_needed(demo_home: None, capsys: pytest.Cap
     assert (found["beyond"]["items"], found["this_set"]["items"], found["enough"]) == (24, 14, True)
     for model in ("random", "reference"):
         assert (
-            main(["run", "--tasks", "medcalc", "--model", f"baseline/{model}", "--config", "demo", "--out", model]) == 0
+            main(
+                [
+                    "run",
+                    "--tasks",
+                    "medcalc",
+                    "--model",
+                    f"baseline/{model}",
+                    "--config",
+                    "demo",
+                    "--out",
+                    model,
+                ]
+            )
+            == 0
         )
     capsys.readouterr()
     found = planned("--difference 0.2 --run random reference")
@@ -170,13 +201,17 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "--json" in said
 
 
-def test_the_first_help_of_run_is_short_and_names_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_help_of_run_is_short_and_names_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     told = {}
     for words in ("--help", "--help-all"):
         with pytest.raises(SystemExit):
             main(["run", words])
         told[words] = capsys.readouterr().out
-    options = {words: set(re.findall(r"^  (--[a-z-]+)", said, re.M)) for words, said in told.items()}
+    options = {
+        words: set(re.findall(r"^  (--[a-z-]+)", said, re.M)) for words, said in told.items()
+    }
     assert len(options["--help"]) <= 12 < len(options["--help-all"])
     assert {"--tasks", "--model", "--judge"} <= options["--help"] < options["--help-all"]
     hidden = len(options["--help-all"] - options["--help"])
@@ -186,22 +221,35 @@ def test_the_first_help_of_run_is_short_and_names_the_rest(capsys: pytest.Captur
 @tabled("line", "offered")
 def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path) -> None:
     line = f"medical-tasks {line}"
-    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_IFS": "\n",
+    }
     answer = tmp_path / "offered"
     asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(answer)
-    subprocess.run([sys.executable, "-m", "medical_tasks"], env=os.environ | asked, cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "medical_tasks"], env=os.environ | asked, cwd=ROOT, check=True
+    )
     assert answer.read_text().splitlines() == offered
 
 
-HEAVY = tuple("torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy".split())
+HEAVY = tuple(
+    "torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy".split()
+)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]]
+)
 def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
     code = (
         "import sys\nfrom medical_tasks.cli.entry import main\n"
         f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert done.stdout.endswith("LOADED []\n")

@@ -56,7 +56,21 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run("a", "1100110011000000000000")
     run("b", "1111110011111111000000")
     assert (
-        main(["compare", "a", "b", "--metric", "accuracy", "--by", "category", "--flips", "2", "--out", "docs/out.md"])
+        main(
+            [
+                "compare",
+                "a",
+                "b",
+                "--metric",
+                "accuracy",
+                "--by",
+                "category",
+                "--flips",
+                "2",
+                "--out",
+                "docs/out.md",
+            ]
+        )
         == 0
     )
     out = capsys.readouterr().out
@@ -81,13 +95,21 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
     two = json.loads(capsys.readouterr().out)["medcalc"]
     assert two["metrics"]["accuracy"]["flips"] == {"improved": 2, "worsened": 0, "same": 2}
     assert [item["id"] for item in two["metrics"]["accuracy"]["items"]["improved"]] == ["2", "3"]
-    assert main(["compare", "a", "b", "c", "--all-pairs", "--json", "--task", "medical|medcalc"]) == 0
+    assert (
+        main(["compare", "a", "b", "c", "--all-pairs", "--json", "--task", "medical|medcalc"]) == 0
+    )
     three = json.loads(capsys.readouterr().out)
     assert three["runs"] == {"A": "a", "B": "b", "C": "c"}
-    assert [(pair["first"], pair["second"]) for pair in three["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert [(pair["first"], pair["second"]) for pair in three["pairs"]] == [
+        ("A", "B"),
+        ("A", "C"),
+        ("B", "C"),
+    ]
     assert main(["compare", "a", "b", "c"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[2:5] for line in out.splitlines() if line.startswith("medcalc  accuracy ")] == [
+    assert [
+        line.split()[2:5] for line in out.splitlines() if line.startswith("medcalc  accuracy ")
+    ] == [
         ["B", "-", "A"],
         ["C", "-", "A"],
     ]
@@ -105,14 +127,19 @@ def test_answers_to_credentialed_data_are_never_shown(capsys: pytest.CaptureFixt
     assert " said " not in out
 
 
-def test_what_cannot_be_compared_is_listed_beside_what_can(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compared_is_listed_beside_what_can(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run("a", "1100", more=True)
     run("b", "1111", more=False)
     assert main(["compare", "a", "b"]) == 0
     out = capsys.readouterr().out
     assert "not compared: medcalc_direct: only a has this task" in out
     assert main(["compare", "a", "./a"]) == 0
-    assert "note: A and B are the same folder: a run does not differ from itself." in capsys.readouterr().out
+    assert (
+        "note: A and B are the same folder: a run does not differ from itself."
+        in capsys.readouterr().out
+    )
     assert any(line.startswith("medcalc  accuracy ") for line in out.splitlines())
 
 
@@ -130,14 +157,22 @@ def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
     def honest(n: int) -> str:
         return "".join("01"[draws.random() < 0.6] for _ in range(n))
 
-    assert "medcalc, accuracy: a gap: the published rows" in gap("1" * 240, "0" * 240, "--out", "gap.md")
+    assert "medcalc, accuracy: a gap: the published rows" in gap(
+        "1" * 240, "0" * 240, "--out", "gap.md"
+    )
     assert "| a gap | 100.0 % | 0.0 % | 100.0 | " in Path("gap.md").read_text()
     found = json.loads(gap(honest(1440), honest(1200), "--json"))["medcalc"]["accuracy"]
     assert found["verdict"].startswith("no gap seen")
     assert found["ci_low"] < 0 < found["ci_high"]
-    assert (found["enough"], found["n_published"], found["groups"]["calculator 3"]["n_fresh"]) == (True, 1440, 100)
+    assert (found["enough"], found["n_published"], found["groups"]["calculator 3"]["n_fresh"]) == (
+        True,
+        1440,
+        100,
+    )
     assert "too small to tell: at least " in gap(honest(60), honest(60))
-    assert "too small to tell: 9 calculators are in both runs, 10 are needed" in gap("1" * 9, "0" * 9)
+    assert "too small to tell: 9 calculators are in both runs, 10 are needed" in gap(
+        "1" * 9, "0" * 9
+    )
 
 
 @wrong_use("compare")

@@ -66,7 +66,9 @@ def keep(row: dict[str, str]) -> dict[str, str]:
     return row | {"inclusion": "o"}
 
 
-def test_from_notes_to_a_benchmark(sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_notes_to_a_benchmark(
+    sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words(server.base_url)) == 0
     assert f"{SAMPLED} of {SAMPLED} patients have a draft" in capsys.readouterr().out
     assert {call.body["temperature"] for call in server.calls} == {1.0}
@@ -77,7 +79,13 @@ def test_from_notes_to_a_benchmark(sampled: Path, server: FaultServer, capsys: p
         assert right == f"the finding of {draft['id']}"
         assert draft["written_order"]["ABCDE".index(draft["answer"])] == "A"
     made = json.loads((FOLDER / "drafts.json").read_text())
-    assert made["figures"]["right_place_as_written"] == {"A": SAMPLED, "B": 0, "C": 0, "D": 0, "E": 0}
+    assert made["figures"]["right_place_as_written"] == {
+        "A": SAMPLED,
+        "B": 0,
+        "C": 0,
+        "D": 0,
+        "E": 0,
+    }
     assert made["figures"]["right_is_longest"] == SAMPLED
     assert made["recipe"]["model"]["temperature"] == "1.0"
 
@@ -99,7 +107,10 @@ def test_from_notes_to_a_benchmark(sampled: Path, server: FaultServer, capsys: p
 
     mine = next(each for each in shares["sheets"]["ann"] if each not in shares["sheets"]["ben"])
     edit_sheet(
-        first, lambda row: keep(row) | ({"question": "-Why?", "comment": "clearer"} if row["id"] == mine else {})
+        first,
+        lambda row: (
+            keep(row) | ({"question": "-Why?", "comment": "clearer"} if row["id"] == mine else {})
+        ),
     )
     edit_sheet(second, by_ben)
     assert imported(str(first), str(second)) == 0
@@ -119,7 +130,11 @@ def test_from_notes_to_a_benchmark(sampled: Path, server: FaultServer, capsys: p
         ("ben", "inclusion"): 1,
     }
     change = next(each for each in history if each["field"] == "question")
-    assert (change["id"], change["before"], change["after"]) == (mine, f"What was found in {mine}?", "-Why?")
+    assert (change["id"], change["before"], change["after"]) == (
+        mine,
+        f"What was found in {mine}?",
+        "-Why?",
+    )
     assert own in notes
 
 
@@ -135,18 +150,31 @@ def test_all_that_can_hold_words_is_closed(
     files = [each for each in FOLDER.rglob("*") if each.is_file()]
     assert len(files) >= 9 + SAMPLED
     # generation/run.json alone is open: settings and the private store's id.
-    assert {each.name for each in files if stat.S_IMODE(each.stat().st_mode) != 0o600} == {"run.json"}
+    assert {each.name for each in files if stat.S_IMODE(each.stat().st_mode) != 0o600} == {
+        "run.json"
+    }
     # Recipes and what was printed hold no text.
     (tmp_path / "told").mkdir()
     told = capfd.readouterr()
     (tmp_path / "told" / "said.txt").write_text(told.out + told.err)
-    recipes = ["sample.json", "lengths.json", "drafts.json", "shares.json", "review.json", "generation/run.json"]
+    recipes = [
+        "sample.json",
+        "lengths.json",
+        "drafts.json",
+        "shares.json",
+        "review.json",
+        "generation/run.json",
+    ]
     for name in recipes:
         (tmp_path / "told" / name.replace("/", "-")).write_text((FOLDER / name).read_text())
-    assert "What was found" not in "".join(each.read_text() for each in (tmp_path / "told").iterdir())
+    assert "What was found" not in "".join(
+        each.read_text() for each in (tmp_path / "told").iterdir()
+    )
     report = check_leaks(tmp_path / "told", source_files(str(sampled)), words=8)
     assert (report.files, report.found, report.unreadable) == (len(recipes) + 1, {}, {})
-    assert check_leaks(FOLDER / "notes.jsonl", source_files(str(sampled)), words=8).found  # the check can find some
+    assert check_leaks(
+        FOLDER / "notes.jsonl", source_files(str(sampled)), words=8
+    ).found  # the check can find some
 
 
 def test_a_remote_model_gets_nothing_and_is_not_the_folders_for_good(
@@ -165,7 +193,9 @@ def test_a_remote_model_gets_nothing_and_is_not_the_folders_for_good(
     assert "drafts were begun with other settings (seed: 1 there, 0 now)" in capsys.readouterr().err
 
 
-def test_what_cannot_be_used_is_asked_again_and_then_listed(sampled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_used_is_asked_again_and_then_listed(
+    sampled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     patients = [each["patient_id"] for each in read_lines(FOLDER / "patients.jsonl")]
     slow, hopeless, down = patients[:3]
     well = False
@@ -187,7 +217,11 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(sampled: Path, capsy
         assert f"{hopeless}: question: no JSON" in said
         assert f"{down}: no answer: http 400" in said
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED - 2
-        again = [call for call in server.calls if patient_of(call) == slow and len(call.body["messages"]) == 3]
+        again = [
+            call
+            for call in server.calls
+            if patient_of(call) == slow and len(call.body["messages"]) == 3
+        ]
         assert len(again) == 1
         assert "two choices are the same" in again[0].prompt
         assert sum(patient_of(call) == hopeless for call in server.calls) == 3
@@ -206,7 +240,9 @@ def test_a_killed_run_goes_on(sampled: Path) -> None:
         command = [sys.executable, "-m", "medical_tasks", *words(server.base_url)]
         command[-1] += ",concurrency=1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         while len(server.calls) < 3 and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
@@ -227,7 +263,8 @@ def test_sheets_in_work_are_never_written_over(
 ) -> None:
     down = read_lines(FOLDER / "patients.jsonl")[0]["patient_id"]
     with FaultServer(
-        lambda call: Fault.status_code(400, "no") if patient_of(call) == down else None, answer=drafted
+        lambda call: Fault.status_code(400, "no") if patient_of(call) == down else None,
+        answer=drafted,
     ) as failing:
         assert main(words(failing.base_url)) == 5
         assert sheet("--reviewers", "ann,ben") == 0
@@ -258,5 +295,9 @@ def test_an_import_without_sheets_of_some(sampled: Path, server: FaultServer) ->
     assert sheet("--reviewers", "ann,ben") == 0
     path = FOLDER / "sheets" / "ann.csv"
     made = import_sheets(FOLDER, [path], blank_keeps=True, partial=True)
-    assert (made["reviewed"], made["without_sheets_of"], made["blank_keeps"]) == (SAMPLED // 2, ["ben"], True)
+    assert (made["reviewed"], made["without_sheets_of"], made["blank_keeps"]) == (
+        SAMPLED // 2,
+        ["ben"],
+        True,
+    )
     assert (made["unchanged"], made["agreement"]) == (SAMPLED // 2, [])

@@ -12,32 +12,56 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.construction import split_notes
-from medical_tasks.benchmarks.medcalc_bench.extraction import CRITERIA, figures, lexical, shared_attributes, usable
+from medical_tasks.benchmarks.medcalc_bench.extraction import (
+    CRITERIA,
+    figures,
+    lexical,
+    shared_attributes,
+    usable,
+)
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row
 from medical_tasks.calculators import CALCULATORS, find
 from medical_tasks.cli.entry import main
 from medical_tasks.io.store import Store
-from tests.benchmarks.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows
+from tests.benchmarks.ehrnoteqa.construction.construction_files import (
+    edit_sheet,
+    read_lines,
+    read_rows,
+)
 from tests.fault_server import Call, FaultServer
 
 N = 12
 ROWS = [fresh_row(7, number) for number in range(1, N + 1)]
-TRUTH = {row["patient_note"]: (row["calculator_name"], json.loads(row["relevant_entities"])) for row in ROWS}
+TRUTH = {
+    row["patient_note"]: (row["calculator_name"], json.loads(row["relevant_entities"]))
+    for row in ROWS
+}
 
 
 def answer(call: Call) -> str:
     """What a perfect reader says: a note's own entities, and eligible for its own calculator alone."""
     asked = next(text["content"] for text in call.body["messages"])
-    calculator, entities = TRUTH[json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]]
+    calculator, entities = TRUTH[
+        json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]
+    ]
     if "is meant for" in asked:
-        return json.dumps({"reason": "so it is", "eligible": f"calculator {calculator} is" in asked})
-    written = {name: " ".join(map(str, each)) if isinstance(each, list) else each for name, each in entities.items()}
-    return json.dumps({name: written.get(name) for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)})
+        return json.dumps(
+            {"reason": "so it is", "eligible": f"calculator {calculator} is" in asked}
+        )
+    written = {
+        name: " ".join(map(str, each)) if isinstance(each, list) else each
+        for name, each in entities.items()
+    }
+    return json.dumps(
+        {name: written.get(name) for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)}
+    )
 
 
 @pytest.fixture(autouse=True)
 def source(here: Path) -> Path:
-    lines = [{"Note ID": f"n{number}", "text": row["patient_note"]} for number, row in enumerate(ROWS)]
+    lines = [
+        {"Note ID": f"n{number}", "text": row["patient_note"]} for number, row in enumerate(ROWS)
+    ]
     (here / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return here / "notes.jsonl"
 
@@ -47,12 +71,19 @@ def step(name: str, *more: str) -> int:
 
 
 def extract(url: str, *more: str) -> int:
-    model = ["--model", "openai-api/here/m", "--model-args", f"base_url={url},max_retries=0,structured=true"]
+    model = [
+        "--model",
+        "openai-api/here/m",
+        "--model-args",
+        f"base_url={url},max_retries=0,structured=true",
+    ]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
     return step("extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more)
 
 
-def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+def test_from_notes_to_a_scored_run(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
     kept, put = [0], Store.put
 
     def stopping(self: Store, *record: Any, **more: Any) -> Any:
@@ -81,7 +112,9 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
 
     assert step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
     first = read_lines(Path("own/extracted.jsonl"))[0]
-    wrong = next(name for name, value in json.loads(first["entities"]).items() if isinstance(value, list))
+    wrong = next(
+        name for name, value in json.loads(first["entities"]).items() if isinstance(value, list)
+    )
 
     def corrected(text: str) -> None:
         def changed(row: dict[str, str]) -> dict[str, str]:
@@ -102,20 +135,32 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     told = capfd.readouterr()
     # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by chance: kappa is 0.
     share = 100 * (rows - 1) / rows
-    assert f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000" in told.out
+    assert (
+        f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
+        in told.out
+    )
     assert "1 attributes wait for adjudication" in told.err
     sheets.append("own/adjudication.csv")
     edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"})
-    assert step("import", "--partial", *sheets[1:]) == 0  # who decides first is not among them: all was reviewed
+    assert (
+        step("import", "--partial", *sheets[1:]) == 0
+    )  # who decides first is not among them: all was reviewed
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
-    for verdict, text, code in (("o", "no", 2), ("x", "yes", 2), ("x", "No", 5)):  # two contradict themselves
+    for verdict, text, code in (
+        ("o", "no", 2),
+        ("x", "yes", 2),
+        ("x", "No", 5),
+    ):  # two contradict themselves
         own = {"index": "1", "verdict": verdict, "correction": text}
         edit_sheet(Path(sheets[0]), lambda row, own=own: row | own if row["index"] == "1" else row)  # type: ignore[misc]
         assert step("import", *sheets) == code
     assert step("release") == 3  # not of the review before
     listed = read_rows(Path(sheets[2]))[1:]
     assert all(Path("own", row[3]).exists() for row in listed)
-    assert sorted((row[9], row[11][-9:]) for row in listed) == [("", " ben: yes"), ("o", "on page 2")]
+    assert sorted((row[9], row[11][-9:]) for row in listed) == [
+        ("", " ben: yes"),
+        ("o", "on page 2"),
+    ]
     edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o"})
     assert step("import", *sheets) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
@@ -123,16 +168,47 @@ def test_from_notes_to_a_scored_run(server: FaultServer, monkeypatch: pytest.Mon
     test, train = (read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train"))
     assert (len(test), len(train)) == (4, 2)
     golds = {row["patient_note"]: row["ground_truth_answer"] for row in ROWS}
-    assert all(str(row["Ground Truth Answer"]) == golds[row["Patient Note"]] for row in test + train)
+    assert all(
+        str(row["Ground Truth Answer"]) == golds[row["Patient Note"]] for row in test + train
+    )
     assert len(json.loads(Path("own/release/one_shot.json").read_text())) == 2
     for split in ("train", "test"):
-        assert main(["build", "medcalc_bench", "--config", "own", "--source", f"own/release/{split}.jsonl"]) == 0
-    assert main(["run", "--tasks", "medcalc", "--model", "baseline/reference", "--config", "own", "--out", "run"]) == 0
+        assert (
+            main(
+                [
+                    "build",
+                    "medcalc_bench",
+                    "--config",
+                    "own",
+                    "--source",
+                    f"own/release/{split}.jsonl",
+                ]
+            )
+            == 0
+        )
+    assert (
+        main(
+            [
+                "run",
+                "--tasks",
+                "medcalc",
+                "--model",
+                "baseline/reference",
+                "--config",
+                "own",
+                "--out",
+                "run",
+            ]
+        )
+        == 0
+    )
     result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
 
 
-def test_credentialed_notes_stay_here_and_are_built_for_local_models(server: FaultServer, capsys: Any) -> None:
+def test_credentialed_notes_stay_here_and_are_built_for_local_models(
+    server: FaultServer, capsys: Any
+) -> None:
     assert extract("http://203.0.113.9/v1") == 4
     assert "notes are taken for credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
@@ -142,25 +218,46 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(server: Fau
     assert step("release") == 0
     rows = ["--config", "own", "--source", "own/release/test.jsonl"]
     assert main(["build", "medcalc_bench", *rows]) == 2
-    assert "rows of medcalc_bench go to any model. Build them as medcalc_own" in capsys.readouterr().err
+    assert (
+        "rows of medcalc_bench go to any model. Build them as medcalc_own"
+        in capsys.readouterr().err
+    )
     assert main(["build", "medcalc_own", *rows]) == 0
-    far = ["--model", "openai-api/far/m", "--model-args", "base_url=http://203.0.113.9/v1", "--out", "sent"]
+    far = [
+        "--model",
+        "openai-api/far/m",
+        "--model-args",
+        "base_url=http://203.0.113.9/v1",
+        "--out",
+        "sent",
+    ]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
-    assert main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"]) == 0
+    assert (
+        main(["run", "--tasks", "medcalc_own", "--model", "baseline/reference", "--out", "run"])
+        == 0
+    )
     result = json.loads(Path("run/results.json").read_text())["tasks"]["medcalc_own"]
     assert result["metrics"]["accuracy"]["value"] == 1.0
     capsys.readouterr()
-    lines = Path("own/release/test.jsonl").read_text().replace('"Output Type": "', '"Output Type": "secret ')
+    lines = (
+        Path("own/release/test.jsonl")
+        .read_text()
+        .replace('"Output Type": "', '"Output Type": "secret ')
+    )
     Path("bad.jsonl").write_text(lines)
     assert main(["build", "medcalc_own", "--source", "bad.jsonl"]) == 2
     told = capsys.readouterr().err
     assert "column 'Output Type': breaks the rule of its column, got a text of" in told
     assert "secret" not in told
-    assert {each.stat().st_mode & 0o077 for each in Path("own").rglob("*.*l") if each.is_file()} == {0}
+    assert {
+        each.stat().st_mode & 0o077 for each in Path("own").rglob("*.*l") if each.is_file()
+    } == {0}
 
 
 def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
-    assert step("extract", "--source", "notes.jsonl", "--model", "m", "--calculators", "2,Bazet") == 2
+    assert (
+        step("extract", "--source", "notes.jsonl", "--model", "m", "--calculators", "2,Bazet") == 2
+    )
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
     assert step("extract", "--source", "notes.jsonl", "--model", "m") == 2
@@ -171,9 +268,14 @@ def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.99), st.integers(0, 99))
 def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> None:
-    pairs = [{"note": f"Note  {name}" if place % 2 else f"note {name} "} for place, name in enumerate(names)]
+    pairs = [
+        {"note": f"Note  {name}" if place % 2 else f"note {name} "}
+        for place, name in enumerate(names)
+    ]
     test, training = split_notes(pairs, train=train, seed=seed).values()
-    sides = [{" ".join(pair["note"].split()).casefold() for pair in side} for side in (test, training)]
+    sides = [
+        {" ".join(pair["note"].split()).casefold() for pair in side} for side in (test, training)
+    ]
     assert not sides[0] & sides[1]
     assert len(test) + len(training) == len(pairs)
 
@@ -187,11 +289,21 @@ def test_precision_and_recall_by_hand() -> None:
         {"height": [170, "cm"], "age": [3, "years"]},
     ]
     rows = [
-        {"calculator_id": 6, "note_id": f"p{n}", "patient_note": "", "relevant_entities": json.dumps(each)}
+        {
+            "calculator_id": 6,
+            "note_id": f"p{n}",
+            "patient_note": "",
+            "relevant_entities": json.dumps(each),
+        }
         for n, each in enumerate(gold)
     ]
     numeric = figures(rows, found)["numeric"]
-    assert [round(each.value, 3) for each in numeric.values()] == [1.0, 0.833, 0.8, 0.667]  # 5/5, 5/6, 4/5, 4/6
+    assert [round(each.value, 3) for each in numeric.values()] == [
+        1.0,
+        0.833,
+        0.8,
+        0.667,
+    ]  # 5/5, 5/6, 4/5, 4/6
     assert figures(rows, found)["date"]["value recall"].n == 0
 
 
@@ -202,13 +314,24 @@ def test_the_floor_and_the_criteria() -> None:
         "Diastolic Blood Pressure": [90.0, "mm Hg"],
     }
     found = lexical(note, find("creatinine_clearance"))
-    assert [found["sex"], found["creatinine"], found["weight"]] == ["female", [1.4, "mg/dL"], [70.0, "kg"]]
-    texts = {"1,2 mg/dL": None, "0,125 mg/dL": None, "1.25 mg/dL": [1.25, "mg/dL"], "1,200 µmol/L": [1200.0, "µmol/L"]}
+    assert [found["sex"], found["creatinine"], found["weight"]] == [
+        "female",
+        [1.4, "mg/dL"],
+        [70.0, "kg"],
+    ]
+    texts = {
+        "1,2 mg/dL": None,
+        "0,125 mg/dL": None,
+        "1.25 mg/dL": [1.25, "mg/dL"],
+        "1,200 µmol/L": [1200.0, "µmol/L"],
+    }
     creatinine: Any = find("creatinine_clearance").input_named("creatinine")
     assert {text: usable(creatinine, text)[0] for text in texts} == texts
     assert lexical("INR 1,7. A 2,5-year-old girl.", find("meld_na")) == {}
     assert len(CRITERIA) == 55
     assert CRITERIA.keys() == {each.slug for each in CALCULATORS}
-    assert all(set(each) == {"for", "source"} and each["for"].endswith(".") for each in CRITERIA.values())
+    assert all(
+        set(each) == {"for", "source"} and each["for"].endswith(".") for each in CRITERIA.values()
+    )
     names = shared_attributes(CALCULATORS)
     assert all(any(item.name in names for item in each.inputs) for each in CALCULATORS)

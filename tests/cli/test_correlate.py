@@ -32,7 +32,9 @@ def write(name: str, text: str) -> str:
     return name
 
 
-def pairs(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[tuple[str, str], dict[str, Any]]:
+def pairs(
+    capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
+) -> dict[tuple[str, str], dict[str, Any]]:
     assert main(["correlate", *words, "--json"]) == code
     found = json.loads(capsys.readouterr().out)
     return {(pair["score"], pair["against"]): pair for pair in found["pairs"]}
@@ -54,7 +56,12 @@ def test_a_table_and_its_json_with_the_recipe(capsys: pytest.CaptureFixture[str]
     found = json.loads(capsys.readouterr().out)
     assert found["files"] == {"a.csv": hashlib.sha256(SCORES.encode()).hexdigest()}
     assert (found["rows"], found["against"]) == (10, ["clinician"])
-    assert found["intervals"] == {"method": "bootstrap of rows", "confidence": 0.95, "resamples": 2000, "seed": 3}
+    assert found["intervals"] == {
+        "method": "bootstrap of rows",
+        "confidence": 0.95,
+        "resamples": 2000,
+        "seed": 3,
+    }
     recall = found["pairs"][1]
     assert (recall["n"], recall["missing"], recall["undefined"]) == (9, 1, None)
     for name in ("spearman", "kendall"):
@@ -75,7 +82,12 @@ def test_the_same_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[s
 def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     path = write("a.csv", SCORES)
     both = pairs(capsys, path, "--against", "clinician,exam", "--out", "made/out.csv")
-    assert list(both) == [("clinician", "exam"), ("exam", "clinician"), ("recall", "clinician"), ("recall", "exam")]
+    assert list(both) == [
+        ("clinician", "exam"),
+        ("exam", "clinician"),
+        ("recall", "clinician"),
+        ("recall", "exam"),
+    ]
     with Path("made/out.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["score"], row["against"]) for row in rows] == list(both)
@@ -84,12 +96,18 @@ def test_which_pairs_with_all_their_digits_in_a_file(capsys: pytest.CaptureFixtu
         assert float(row["spearman_low"]) == pair["spearman"]["ci_low"]
         assert (int(row["n"]), int(row["missing"])) == (pair["n"], pair["missing"])
     assert both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
-    assert list(pairs(capsys, path, "--against", "clinician", "--columns", "recall")) == [("recall", "clinician")]
-    assert list(pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")) == [("recall", "exam")]
+    assert list(pairs(capsys, path, "--against", "clinician", "--columns", "recall")) == [
+        ("recall", "clinician")
+    ]
+    assert list(pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")) == [
+        ("recall", "exam")
+    ]
 
 
 def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n')
+    path = write(
+        "names.csv", 'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n'
+    )
     assert main(["correlate", path, "--against", "x"]) == 2
     assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
     assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
@@ -115,7 +133,12 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     assert exam["kendall"]["value"] == pytest.approx(2 / 6)
     assert exam["spearman"]["value"] == pytest.approx(1 - 6 * 6 / 60)
     judge = found["judge", "clinician"]
-    assert (judge["n"], judge["missing"], judge["spearman"]["value"], judge["kendall"]["ci_low"]) == (2, 4, None, None)
+    assert (
+        judge["n"],
+        judge["missing"],
+        judge["spearman"]["value"],
+        judge["kendall"]["ci_low"],
+    ) == (2, 4, None, None)
 
 
 def test_a_column_without_variation_has_no_coefficient(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,13 +161,19 @@ def test_wrong_use(text: str, line: str, message: str, capsys: pytest.CaptureFix
     assert Path("a.csv").read_text() == text
 
 
-def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_do_not_fit_together_or_cannot_be_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     path = write("a.csv", SCORES)
     large = "model,clinician,y\n" + "".join(f"m{i},{i},{i}\n" for i in range(2001))
     note = "The patient was admitted with chest pain and seen by cardiology."
     Path("mac.csv").write_bytes("model,größe\na,1\n".encode("mac-roman"))
     for files, code, message in (
-        ([path, write("b.csv", "model,exam\naspen,1\n")], 2, "column 'exam' is in a.csv and in b.csv"),
+        (
+            [path, write("b.csv", "model,exam\naspen,1\n")],
+            2,
+            "column 'exam' is in a.csv and in b.csv",
+        ),
         ([write("d.csv", large)], 2, "2,001 rows; a table of scores"),
         (
             [path, write("c.csv", "model,other\nAspen,1\n")],
@@ -155,7 +184,11 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.Capture
         (["."], 2, ".: cannot be read"),
         (["mac.csv"], 2, "not UTF-8 text"),
         # Long texts are not quoted.
-        ([write("n.csv", f"model,clinician,y\na,1,2\nb,{note},3\n")], 2, "holds 'The patient was admitted with chest"),
+        (
+            [write("n.csv", f"model,clinician,y\na,1,2\nb,{note},3\n")],
+            2,
+            "holds 'The patient was admitted with chest",
+        ),
     ):
         assert main(["correlate", *files, "--against", "clinician"]) == code
         told = capsys.readouterr().err
@@ -165,7 +198,9 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(capsys: pytest.Capture
 
 @pytest.mark.upstream
 @needs_shared
-def test_all_correlations_of_the_paper_that_its_scores_give(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_correlations_of_the_paper_that_its_scores_give(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and ClinicalBERT cannot be computed: the paper
     # does not print the models' scores by these three.
     files = [str(TABLES / f"ehrnoteqa_table{number}.csv") for number in (13, 14, 15)]
@@ -186,5 +221,9 @@ def test_all_correlations_of_the_paper_that_its_scores_give(capsys: pytest.Captu
             computed[row["score"], column] = (f"{pair[coefficient]['value']:.3f}", value)
     assert len(computed) == 138
     assert {place: both for place, both in computed.items() if both[0] != both[1]} == {}
-    assert without == {"open_ended_exact_match", "open_ended_sentencebert", "open_ended_clinicalbert"}
+    assert without == {
+        "open_ended_exact_match",
+        "open_ended_sentencebert",
+        "open_ended_clinicalbert",
+    }
     assert len(found) == 69

@@ -11,26 +11,38 @@ from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, Fault, FaultServer
 
 ANSWERS = [
-    {"Question": f"Is remedy {n} fine?", "Free_form_answer": f"Remedy {n} is fine. Not for children."} for n in range(4)
+    {
+        "Question": f"Is remedy {n} fine?",
+        "Free_form_answer": f"Remedy {n} is fine. Not for children.",
+    }
+    for n in range(4)
 ]
 
 
 def answer(call: Call) -> str:
     prompt = str(call.body["messages"][0]["content"]).rpartition("Now the material.")[2]
     number = next(n for n in range(4) if f"remedy {n} " in prompt)
-    return json.dumps({"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]})
+    return json.dumps(
+        {"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]}
+    )
 
 
 @pytest.fixture(autouse=True)
 def answers(here: Path) -> None:
-    Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
+    Path("in.jsonl").write_text(
+        "".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8"
+    )
 
 
 def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
-    return main(["decompose", "--source", "in.jsonl", "--judge", judge, "--out", "out.jsonl", *more])
+    return main(
+        ["decompose", "--source", "in.jsonl", "--judge", judge, "--out", "out.jsonl", *more]
+    )
 
 
-def test_answers_are_taken_apart_for_a_clinician(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_are_taken_apart_for_a_clinician(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert decompose() == 0
     said = capsys.readouterr().out
     assert "4 answers taken apart into 8 statements, in out.jsonl" in said
@@ -45,8 +57,12 @@ def test_answers_are_taken_apart_for_a_clinician(server: FaultServer, capsys: py
     assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, asked)
 
 
-def test_what_cannot_be_read_is_listed_and_stays_so(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server._answer = lambda call: "I would rather not." if "remedy 2 " in str(call.body) else answer(call)
+def test_what_cannot_be_read_is_listed_and_stays_so(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server._answer = lambda call: (
+        "I would rather not." if "remedy 2 " in str(call.body) else answer(call)
+    )
     assert decompose() == 5
     said = capsys.readouterr().err
     assert "1 of 4 answers were not taken apart (line 3: " in said
@@ -59,25 +75,33 @@ def test_what_cannot_be_read_is_listed_and_stays_so(server: FaultServer, capsys:
     server._answer = answer
     assert decompose() == 5
     assert len(server.calls) == 6
-    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2  # out.jsonl is another run's
+    assert (
+        decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2
+    )  # out.jsonl is another run's
     Path("out.jsonl").unlink()
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 
 
-def test_a_file_that_somebody_changed_is_left_alone(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_somebody_changed_is_left_alone(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("out.jsonl").write_text("mine\n", encoding="utf-8")
     assert decompose() == 2
     assert "is there already, and is not as an earlier run" in capsys.readouterr().err
     Path("out.jsonl").unlink()
     assert decompose() == 0
-    sorted_by_hand = Path("out.jsonl").read_text(encoding="utf-8").replace("Must_have", "Nice_to_have", 1)
+    sorted_by_hand = (
+        Path("out.jsonl").read_text(encoding="utf-8").replace("Must_have", "Nice_to_have", 1)
+    )
     Path("out.jsonl").write_text(sorted_by_hand, encoding="utf-8")
     assert decompose() == 2
     assert Path("out.jsonl").read_text(encoding="utf-8") == sorted_by_hand
 
 
 @wrong_use("decompose")
-def test_wrong_use(line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
     assert not Path("out.jsonl").exists()
     assert server.calls == []
@@ -105,11 +129,16 @@ def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
     assert len(read_gold_file(Path("out.jsonl"))) == 4
 
 
-def test_credentialed_answers_stay_here(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_credentialed_answers_stay_here(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
     # A server on this machine may read them; what it says lies in the private store, not beside the output.
     assert decompose("--credentialed") == 0
     assert Path("out.jsonl").stat().st_mode & 0o077 == 0
-    assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == ["run.json", "written.txt"]
+    assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == [
+        "run.json",
+        "written.txt",
+    ]

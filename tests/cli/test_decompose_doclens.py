@@ -15,7 +15,11 @@ from tests.fault_server import Call, FaultServer
 from tests.support import needs_shared
 
 NOTES = [
-    {"example_id": f"n{n}", "input": f"[0] remedy{n} is new.", "reference": f"The remedy{n} is new. No child gets it."}
+    {
+        "example_id": f"n{n}",
+        "input": f"[0] remedy{n} is new.",
+        "reference": f"The remedy{n} is new. No child gets it.",
+    }
     for n in range(3)
 ] + [{"example_id": "blank", "input": "[0] Nothing.", "reference": ""}]
 JUDGE = "openai-api/test-host/m"
@@ -34,7 +38,20 @@ def notes(here: Path) -> None:
 
 def decompose(*more: str, side: str = "reference", source: str | None = "notes.json") -> int:
     given = [] if source is None else ["--source", source]
-    return main(["decompose", "doclens", *given, "--side", side, "--judge", JUDGE, "--out", "claims.json", *more])
+    return main(
+        [
+            "decompose",
+            "doclens",
+            *given,
+            "--side",
+            side,
+            "--judge",
+            JUDGE,
+            "--out",
+            "claims.json",
+            *more,
+        ]
+    )
 
 
 def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,20 +70,37 @@ def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixtu
     ]
     # One's own texts are private: the file, and where replies lie.
     assert Path("claims.json").stat().st_mode & 0o077 == 0
-    assert sorted(path.name for path in Path("claims.json.work").iterdir()) == ["run.json", "written.txt"]
+    assert sorted(path.name for path in Path("claims.json.work").iterdir()) == [
+        "run.json",
+        "written.txt",
+    ]
     assert len(list(private_home().rglob("answers.sqlite"))) == 1
     # It serves the scoring.
     outputs = [{"example_id": row["example_id"], "output": row["reference"]} for row in NOTES]
     Path("out.json").write_text(json.dumps(outputs), encoding="utf-8")
-    score = ["score", "doclens_own", "--source", "notes.json", "--responses", "out.json", "--out", "s"]
+    score = [
+        "score",
+        "doclens_own",
+        "--source",
+        "notes.json",
+        "--responses",
+        "out.json",
+        "--out",
+        "s",
+    ]
     assert main([*score, "--task-args", "claims=claims.json"]) == 0
     entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
     assert entry["metrics"]["claim_recall"]["n"] == 3
 
 
 def test_outputs_of_a_responses_file(server: FaultServer) -> None:
-    outputs = [{"example_id": n, "output": f"The remedy{n} is new [0]. No child gets it [0]."} for n in range(2)]
-    Path("out.json").write_text(json.dumps([*outputs, {"example_id": 2, "output": None}]), encoding="utf-8")
+    outputs = [
+        {"example_id": n, "output": f"The remedy{n} is new [0]. No child gets it [0]."}
+        for n in range(2)
+    ]
+    Path("out.json").write_text(
+        json.dumps([*outputs, {"example_id": 2, "output": None}]), encoding="utf-8"
+    )
     assert decompose(side="output", source="out.json") == 0
     records = read_claim_file(Path("claims.json"), side="output")
     assert [(record.id, record.texts["full"]) for record in records] == [
@@ -78,16 +112,33 @@ def test_outputs_of_a_responses_file(server: FaultServer) -> None:
 
 def test_sections_of_a_built_dataset(serving: Serving) -> None:
     assert main(["build", "aci_bench", "--config", "demo", "--out", "built"]) == 0
-    with serving(answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})) as server:
+    with serving(
+        answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})
+    ) as server:
         assert decompose("--task", "aci_bench", "--data", "built", source=None) == 0
         records = read_claim_file(Path("claims.json"))
         assert len(records) == 6
         assert {tuple(record.claims) for record in records} == {
             ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
         }
-        assert len(server.calls) == sum(bool(text) for record in records for text in record.texts.values()) > 12
         assert (
-            decompose("--task", "aci_bench", "--data", "built", "--split", "train", "--out", "t.json", source=None) == 0
+            len(server.calls)
+            == sum(bool(text) for record in records for text in record.texts.values())
+            > 12
+        )
+        assert (
+            decompose(
+                "--task",
+                "aci_bench",
+                "--data",
+                "built",
+                "--split",
+                "train",
+                "--out",
+                "t.json",
+                source=None,
+            )
+            == 0
         )
         assert len(read_claim_file(Path("t.json"))) == 2
     # The dataset is open, so nothing of it needs to be private.
@@ -105,7 +156,9 @@ def test_ones_own_texts_stay_here(
 
 
 @wrong_use("decompose_doclens")
-def test_wrong_use(line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     refuse(line, code, message, capsys)
     assert not Path("claims.json").exists()
     assert server.calls == []
@@ -115,7 +168,13 @@ def test_wrong_use(line: str, code: int, message: str, server: FaultServer, caps
 @pytest.mark.upstream
 def test_the_authors_prompts(serving: Serving, tmp_path: Path) -> None:
     with serving(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
-        assert decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens"))) == 0
+        assert (
+            decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens")))
+            == 0
+        )
         assert len(server.calls) == 3
         assert all(len(call.body["messages"]) > 2 for call in server.calls)
-    assert read_claim_file(Path("claims.json"))[0].claims["full"] == ("It is new.", "No child gets it.")
+    assert read_claim_file(Path("claims.json"))[0].claims["full"] == (
+        "It is new.",
+        "No child gets it.",
+    )

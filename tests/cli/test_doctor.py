@@ -14,7 +14,13 @@ from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
 from medical_tasks.cli import doctor
 from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, built_configs, marker_text
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    built_configs,
+    marker_text,
+)
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
 
@@ -61,7 +67,9 @@ def test_versions_that_break_are_warned_of(
 
 def test_the_pinned_versions_give_no_warning_and_what_is_not_built_is_told() -> None:
     assert texts("warning") == {}
-    assert "the steps: medical-tasks build medcalc_bench" in texts("optional")["dataset medcalc_bench"]
+    assert (
+        "the steps: medical-tasks build medcalc_bench" in texts("optional")["dataset medcalc_bench"]
+    )
 
 
 @tabled("package", "extra", "step")
@@ -99,12 +107,18 @@ def mark(folder: Path, **configs: BuiltConfig) -> None:
 @pytest.mark.parametrize(
     ("config", "made", "command"),
     [
-        ("verified", FROM_FILE, "medical-tasks build medcalc_bench --config verified --source FOLDER_OR_FILE"),
+        (
+            "verified",
+            FROM_FILE,
+            "medical-tasks build medcalc_bench --config verified --source FOLDER_OR_FILE",
+        ),
         ("fresh", GENERATED, "medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100"),
         ("demo", CURRENT, "medical-tasks build medcalc_bench --config demo"),
     ],
 )
-def test_data_of_an_older_version_is_warned_of(folder: Path, config: str, made: BuiltConfig, command: str) -> None:
+def test_data_of_an_older_version_is_warned_of(
+    folder: Path, config: str, made: BuiltConfig, command: str
+) -> None:
     mark(folder, **{config: outdated(made)})
     told = texts("warning")["dataset medcalc_bench"]
     assert "built in version 0.0.1" in told
@@ -116,19 +130,26 @@ def test_data_of_an_older_version_is_warned_of(folder: Path, config: str, made: 
 def listed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     """What `list` says of the dataset's tasks."""
     assert main(["list", "--json"]) == 0
-    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
+    entries = [
+        entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name
+    ]
     assert entries
     return entries
 
 
-def test_an_outdated_configuration_beside_a_current_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_outdated_configuration_beside_a_current_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mark(folder, verified=FROM_FILE, demo=CURRENT)
     assert texts("ok")["dataset medcalc_bench"] == f"demo, verified in {folder}"
     assert "dataset medcalc_bench" not in texts("warning") | texts("optional")
     mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
     assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
     assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
-    assert all(entry["built"] == ["fresh", "verified"] and entry["damaged"] == "" for entry in listed(capsys))
+    assert all(
+        entry["built"] == ["fresh", "verified"] and entry["damaged"] == ""
+        for entry in listed(capsys)
+    )
 
 
 def test_a_damaged_dataset_is_told_and_does_not_hide_the_other_findings(
@@ -139,10 +160,16 @@ def test_a_damaged_dataset_is_told_and_does_not_hide_the_other_findings(
     assert main(["doctor"]) == 3
     printed = capsys.readouterr().out
     assert printed.startswith("Broken:\n  dataset medcalc_bench: ")
-    assert re.findall(r"^\S.*", printed, re.MULTILINE) == ["Broken:", "Installed:", "Optional, not installed:"]
+    assert re.findall(r"^\S.*", printed, re.MULTILINE) == [
+        "Broken:",
+        "Installed:",
+        "Optional, not installed:",
+    ]
     assert main(["doctor", "--json"]) == 3
     subjects = [finding["subject"] for finding in json.loads(capsys.readouterr().out)]
-    assert {"medical-tasks", "lighteval", "GPU", "sandbox", "dataset medcalc_bench"} <= set(subjects)
+    assert {"medical-tasks", "lighteval", "GPU", "sandbox", "dataset medcalc_bench"} <= set(
+        subjects
+    )
     assert main(["list"]) == 0
     told = capsys.readouterr().out
     assert "medcalc_bench (open; damaged)" in told
@@ -169,6 +196,8 @@ def test_a_vllm_program_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path:
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)
-    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.99.1.dist-info").mkdir(parents=True)
+    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.99.1.dist-info").mkdir(
+        parents=True
+    )
     monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(program))
     assert texts("ok")["vllm-server"].startswith(f"vllm 0.99.1 in {program}")

@@ -20,7 +20,11 @@ VERDICT = '{"error_type": "C", "reason": "Wrong sum."}'
 
 def answer(call: Call) -> str:
     if "You check medical calculations" in str(call.body["messages"][0]["content"]):
-        return "cannot say" if "body mass index" in str(call.body["messages"][0]["content"]).lower() else VERDICT
+        return (
+            "cannot say"
+            if "body mass index" in str(call.body["messages"][0]["content"]).lower()
+            else VERDICT
+        )
     return json.dumps({"step_by_step_thinking": "Nothing to show.", "answer": "77777"})
 
 
@@ -35,7 +39,9 @@ def lines(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def test_a_run_of_a_model(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_a_model(
+    demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
     asked = len(server.calls)
     before = (folder / "answers.sqlite").stat().st_size
@@ -45,23 +51,41 @@ def test_a_run_of_a_model(demos: Path, tmp_path: Path, server: FaultServer, caps
     (entry,) = errors(folder).values()
     rows = lines(folder)
     coverage = entry["rules"]["coverage"]
-    assert entry["examined"] == len(rows) == coverage["asked"] == coverage["scored"] + coverage["undetermined"] >= 20
+    assert (
+        entry["examined"]
+        == len(rows)
+        == coverage["asked"]
+        == coverage["scored"] + coverage["undetermined"]
+        >= 20
+    )
     assert entry["wrong"] == entry["examined"] + entry["label_not_borne_out"]
     given = {kind: each["count"] for kind, each in entry["rules"]["types"].items()}
-    assert Counter(row["error_type"] for row in rows) == Counter({**given, "undetermined": coverage["undetermined"]})
+    assert Counter(row["error_type"] for row in rows) == Counter(
+        {**given, "undetermined": coverage["undetermined"]}
+    )
     for each in entry["rules"]["types"].values():
         assert each["bound_low"] == pytest.approx(each["count"] / coverage["asked"])
-        assert each["bound_high"] == pytest.approx((each["count"] + coverage["undetermined"]) / coverage["asked"])
+        assert each["bound_high"] == pytest.approx(
+            (each["count"] + coverage["undetermined"]) / coverage["asked"]
+        )
     assert {row["source"] for row in rows} == {"rules"}
     assert sum(point["n"] for point in entry["attributes"]["points"]) == entry["items"]
     out = capsys.readouterr().out
-    assert f"rules: {coverage['undetermined']} of {coverage['asked']} answers are undetermined" in out
-    for name in ("attributes_medcalc.csv", "attributes_medcalc_equation.svg", "attributes_medcalc_rule.svg"):
+    assert (
+        f"rules: {coverage['undetermined']} of {coverage['asked']} answers are undetermined" in out
+    )
+    for name in (
+        "attributes_medcalc.csv",
+        "attributes_medcalc_equation.svg",
+        "attributes_medcalc_rule.svg",
+    ):
         assert (folder / name).is_file()
         assert name in out
 
 
-def test_with_a_judge(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_judge(
+    demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
     words = ["errors", str(folder), "--data", str(demos), "--judge", "openai-api/test-host/judge"]
     assert main(words) == 5
@@ -83,7 +107,9 @@ def test_with_a_judge(demos: Path, tmp_path: Path, server: FaultServer, capsys: 
     assert len(server.calls) == asked
 
 
-def test_without_errors_and_with_empty_answers(demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_errors_and_with_empty_answers(
+    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = ran(demos, tmp_path / "run", "medcalc", "baseline/reference")
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
@@ -98,18 +124,35 @@ def test_without_errors_and_with_empty_answers(demos: Path, tmp_path: Path, caps
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
 
 
-def test_a_run_of_score_takes_its_file(demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_score_takes_its_file(
+    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     file, folder = tmp_path / "answers.jsonl", tmp_path / "scored"
-    texts = [json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in items]
+    texts = [
+        json.dumps({"id": item.id, "response": f"Done {item.id}. Answer: 77777"}) for item in items
+    ]
     file.write_text("\n".join(texts))
     data = ["--data", str(demos)]
-    score = ["score", "medcalc", "--responses", str(file), "--config", "demo", *data, "--out", str(folder)]
+    score = [
+        "score",
+        "medcalc",
+        "--responses",
+        str(file),
+        "--config",
+        "demo",
+        *data,
+        "--out",
+        str(folder),
+    ]
     assert main(score) == 0
     words = ["errors", str(folder), *data]
     assert main(words) == 3
     told = capsys.readouterr().err
-    assert "answers.jsonl: this run scored it and keeps no texts. Give it with --responses FILE." in told
+    assert (
+        "answers.jsonl: this run scored it and keeps no texts. Give it with --responses FILE."
+        in told
+    )
     assert main([*words, "--responses", str(file)]) == 0
     assert len(lines(folder)) == sum(row["accuracy_agreed"] == 0.0 for row in read_items(folder))
     file.write_text(file.read_text().replace("Done", "Made"))
@@ -117,9 +160,13 @@ def test_a_run_of_score_takes_its_file(demos: Path, tmp_path: Path, capsys: pyte
     assert "not the file that was scored" in capsys.readouterr().err
 
 
-def test_what_cannot_be(demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(
+    demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["errors", str(tmp_path)]) == 3
-    folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3"))
+    folder = ran(
+        demos, tmp_path / "run", "medcalc", "openai-api/test-host/m", ("--max-samples", "3")
+    )
     words = ["errors", str(folder), "--data", str(demos)]
     assert main([*words, "--responses", "x.jsonl"]) == 2
     results = json.loads((folder / "results.json").read_text())

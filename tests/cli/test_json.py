@@ -14,7 +14,9 @@ from tests.case_tables import tabled
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
 
@@ -44,10 +46,15 @@ def test_the_way_from_data_to_a_verified_package(said: Any) -> None:
 def test_what_goes_wrong_is_in_it_too(said: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "medcal", "--responses", "x", "--json"]) == 2
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"error": told.err.removeprefix("error: ").rstrip("\n"), "exit_code": 2}
+    assert json.loads(told.out) == {
+        "error": told.err.removeprefix("error: ").rstrip("\n"),
+        "exit_code": 2,
+    }
     # Finished but incomplete: the results are there, and the reason beside them.
     said("build medcalc_bench --config demo")
-    first = said("run --tasks medcalc --config demo --model baseline/reference --out a")["tasks"]["medcalc"]
+    first = said("run --tasks medcalc --config demo --model baseline/reference --out a")["tasks"][
+        "medcalc"
+    ]
     one = [{"id": "1", "response": "25"}]
     Path("one.jsonl").write_text(json.dumps(one[0]), encoding="utf-8")
     made = said("score medcalc --config demo --responses one.jsonl --out b", code=5)

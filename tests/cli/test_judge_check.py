@@ -46,15 +46,24 @@ def check() -> dict[str, Any]:
     return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
 
 
-def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_against_physicians(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert kqa() == 0
     found = check()
     three, two = found["figures"]["three_way"], found["figures"]["two_way"]
     # By hand from the marks: EEN is called N, CCN is called N, the other eight are right.
-    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (10, 3, 10, {})
+    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (
+        10,
+        3,
+        10,
+        {},
+    )
     assert (three["accuracy"]["value"], three["accuracy"]["n"]) == (0.8, 10)
     assert three["confusion"]["counts"] == [[3, 1, 0, 0], [0, 4, 0, 0], [0, 1, 1, 0]]
-    assert [three["classes"][name]["recall"] for name in ("entailment", "neutral", "contradiction")] == [0.75, 1.0, 0.5]
+    assert [
+        three["classes"][name]["recall"] for name in ("entailment", "neutral", "contradiction")
+    ] == [0.75, 1.0, 0.5]
     assert three["classes"]["neutral"]["precision"] == pytest.approx(4 / 6)
     # Expected agreement (4*3 + 4*6 + 2*1) / 100 = 0.38.
     assert three["kappa"]["value"] == pytest.approx((0.8 - 0.38) / 0.62)
@@ -75,9 +84,9 @@ def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureF
     assert found["prompts"] == {"set": "own", "sha256": prompts.sha256}
     assert len(server.calls) == 10
     assert {call.prompt for call in server.calls} == {
-        single_question(prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"]).messages[
-            0
-        ]["content"]
+        single_question(
+            prompts, "q", question=row["Question"], answer=row["answer"], statement=row["claim"]
+        ).messages[0]["content"]
         for row in rows()
     }
     # Again: no call, the same figures, and `run` knows of it.
@@ -101,7 +110,9 @@ def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixt
     assert three["bounds"] == [0.8, 1.0]
     assert three["confusion"]["counts"] == [[1, 0, 0, 0], [0, 2, 0, 1], [0, 0, 1, 0]]
     assert "with them accuracy would be 0.800 to 1.000" in captured.out
-    assert "checked on kqa (4 of 5 pairs" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    assert "checked on kqa (4 of 5 pairs" in describe(
+        last_check(found["judge"]["identity"]), judge=CHAT
+    )
 
 
 def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
@@ -134,13 +145,20 @@ def test_batched_and_single_are_compared_and_asked_again(
     assert found["mode"] == "batched"
     assert found["single_vs_batched"]["pairs"] == 10
     assert found["single_vs_batched"]["table"] == [[3, 0, 0], [0, 6, 0], [0, 0, 1]]
-    assert [found[name]["agreement"]["value"] for name in ("single_vs_batched", "again", "turned")] == [1.0, 1.0, 1.0]
+    assert [
+        found[name]["agreement"]["value"] for name in ("single_vs_batched", "again", "turned")
+    ] == [1.0, 1.0, 1.0]
     assert len(server.calls) == 3 + 10 + 3 + 3
     # In reverse a batch has its statements in reverse too; the labels go back to their statements.
-    batches = [marks for call in server.calls if len(marks := [each[0] for each in JUDGED.finditer(call.prompt)]) > 1]
+    batches = [
+        marks
+        for call in server.calls
+        if len(marks := [each[0] for each in JUDGED.finditer(call.prompt)]) > 1
+    ]
     assert sorted(each[::-1] for each in batches[:3]) == sorted(batches[-3:])
     assert (
-        "Asked for all statements of an answer at once, and singly: the same label on 1.000" in capsys.readouterr().out
+        "Asked for all statements of an answer at once, and singly: the same label on 1.000"
+        in capsys.readouterr().out
     )
     assert not Path("check/choosing.json").exists()
     identity = found["judge"]["identity"]
@@ -150,7 +168,9 @@ def test_batched_and_single_are_compared_and_asked_again(
     assert len(server.calls) == 19  # single calls were made already
 
 
-def test_official_prompts_ask_twice(server: FaultServer, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_official_prompts_ask_twice(
+    server: FaultServer, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def two_questions(call: Call) -> str:
         (mark,) = [found[2] for found in JUDGED.finditer(call.prompt)]
         wanted = "E" if call.prompt.startswith("Entails?") else "C"
@@ -160,17 +180,25 @@ def test_official_prompts_ask_twice(server: FaultServer, here: Path, capsys: pyt
     folder = here / "upstream" / "evaluation" / "prompts"
     folder.mkdir(parents=True)
     for name, word in (("is_entails.txt", "Entails"), ("is_contradict.txt", "Contradicts")):
-        (folder / name).write_text(f"{word}? {{question}} {{llm_answer}} {{answer}}", encoding="utf-8")
+        (folder / name).write_text(
+            f"{word}? {{question}} {{llm_answer}} {{answer}}", encoding="utf-8"
+        )
     assert kqa("--prompts", "official", "--upstream", "upstream") == 0
     found = check()
     assert len(server.calls) == 20
-    assert found["figures"]["three_way"]["confusion"]["counts"] == [[3, 1, 0, 0], [0, 4, 0, 0], [0, 1, 1, 0]]
+    assert found["figures"]["three_way"]["confusion"]["counts"] == [
+        [3, 1, 0, 0],
+        [0, 4, 0, 0],
+        [0, 1, 1, 0],
+    ]
     assert found["prompts"]["set"] == "official"
     assert last_check(found["judge"]["identity"], prompts="official") is not None
     assert last_check(found["judge"]["identity"]) is None
 
 
-def test_a_forecast_json_and_fewer_pairs(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_forecast_json_and_fewer_pairs(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert kqa("--forecast") == 0
     captured = capsys.readouterr()
     assert "nothing is written" in captured.out
@@ -185,7 +213,9 @@ def test_a_forecast_json_and_fewer_pairs(server: FaultServer, capsys: pytest.Cap
     assert len(server.calls) == 6  # the four are among the six
 
 
-def test_several_judges_beside_one_another(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_judges_beside_one_another(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
     # Of four models one always says the same, one never says what it is offered last, one says something else the second time,
     # and one has no key.
     def answers(call: Call) -> str:
@@ -211,10 +241,18 @@ def test_several_judges_beside_one_another(serving: Serving, capsys: pytest.Capt
         assert "only 38.9 % of its labels stay when it is asked again" in told.out
         found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))
         by_name = {name.rpartition("/")[2]: row for name, row in found["judges"].items()}
-        assert [by_name[name].get("cautions") for name in names] == [[], ["turned"], ["again"], None]
+        assert [by_name[name].get("cautions") for name in names] == [
+            [],
+            ["turned"],
+            ["again"],
+            None,
+        ]
         assert by_name["gone"]["against"] == "failed"
         # 22 of 36 are entailed to the judge.
-        assert by_name["first"]["turned"]["agreement"]["value"] == by_name["moody"]["again"]["agreement"]["value"]
+        assert (
+            by_name["first"]["turned"]["agreement"]["value"]
+            == by_name["moody"]["again"]["agreement"]["value"]
+        )
         assert by_name["calm"]["spent"]["requests"] == 1000.0
         assert by_name["calm"]["spent"]["cost_usd"] is not None
         assert by_name["calm"]["own_model"]["lean"]["value"] is None
@@ -245,7 +283,10 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
 @needs_shared
 def test_the_physicians_figures_on_the_released_file(capsys: pytest.CaptureFixture[str]) -> None:
     source = str(SHARED / "data" / "kqa" / ANNOTATIONS_FILE)
-    assert main(["judge-check", "kqa", "--judge", "lexical", "--source", source, "--out", "check"]) == 0
+    assert (
+        main(["judge-check", "kqa", "--judge", "lexical", "--source", source, "--out", "check"])
+        == 0
+    )
     found = check()
     people = found["figures"]["people"]["three_way"]
     assert (found["pairs"], found["clusters"], found["scored"]) == (399, 50, 399)

@@ -56,7 +56,9 @@ def questions(demo: Path) -> list[dict[str, Any]]:
     return [dict(row) for row in read_rows(demo, "demo", "test", spec=DATASET)]
 
 
-def write_scores(demo: Path, rows: Any = ROWS, header: str = "id,model,response,rater_a,rater_b,rater_c") -> None:
+def write_scores(
+    demo: Path, rows: Any = ROWS, header: str = "id,model,response,rater_a,rater_b,rater_c"
+) -> None:
     asked = questions(demo)
     with Path("scores.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
@@ -67,7 +69,16 @@ def write_scores(demo: Path, rows: Any = ROWS, header: str = "id,model,response,
 
 
 def judge(*more: str, judge: str = CHAT) -> int:
-    words = ["judge-check", "ehrnoteqa", "--source", "scores.csv", "--config", "demo", "--out", "check"]
+    words = [
+        "judge-check",
+        "ehrnoteqa",
+        "--source",
+        "scores.csv",
+        "--config",
+        "demo",
+        "--out",
+        "check",
+    ]
     return main([*words, "--judge", judge, *more])
 
 
@@ -79,13 +90,24 @@ def task(form: str) -> TaskSpec:
     return next(task for task in TASKS if task.options["format"] == form)
 
 
-def test_a_judge_beside_three_raters(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_beside_three_raters(
+    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_scores(demo)
     assert judge() == 0
     found = check()
-    assert (found["set"], found["votes"], found["ways"], found["mode"]) == ("ehrnoteqa_open", 5, 2, "single")
+    assert (found["set"], found["votes"], found["ways"], found["mode"]) == (
+        "ehrnoteqa_open",
+        5,
+        2,
+        "single",
+    )
     assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (7, 4, 7, {})
-    assert (found["format"], found["data"]["config"], found["data"]["version"]) == ("open", "demo", DATASET.version)
+    assert (found["format"], found["data"]["config"], found["data"]["version"]) == (
+        "open",
+        "demo",
+        DATASET.version,
+    )
     assert list(found["source"]) == ["scores.csv"]
     figures = found["figures"]
     # Majorities: 1 1 0 0 0 - 0; the judge: 1 1 1 0 0 0 0.
@@ -106,13 +128,17 @@ def test_a_judge_beside_three_raters(server: FaultServer, demo: Path, capsys: py
         1,
     )
     # rater_a has 1 1 0 0 0 0 0, rater_b 1 1 0 0 1 . 0, rater_c 1 0 0 1 0 1 0.
-    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx([6 / 7, 4 / 6, 3 / 7])
+    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx(
+        [6 / 7, 4 / 6, 3 / 7]
+    )
     assert [each["agreement"]["n"] for each in raters["judge"]] == [7, 6, 7]
     assert raters["judge"][0]["kappa"]["value"] == pytest.approx((6 / 7 - 26 / 49) / (1 - 26 / 49))
     assert [each["raters"] for each in raters["among"]] == [
         ["rater_a", "rater_b"], ["rater_a", "rater_c"], ["rater_b", "rater_c"],
     ]  # fmt: skip
-    assert [each["agreement"]["value"] for each in raters["among"]] == pytest.approx([5 / 6, 4 / 7, 3 / 6])
+    assert [each["agreement"]["value"] for each in raters["among"]] == pytest.approx(
+        [5 / 6, 4 / 7, 3 / 6]
+    )
     assert sorted(figures["groups"]) == ["m1", "m2"]
     assert figures["groups"]["m2"]["correctness"]["accuracy"] == {
         **figures["groups"]["m2"]["correctness"]["accuracy"], "value": 1.0, "n": 2,
@@ -133,7 +159,9 @@ def test_a_judge_beside_three_raters(server: FaultServer, demo: Path, capsys: py
     assert check()["figures"] == figures
 
 
-def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(server: FaultServer, demo: Path) -> None:
+def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(
+    server: FaultServer, demo: Path
+) -> None:
     write_scores(demo)
     assert judge() == 0
     prompts = load_judge_prompts(task("open"))
@@ -164,7 +192,9 @@ def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(server: 
     assert last_check(identity, votes=1, name=name) is None
 
 
-def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_stays_private(
+    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_scores(demo, [*ROWS, (4, "m1", MUTE, "1", "1", "1")])
     assert judge(judge="openai-api/far-host/m") == 4
     refused = capsys.readouterr()
@@ -178,7 +208,9 @@ def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.
     assert check()["figures"]["correctness"]["bounds"] == pytest.approx([5 / 7, 6 / 7])
     for text in (refused.out, refused.err, told.out, told.err):
         assert "canary" not in text
-    looked_at = [file for folder in ("check", "home") for file in Path(folder).rglob("*") if file.is_file()]
+    looked_at = [
+        file for folder in ("check", "home") for file in Path(folder).rglob("*") if file.is_file()
+    ]
     assert any(file.name == "check.json" for file in looked_at)
     assert any(file.name == "judge_checks.json" for file in looked_at)
     assert not any(b"canary" in file.read_bytes() for file in looked_at)
@@ -186,21 +218,32 @@ def test_the_text_stays_private(server: FaultServer, demo: Path, capsys: pytest.
     outside = [file for file in looked_at if "ehrnoteqa" not in file.parts]
     assert outside
     assert not any(text in file.read_bytes() for file in outside for text in asked)
-    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
+    assert any(
+        b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file()
+    )
 
 
-def test_judges_beside_one_another(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [(place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "") for place in range(4)]
+def test_judges_beside_one_another(
+    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        (place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "") for place in range(4)
+    ]
     write_scores(demo, [*rows, (4, "gpt-4", WRONG, "0", "", "")])
     several = "--judge openai-api/far-host/gpt-4o --votes 1 --again --sensitivity --raters rater_a".split()
     assert judge(*several, judge="openai-api/test-host/gpt-4o") == 5
     told = capsys.readouterr()
     assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in told.out
     assert "may not be sent to judge.example:9" in told.err
-    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))["judges"]["openai-api/test-host/gpt-4o"]
+    found = json.loads(Path("check/choosing.json").read_text(encoding="utf-8"))["judges"][
+        "openai-api/test-host/gpt-4o"
+    ]
     assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [1.0, 1.0]
     assert len(server.calls) == 3 * 5
-    assert (found["own_model"]["models"], found["own_model"]["lean"]["value"]) == (["gpt-1", "gpt-3", "gpt-4"], 0.0)
+    assert (found["own_model"]["models"], found["own_model"]["lean"]["value"]) == (
+        ["gpt-1", "gpt-3", "gpt-4"],
+        0.0,
+    )
     assert found["apart"]["answers"] == len(questions(demo))
     files = [file for file in Path("check").rglob("*") if file.is_file()]
     assert {"choosing.json", "judges.html", "check.json"} <= {file.name for file in files}
@@ -208,9 +251,13 @@ def test_judges_beside_one_another(server: FaultServer, demo: Path, capsys: pyte
     assert "canary" not in told.out + told.err
 
 
-def test_answers_to_five_choices(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_to_five_choices(
+    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_scores(
-        demo, [(0, "", RIGHT, "o"), (1, "", WRONG, "x"), (2, "", WRONG, "o")], header="id,model,response,author"
+        demo,
+        [(0, "", RIGHT, "o"), (1, "", WRONG, "x"), (2, "", WRONG, "o")],
+        header="id,model,response,author",
     )
     assert judge("--format", "mc", "--raters", "author", "--votes", "1") == 0
     found = check()
@@ -224,7 +271,9 @@ def test_answers_to_five_choices(server: FaultServer, demo: Path, capsys: pytest
     assert name == "ehrnoteqa_mc"
     assert (last_check(found["judge"]["identity"], votes=1, name=name) or {})["ways"] == 2
     told = describe(None, judge=CHAT, votes=1, name=name)
-    assert told.endswith(f"judge-check ehrnoteqa --judge {CHAT} --format mc --source SCORES.csv --votes 1")
+    assert told.endswith(
+        f"judge-check ehrnoteqa --judge {CHAT} --format mc --source SCORES.csv --votes 1"
+    )
     assert "author" in capsys.readouterr().out
 
 
@@ -236,10 +285,14 @@ def test_raters_who_scored_everything_have_a_ceiling(server: FaultServer, demo: 
     assert (people["raters"], people["unanimous"]) == (3, 3)
     assert people["pairwise_agreement"]["value"] == pytest.approx((3 + 3 / 3) / 6)
     assert people["majority"] == {"correct": 2, "incorrect": 4}
-    assert check()["figures"]["correctness"]["with_people"]["agreement"] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
+    assert check()["figures"]["correctness"]["with_people"]["agreement"] == pytest.approx(
+        [5 / 6, 4 / 6, 3 / 6]
+    )
 
 
-def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lexical_judge_and_fewer_answers(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_scores(demo, [*ROWS, (5, "m1", RIGHT, "", "", "")])
     assert judge("--max-pairs", "5", judge="lexical") == 0
     found = check()
@@ -253,12 +306,17 @@ def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureF
         stream.write(f'77,m1,"{CANARY}",1,1,1\n')
     assert judge(judge="lexical") == 2
     told = capsys.readouterr().err
-    assert "scores.csv, line 10, column 'id': no question of configuration demo, format open, has this id" in told
+    assert (
+        "scores.csv, line 10, column 'id': no question of configuration demo, format open, has this id"
+        in told
+    )
     assert "so on 1 of 8 rows" in told
     assert "canary" not in told
 
 
 @wrong_use("judge_check_ehrnoteqa")
-def test_wrong_use(line: str, code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    line: str, code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_scores(demo)
     refuse(line, code, message, capsys)

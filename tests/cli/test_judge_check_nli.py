@@ -35,7 +35,12 @@ def answer(call: Call) -> str:
 def pairs_of_both(here: Path) -> None:
     for name, said in (("R1", "enc"), ("R2", "eee"), ("R3", "enn")):
         lines = [
-            {"uid": f"{name}-{n}", "context": f"Context {n}.", "hypothesis": f"{word} is it", "label": label}
+            {
+                "uid": f"{name}-{n}",
+                "context": f"Context {n}.",
+                "hypothesis": f"{word} is it",
+                "label": label,
+            }
             for n, (label, word) in enumerate(zip("enc", said, strict=True))
         ]
         path = Path("anli_v1.0") / name / "test.jsonl"
@@ -50,7 +55,9 @@ def pairs_of_both(here: Path) -> None:
         }
         for n, (label, word) in enumerate(zip("enc", "ene", strict=True))
     ]
-    Path("mli_test_v1.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs), encoding="utf-8")
+    Path("mli_test_v1.jsonl").write_text(
+        "".join(f"{json.dumps(pair)}\n" for pair in pairs), encoding="utf-8"
+    )
 
 
 def check(*more: str, judge: str = CHAT, chosen: str = "nli") -> int:
@@ -67,17 +74,31 @@ def test_the_rounds_mednli_and_their_means_in_two_classes(
 ) -> None:
     assert check("--mednli", "mli_test_v1.jsonl", "--ways", "2") == 0
     found = content()
-    assert (found["pairs"], found["ways"], found["style"], found["prompts"]["set"]) == (12, 2, "json_cot", "own")
+    assert (found["pairs"], found["ways"], found["style"], found["prompts"]["set"]) == (
+        12,
+        2,
+        "json_cot",
+        "own",
+    )
     figures = found["figures"]
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[4, 0, 0], [3, 5, 0]]
-    accuracy = {name: part["two_way"]["accuracy"]["value"] for name, part in figures["groups"].items()}
+    accuracy = {
+        name: part["two_way"]["accuracy"]["value"] for name, part in figures["groups"].items()
+    }
     assert accuracy == pytest.approx({"R1": 1.0, "R2": 1 / 3, "R3": 1.0, "MedNLI": 2 / 3})
     means = figures["averages"]["two_way"]
     assert means["ANLI, mean of rounds"]["value"] == pytest.approx(7 / 9)
     assert means["mean of the four sets"]["value"] == pytest.approx((1 + 1 / 3 + 1 + 2 / 3) / 4)
-    assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl", "mli_test_v1.jsonl"}
-    assert all("not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls)
+    assert found["source"].keys() == {
+        "R1/test.jsonl",
+        "R2/test.jsonl",
+        "R3/test.jsonl",
+        "mli_test_v1.jsonl",
+    }
+    assert all(
+        "not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls
+    )
     assert "mean of the four sets" in capsys.readouterr().out
     assert "entailed or not" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
 
@@ -103,8 +124,13 @@ def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixtur
     assert content()["figures"].keys() & {"groups", "averages"} == set()
 
 
-def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
-    for chosen, more in (("mednli", []), ("nli", ["--mednli", "mli_test_v1.jsonl", "--out", "both"])):
+def test_mednli_stays_on_this_machine(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for chosen, more in (
+        ("mednli", []),
+        ("nli", ["--mednli", "mli_test_v1.jsonl", "--out", "both"]),
+    ):
         assert check(*more, judge="openai-api/far-host/m", chosen=chosen) == 4
         refused = capsys.readouterr()
         assert "may not be sent to judge.example:9" in refused.err
@@ -116,12 +142,16 @@ def test_mednli_stays_on_this_machine(server: FaultServer, capsys: pytest.Captur
     # The reply quotes the sentence; it is in the private store and nowhere else.
     told = capsys.readouterr()
     assert "canary" not in refused.out + refused.err + told.out + told.err
-    assert not {"check", "both"} & {path.name for path in Path().iterdir()}  # nothing is left of what was refused
+    assert not {"check", "both"} & {
+        path.name for path in Path().iterdir()
+    }  # nothing is left of what was refused
     for folder in ("local", "home"):
         files = [file for file in Path(folder).rglob("*") if file.is_file()]
         assert files
         assert not any(b"canary" in file.read_bytes() for file in files)
-    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
+    assert any(
+        b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file()
+    )
 
 
 @pytest.mark.parametrize("style", ["json", "cot", "plain"])
@@ -129,7 +159,9 @@ def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServ
     assert check("--style", style, "--sensitivity", chosen="anli") == 0
     found = content()
     assert found["turned"]["agreement"] | {"value": 1.0, "n": 9} == found["turned"]["agreement"]
-    assert server.calls[-1].prompt.rindex("contradiction") < server.calls[-1].prompt.rindex("entailment")
+    assert server.calls[-1].prompt.rindex("contradiction") < server.calls[-1].prompt.rindex(
+        "entailment"
+    )
     assert (found["scored"], found["style"], found["prompts"]["set"]) == (9, style, f"own_{style}")
     assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx((3 + 1 + 2) / 9)
     assert last_check(found["judge"]["identity"]) is None  # benchmarks do not ask so

@@ -54,22 +54,50 @@ def test_the_kubernetes_job_runs_its_part(
     here: Path, cluster: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = here / "run"
-    job = yaml.safe_load(printed("k8s", [*RUN, str(out)], capsys, "--gpus", "1", "--image", "here/image:1"))
-    assert (job["apiVersion"], job["kind"], job["metadata"]["name"]) == ("batch/v1", "Job", "medical-tasks-run")
+    job = yaml.safe_load(
+        printed("k8s", [*RUN, str(out)], capsys, "--gpus", "1", "--image", "here/image:1")
+    )
+    assert (job["apiVersion"], job["kind"], job["metadata"]["name"]) == (
+        "batch/v1",
+        "Job",
+        "medical-tasks-run",
+    )
     spec = job["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
-    assert (pod["restartPolicy"], container["image"], container["workingDir"]) == ("Never", "here/image:1", str(here))
+    assert (pod["restartPolicy"], container["image"], container["workingDir"]) == (
+        "Never",
+        "here/image:1",
+        str(here),
+    )
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 1}
     command = [word.replace("$$", "$") for word in container["command"]]
-    subprocess.run(command, env=cluster | {"JOB_COMPLETION_INDEX": "1"}, check=True, capture_output=True)
+    subprocess.run(
+        command, env=cluster | {"JOB_COMPLETION_INDEX": "1"}, check=True, capture_output=True
+    )
     assert json.loads((here / "run.parts" / "2-of-2" / "run.json").read_text())["shard"] == "2/2"
 
 
-def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["run", "--tasks", "kqa", "--model", "hf/m", "--judge", "openai-api/h/j", "--votes", "3", "--out", "d"]
-    text = printed("slurm", [*words, "--allow-remote", "h", "--attest-zero-retention"], capsys, "--gpus", "4")
+def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [
+        "run",
+        "--tasks",
+        "kqa",
+        "--model",
+        "hf/m",
+        "--judge",
+        "openai-api/h/j",
+        "--votes",
+        "3",
+        "--out",
+        "d",
+    ]
+    text = printed(
+        "slurm", [*words, "--allow-remote", "h", "--attest-zero-retention"], capsys, "--gpus", "4"
+    )
     assert (
         "--wrap='medical-tasks merge d.parts/*-of-2 --out d --judge openai-api/h/j --votes 3 --allow-remote h --attest"
         in text

@@ -16,14 +16,28 @@ from medical_tasks.cli.entry import main
 from medical_tasks.runs import finishing
 from tests.support import ROOT
 
-RUN = ("run", "--tasks", "medcalc", "--config", "demo", "--model", "baseline/random", "--max-samples", "4")
+RUN = (
+    "run",
+    "--tasks",
+    "medcalc",
+    "--config",
+    "demo",
+    "--model",
+    "baseline/random",
+    "--max-samples",
+    "4",
+)
 
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
 SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"
 BUILD = ("build", "medcalc_bench", "--config", "demo", "--out", "NEW")
-SHORT = (MemoryError, lambda: OSError(12, "Cannot allocate memory"), lambda: RuntimeError("can't start new thread"))
+SHORT = (
+    MemoryError,
+    lambda: OSError(12, "Cannot allocate memory"),
+    lambda: RuntimeError("can't start new thread"),
+)
 
 
 @pytest.mark.parametrize(
@@ -33,9 +47,17 @@ SHORT = (MemoryError, lambda: OSError(12, "Cannot allocate memory"), lambda: Run
         (RUN, "medical_tasks.data.dataset_store.file_sha256", "load the items of the tasks"),
         (RUN, SCORER, "score 4 answers to medcalc"),
         (("score", "medcalc", "--responses", "RUN"), SCORER, "score 4 answers to medcalc"),
-        (("report", "RUN"), "medical_tasks.report.collect.read_run", "gather the results and items of 1 runs"),
+        (
+            ("report", "RUN"),
+            "medical_tasks.report.collect.read_run",
+            "gather the results and items of 1 runs",
+        ),
         (("report", "RUN"), "medical_tasks.report.page.render_page", "write "),
-        (BUILD, "medical_tasks.data.building._write_splits", "build medcalc_bench, configuration demo"),
+        (
+            BUILD,
+            "medical_tasks.data.building._write_splits",
+            "build medcalc_bench, configuration demo",
+        ),
     ],
 )
 def test_too_little_memory_is_said_with_what_it_was_for(
@@ -49,7 +71,10 @@ def test_too_little_memory_is_said_with_what_it_was_for(
     folder = here / "run"
     assert main([*RUN, "--out", str(folder)]) == 0
     out = ("--out", str(here / "other")) if words[0] in ("run", "score") else ()
-    given = [str(folder) if word == "RUN" else str(here / "new") if word == "NEW" else word for word in words]
+    given = [
+        str(folder) if word == "RUN" else str(here / "new") if word == "NEW" else word
+        for word in words
+    ]
     for error in SHORT:
 
         def short(*given: object, error: Callable[[], Exception] = error, **named: object) -> None:
@@ -104,7 +129,9 @@ def test_what_is_no_file_is_refused_by_name(
     assert str(place) in capsys.readouterr().err
 
 
-def test_absurdly_wide_files_are_refused_by_a_stated_limit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_absurdly_wide_files_are_refused_by_a_stated_limit(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wide, long = here / "wide.csv", here / "long.jsonl"
     wide.write_text(",".join(f"c{n}" for n in range(1_000_000)) + "\n" + "1," * 999_999 + "1\n")
     for words in (
@@ -136,7 +163,9 @@ def test_a_run_that_made_nothing_leaves_no_folder(
 ) -> None:
     good, orphan, stopped = here / "good", here / "orphan", here / "stopped"
     assert main([*RUN, "--out", str(good)]) == 0
-    monkeypatch.setattr(finishing, "_scored_blocks", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        finishing, "_scored_blocks", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     assert main([*RUN, "--out", str(orphan)]) == 130
     assert not orphan.exists()
     # One that was stopped with answers goes on later; a report of all runs passes over it.
@@ -145,5 +174,8 @@ def test_a_run_that_made_nothing_leaves_no_folder(
     (stopped / "answers.sqlite").touch()
     out = str(here / "report.html")
     assert main(["report", str(good), str(stopped), "--out", out]) == 0
-    assert f"note: left out, since these runs have no results yet: {stopped}" in capsys.readouterr().err
+    assert (
+        f"note: left out, since these runs have no results yet: {stopped}"
+        in capsys.readouterr().err
+    )
     assert main(["report", str(stopped), "--out", out]) == 3

@@ -61,23 +61,55 @@ def meta(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = meta(capsys, "outputs.csv", "--preferences", "preferences.csv")
-    assert [found[key] for key in ("items", "systems", "outputs", "pairs", "clusters")] == [3, 3, 9, 9, 3]
+    assert [found[key] for key in ("items", "systems", "outputs", "pairs", "clusters")] == [
+        3,
+        3,
+        9,
+        9,
+        3,
+    ]
     (compared,) = found["comparisons"]
     assert (compared["one"], compared["other"]) == ("claims", "words")
     # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite. v3: x-y tied in words, two missing.
     pairs = compared["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied", "missing")] == [2, 3, 2, 2]
-    assert (pairs["share_opposite"]["value"], pairs["share_opposite"]["n"]) == (pytest.approx(3 / 7), 7)
-    assert (pairs["share_decided"]["value"], pairs["share_decided"]["n"]) == (pytest.approx(2 / 5), 5)
+    assert (pairs["share_opposite"]["value"], pairs["share_opposite"]["n"]) == (
+        pytest.approx(3 / 7),
+        7,
+    )
+    assert (pairs["share_decided"]["value"], pairs["share_decided"]["n"]) == (
+        pytest.approx(2 / 5),
+        5,
+    )
     # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x, x, y; words y, z, z.
     one, other = compared["preferences"]["one"], compared["preferences"]["other"]
     assert (one["same"], one["opposite"], one["share"]["value"]) == (2, 1, pytest.approx(2 / 3))
-    assert (other["same"], other["opposite"], other["share"]["value"]) == (1, 2, pytest.approx(1 / 3))
+    assert (other["same"], other["opposite"], other["share"]["value"]) == (
+        1,
+        2,
+        pytest.approx(1 / 3),
+    )
     # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y people see no difference.
     claims, words = (each["preferences"] for each in found["alone"])
-    assert (claims["same"], claims["opposite"], claims["metric_tied"], claims["human_tied"]) == (3, 1, 0, 1)
-    assert (words["same"], words["opposite"], words["metric_tied"], words["not_annotated"]) == (1, 2, 1, 4)
-    assert found["preferences"] == {"annotators": 3, "answers": 12, "blank": 1, "elsewhere": 0, "pairs": 5}
+    assert (claims["same"], claims["opposite"], claims["metric_tied"], claims["human_tied"]) == (
+        3,
+        1,
+        0,
+        1,
+    )
+    assert (words["same"], words["opposite"], words["metric_tied"], words["not_annotated"]) == (
+        1,
+        2,
+        1,
+        4,
+    )
+    assert found["preferences"] == {
+        "annotators": 3,
+        "answers": 12,
+        "blank": 1,
+        "elsewhere": 0,
+        "pairs": 5,
+    }
 
 
 def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +137,9 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert within["value"] == pytest.approx((1 / 3 - 2 / math.sqrt(6)) / 2)
     assert -1 <= pooled["ci_low"] < pooled["value"] < pooled["ci_high"] <= 1
     # A part of the outputs, and other pairs of metrics.
-    exam = meta(capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv")
+    exam = meta(
+        capsys, "outputs.csv", "--where", "section=exam", "--preferences", "preferences.csv"
+    )
     assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
     three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
     against = meta(capsys, three, "--against", "b")["comparisons"]
@@ -174,19 +208,29 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFix
     runs = [f"{system}@{judge}={system}-{judge}" for system in "ab" for judge in ("big", "small")]
     columns = "comprehensiveness@big,comprehensiveness@small"
     found = meta(capsys, *runs, "human.csv", "--metrics", columns)
-    assert (found["outputs"], found["pairs"], found["human"]) == (6, 3, ["human_ann"])  # q9 is not in the runs
+    assert (found["outputs"], found["pairs"], found["human"]) == (
+        6,
+        3,
+        ["human_ann"],
+    )  # q9 is not in the runs
     pairs = found["comparisons"][0]["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied")] == [1, 1, 1]
     # They disagree on one pair, and of its two outputs there is no correlation.
     scores = found["comparisons"][0]["scores"]
-    assert [(scores[side]["kendall"]["n"], scores[side]["kendall"]["value"]) for side in ("one", "other")] == [
+    assert [
+        (scores[side]["kendall"]["n"], scores[side]["kendall"]["value"])
+        for side in ("one", "other")
+    ] == [
         (2, None),
         (2, None),
     ]
     assert found["tasks"] == {name.partition("=")[0]: "kqa" for name in runs}
     assert len(found["sources"]) == 5
     assert main(["meta", *runs, write("other.csv", "item,system,human\nQ0,a,1\n")]) == 2
-    assert "other.csv: none of its rows is an output of the runs; it begins with item 'Q0'" in capsys.readouterr().err
+    assert (
+        "other.csv: none of its rows is an output of the runs; it begins with item 'Q0'"
+        in capsys.readouterr().err
+    )
 
 
 @wrong_use("meta")
@@ -197,10 +241,18 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
 def test_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", write("one.csv", "item,system,a\nv,x,1\nv,y,2\n")]) == 2
     assert "one metric and no human scores or preferences" in capsys.readouterr().err
-    many = write("many.csv", f"item,system,{','.join(f'm{n}' for n in range(13))}\nv,x{',1' * 13}\n")
+    many = write(
+        "many.csv", f"item,system,{','.join(f'm{n}' for n in range(13))}\nv,x{',1' * 13}\n"
+    )
     assert main(["meta", many]) == 2
     assert "13 columns of numbers" in capsys.readouterr().err
-    large = write("large.csv", "item,system,a,b,part\n" + "".join(f"v{n},x,1,2,{n % 2}p\n" for n in range(2001)))
+    large = write(
+        "large.csv",
+        "item,system,a,b,part\n" + "".join(f"v{n},x,1,2,{n % 2}p\n" for n in range(2001)),
+    )
     assert main(["meta", large]) == 2
-    assert "2,001 outputs in 2,001 clusters (an item is one where nothing else is said)" in capsys.readouterr().err
+    assert (
+        "2,001 outputs in 2,001 clusters (an item is one where nothing else is said)"
+        in capsys.readouterr().err
+    )
     assert meta(capsys, large, "--where", "part=1p")["outputs"] == 1000

@@ -42,16 +42,24 @@ def answer(call: Call) -> str:
     said = sha256(f"{call.prompt} {call.body['seed']}".encode()).hexdigest()
     if call.body["model"] == "m":
         return f"answer {said}"
-    return json.dumps({"reason": "so", "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3]})
+    return json.dumps(
+        {"reason": "so", "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3]}
+    )
 
 
 RUN = "run --tasks kqa --config demo --max-samples 4 --model openai-api/test-host/m --model-args temperature=1,seed=7".split()
 
 
-def test_a_judged_run_of_three_repeats(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judged_run_of_three_repeats(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     judge = "--judge openai-api/test-host/j --judge-args temperature=1,seed=1 --votes 3".split()
     assert main([*RUN, "--repeats", "3", *judge, "--out", "r"]) == 0
-    assert Counter(call.body["seed"] for call in server.calls if call.body["model"] == "m") == {7: 4, 8: 4, 9: 4}
+    assert Counter(call.body["seed"] for call in server.calls if call.body["model"] == "m") == {
+        7: 4,
+        8: 4,
+        9: 4,
+    }
     assert "comprehensiveness: 3 repeats " in capsys.readouterr().out
     entry = read_results(Path("r"))["tasks"]["kqa"]
     for metric in (entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")):
@@ -63,7 +71,16 @@ def test_a_judged_run_of_three_repeats(server: FaultServer, capsys: pytest.Captu
     rows = [json.loads(line) for line in Path("r/verdicts.jsonl").read_text().splitlines()]
     assert len({*Counter(row.get("repeat", 1) for row in rows).values()}) == 1
     # Scored again by the recorded verdicts all repeats count, and without votes nothing is said of the judge.
-    words = ["--responses", "r", "--config", "demo", "--judge", "recorded/r/verdicts.jsonl", "--out", "again"]
+    words = [
+        "--responses",
+        "r",
+        "--config",
+        "demo",
+        "--judge",
+        "recorded/r/verdicts.jsonl",
+        "--out",
+        "again",
+    ]
     assert main(["score", "kqa", *words]) == 0
     for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
         assert metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
@@ -73,7 +90,9 @@ def test_a_judged_run_of_three_repeats(server: FaultServer, capsys: pytest.Captu
     assert "the first of 3 repeats" in task.texts
     made = mt.export("r", to="lm-eval-json", out="e")
     assert "kqa: the answers, of which a score is the mean" in made.left_open
-    assert [json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()] == [[[]]] * 4
+    assert [json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()] == [
+        [[]]
+    ] * 4
 
 
 class Model(GeneratesOnly):
@@ -112,7 +131,9 @@ def run(model: Model, data: TaskData, k: int, name: str = "run") -> tuple[dict[s
     folder = open_run_folder(Path(name), {"test": 1})
     answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k))
     assert answered is not None
-    return finish([replace(part, usage=None) for part in answered], folder)["tasks"]["medcalc"], folder.path
+    return finish([replace(part, usage=None) for part in answered], folder)["tasks"][
+        "medcalc"
+    ], folder.path
 
 
 def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) -> None:
@@ -136,27 +157,45 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     entry, folder = run(Model(data), data, 3)
     metric, told = entry["metrics"]["accuracy"], entry["metrics"]["accuracy"]["repeats"]
     assert told["values"] == [1.0, 0.5, 1.0]
-    assert (metric["value"], metric["bound_low"], metric["bound_high"]) == pytest.approx((5 / 6, 2.45 / 3, 5 / 6))
-    assert (told["stability"], told["sd_run"]) == pytest.approx((9 / 19, math.sqrt(10 / 19 / 3)))  # of whole items
-    assert entry["coverage"] == {"asked": 20, "answered": 20, "scored": 19, "unscored": {"no answer: http 500": 1}}
+    assert (metric["value"], metric["bound_low"], metric["bound_high"]) == pytest.approx(
+        (5 / 6, 2.45 / 3, 5 / 6)
+    )
+    assert (told["stability"], told["sd_run"]) == pytest.approx(
+        (9 / 19, math.sqrt(10 / 19 / 3))
+    )  # of whole items
+    assert entry["coverage"] == {
+        "asked": 20,
+        "answered": 20,
+        "scored": 19,
+        "unscored": {"no answer: http 500": 1},
+    }
     assert (metric["n"], metric["scored"]) == (20, 19)
-    assert (metric["ci_low"], metric["ci_high"]) == (pytest.approx(0.1, abs=0.1), 1.0)  # runs as a whole differ
+    assert (metric["ci_low"], metric["ci_high"]) == (
+        pytest.approx(0.1, abs=0.1),
+        1.0,
+    )  # runs as a whole differ
     rows = read_items(folder)
     assert [rows[0][f"accuracy_repeat_{k}"] for k in (1, 2, 3)] == [1.0, 1.0, None]
     assert [row["accuracy"] for row in rows[:2]] == pytest.approx([1.0, 2 / 3])
     (task,) = report_data([folder]).tasks
     assert [decision(item, task.metrics[0]) for item in task.items[:2]] == ["right", "partly"]
     _, other = run(Model(data), data, 1, "other")
-    both = compare_results(read_compared(folder), read_compared(other), {"medcalc": MEDCALC})["medcalc"]
+    both = compare_results(read_compared(folder), read_compared(other), {"medcalc": MEDCALC})[
+        "medcalc"
+    ]
     assert both["metrics"]["accuracy"]["difference"] == pytest.approx(1 - (10 + 10 * 2 / 3) / 20)
     assert any("repeats differs" in said for said in both["warnings"])
 
 
 @pytest.mark.parametrize(("items", "lowest", "sd_items"), [(1, 0.0, None), (20, 0.8, 0.0)])
-def test_answers_that_are_all_alike(data: TaskData, items: int, lowest: float, sd_items: float | None) -> None:
+def test_answers_that_are_all_alike(
+    data: TaskData, items: int, lowest: float, sd_items: float | None
+) -> None:
     few = replace(data, items=data.items[:items])
     metric = run(Model(data, right=True), few, 3)[0]["metrics"]["accuracy"]
-    assert (metric["value"], metric["ci_low"], metric["ci_high"]) == pytest.approx((1.0, lowest, 1.0), abs=0.05)
+    assert (metric["value"], metric["ci_low"], metric["ci_high"]) == pytest.approx(
+        (1.0, lowest, 1.0), abs=0.05
+    )
     told = {"k": 3, "values": [1.0] * 3, "sd_items": sd_items, "sd_run": 0.0, "stability": 1.0}
     assert metric["repeats"] == told
 
@@ -166,15 +205,21 @@ def test_the_parts_of_the_variance() -> None:
     found = repeats([[[1], [0]], [[1], [1]], [[0], [0]]])
     assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx((1 / 6, 1 / 6, 0.0))
     # Runs that are all that differs: the t interval of their mean.
-    assert repeats([[[0.1], [0.2], [0.6]]] * 4).margin == pytest.approx(4.302653 * math.sqrt(0.07 / 3))
+    assert repeats([[[0.1], [0.2], [0.6]]] * 4).margin == pytest.approx(
+        4.302653 * math.sqrt(0.07 / 3)
+    )
     generator = np.random.default_rng(5)
     clusters = np.repeat(np.arange(800), 3)
     item = generator.normal(0, 0.3, 800)[clusters] + generator.normal(0, 0.2, 2400)
     answers = item[:, None] + generator.normal(0, 0.25, (2400, 4))
     votes = answers[:, :, None] + generator.normal(0, 0.1, (2400, 4, 2))
     split = repeats(votes, clusters=clusters.tolist())
-    assert [split.sd_items**2, split.sd_run**2, split.sd_judge**2] == pytest.approx([0.13, 0.0625, 0.01], rel=0.1)
-    with pytest.raises(ValueError, match=r"of shape \(items, 2 or more repeats, votes\); got \(2, 1, 1\)"):
+    assert [split.sd_items**2, split.sd_run**2, split.sd_judge**2] == pytest.approx(
+        [0.13, 0.0625, 0.01], rel=0.1
+    )
+    with pytest.raises(
+        ValueError, match=r"of shape \(items, 2 or more repeats, votes\); got \(2, 1, 1\)"
+    ):
         repeats([[[1]], [[0]]])
 
 

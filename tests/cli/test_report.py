@@ -13,7 +13,9 @@ from tests.report.tiny_runs import ran
 @pytest.fixture(scope="module")
 def runs(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     place = tmp_path_factory.mktemp("runs")
-    return [ran(demos, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")]
+    return [
+        ran(demos, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")
+    ]
 
 
 def test_one_run_has_its_report_beside_its_results(
@@ -33,16 +35,31 @@ def test_one_run_has_its_report_beside_its_results(
 
 
 def test_several_runs_have_theirs_where_the_user_is(
-    demos: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demos: Path,
+    runs: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    words = ["report", *map(str, runs), "--data", str(demos), "--format", "markdown", "--title", "Two | <b>runs</b>"]
+    words = [
+        "report",
+        *map(str, runs),
+        "--data",
+        str(demos),
+        "--format",
+        "markdown",
+        "--title",
+        "Two | <b>runs</b>",
+    ]
     assert main(words) == 0
     assert capsys.readouterr().out == "report: report.md\n"
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
-    assert "| medcalc | baseline/reference | accuracy | 100.0 % | 87.7 to 100.0 | 31 | 31/31 |" in text
+    assert (
+        "| medcalc | baseline/reference | accuracy | 100.0 % | 87.7 to 100.0 | 31 | 31/31 |" in text
+    )
     assert "| medcalc | baseline/random | accuracy | 0.0 % | 0.0 to 12.3 | 31 | 31/31 |" in text
     assert "### By category" in text
     assert "### Published results" in text
@@ -73,7 +90,11 @@ def test_what_is_not_shown_or_not_written_is_said(
 
 
 def test_the_page_is_opened_where_there_is_a_browser(
-    demos: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demos: Path,
+    runs: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     opened: list[str] = []
 

@@ -31,7 +31,9 @@ FAULTS = (
     Fault.null_content(),
     Fault.cut(),
     Fault.message({"role": "assistant", "content": "The answer is True."}),
-    Fault.message({"role": "assistant", "content": '{"verdict": "entailed"} {"verdict": "contradicted"}'}),
+    Fault.message(
+        {"role": "assistant", "content": '{"verdict": "entailed"} {"verdict": "contradicted"}'}
+    ),
 )
 
 
@@ -43,7 +45,9 @@ def answer(call: Call) -> str:
     """Decides by the statement alone, and quotes a decoy from what it judges."""
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
-    return json.dumps({"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)})
+    return json.dumps(
+        {"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)}
+    )
 
 
 Opening = Callable[..., FaultServer]
@@ -109,7 +113,10 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     for name in JUDGED:
         metric = down["metrics"][name]
         assert (metric["value"], metric["ci_low"], metric["n"]) == (None, None, 0)
-    assert (down["metrics"]["comprehensiveness"]["bound_low"], down["metrics"]["comprehensiveness"]["bound_high"]) == (
+    assert (
+        down["metrics"]["comprehensiveness"]["bound_low"],
+        down["metrics"]["comprehensiveness"]["bound_high"],
+    ) == (
         0.0,
         1.0,
     )
@@ -137,7 +144,12 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
     opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = opening()
-    model = ["--model", "openai-api/test-host/subject", "--model-args", "price_in=0.15,price_out=0.6"]
+    model = [
+        "--model",
+        "openai-api/test-host/subject",
+        "--model-args",
+        "price_in=0.15,price_out=0.6",
+    ]
     run = [*RUN[:3], *model, *RUN[5:], *ASK, "--judge-args", "price_in=2,price_out=8", "--out"]
     assert main([*run, "r", "--max-judge-calls", "30"]) == 5
     assert main([*run, "r"]) == 0
@@ -147,16 +159,28 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
         (once["judge"]["usage"], "scripted", (2.0, 8.0)),
     ):
         calls = [call for call in server.calls if call.body["model"] == name]
-        read, said = sum(len(call.prompt.split()) for call in calls), sum(len(answer(call).split()) for call in calls)
-        assert [usage[each] for each in ("requests", "prompt_tokens", "output_tokens")] == [len(calls), read, said]
-        assert usage["cost_usd"] == pytest.approx((read * prices[0] + said * prices[1]) / 1e6, rel=0, abs=1e-12)
+        read, said = (
+            sum(len(call.prompt.split()) for call in calls),
+            sum(len(answer(call).split()) for call in calls),
+        )
+        assert [usage[each] for each in ("requests", "prompt_tokens", "output_tokens")] == [
+            len(calls),
+            read,
+            said,
+        ]
+        assert usage["cost_usd"] == pytest.approx(
+            (read * prices[0] + said * prices[1]) / 1e6, rel=0, abs=1e-12
+        )
     assert once["judge"]["forecast"]["requests"] == [VERDICTS, 3 * VERDICTS]
     assert f"judge: {VERDICTS} requests, " in capsys.readouterr().out
     server.calls.clear()
     assert main([*run, "r"]) == 0
     assert server.calls == []
     again = entry(tmp_path / "r")
-    assert (again["usage"], again["judge"]["forecast"]) == (once["usage"], once["judge"]["forecast"])
+    assert (again["usage"], again["judge"]["forecast"]) == (
+        once["usage"],
+        once["judge"]["forecast"],
+    )
     assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
     capsys.readouterr()
     assert main(["compare", "r", "r"]) == 0
@@ -177,7 +201,10 @@ def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
     part = entry(tmp_path / "r")
     assert part["judge"]["verdicts"]["unscored"] == {"judge: budget spent": VERDICTS - 30}
     whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
-    assert main(["score", "kqa", "--responses", "r", *ASK, "--max-judge-calls", "10", "--out", "s"]) == 5
+    assert (
+        main(["score", "kqa", "--responses", "r", *ASK, "--max-judge-calls", "10", "--out", "s"])
+        == 5
+    )
     assert main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"]) == 0
     assert f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls" in capsys.readouterr().err
     server.calls.clear()
@@ -200,7 +227,10 @@ def test_answers_of_a_run_are_judged_again_by_another(opening: Opening, tmp_path
     assert values(tmp_path / "again") == values(tmp_path / "direct")
     assert main(["compare", "words", "again"]) == 0
     # A judge that reasons is given room.
-    assert main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"]) == 0
+    assert (
+        main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"])
+        == 0
+    )
     sizes = [call.body["max_tokens"] for call in server.calls]
     assert set(sizes[: 2 * VERDICTS]) == {512}
     assert set(sizes[2 * VERDICTS :]) == {4096}
@@ -216,11 +246,24 @@ def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
     opening: Opening, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = opening(answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER)
-    words = ["run", "--tasks", "kqa", "--config", "demo", "--model", "openai-api/test-host/model", *ASK, "--out", "r"]
+    words = [
+        "run",
+        "--tasks",
+        "kqa",
+        "--config",
+        "demo",
+        "--model",
+        "openai-api/test-host/model",
+        *ASK,
+        "--out",
+        "r",
+    ]
     assert main(words) == 0
     told = capsys.readouterr().err
     assert (
-        told.index("judging would take:") < told.index(f"{VERDICTS} verdicts, 0 in the store") < told.index("answers:")
+        told.index("judging would take:")
+        < told.index(f"{VERDICTS} verdicts, 0 in the store")
+        < told.index("answers:")
     )
     assert len(server.calls) == N_ITEMS + VERDICTS
     assert main(words) == 0
@@ -234,13 +277,17 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     out = capsys.readouterr().out
     rows = [line for line in out.splitlines() if line.startswith("baseline/reference  kqa ")]
     assert len(rows) == 11
-    assert [row for row in rows if "[not comparable]" not in row] == [row for row in rows if "words (number)" in row]
+    assert [row for row in rows if "[not comparable]" not in row] == [
+        row for row in rows if "words (number)" in row
+    ]
     assert "Not comparable: the judge lexical" in out
     assert "never checked" in out
     assert "**Not comparable" in Path("r/report.md").read_text()
     found = entry(tmp_path / "r")
     assert found["recipe"]["judge"]["comparable"] is False
-    assert [name for name, metric in found["metrics"].items() if metric.get("comparable", True)] == ["words"]
+    assert [
+        name for name, metric in found["metrics"].items() if metric.get("comparable", True)
+    ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
     assert "not comparable with anybody else's numbers" in capsys.readouterr().out
 

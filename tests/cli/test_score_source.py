@@ -21,7 +21,12 @@ from medical_tasks.guard.private_store import private_home
 from tests.cli.wrong_use import refuse, wrong_use
 
 QUESTION = "Is tea fine?"
-GOLD = {"Question": QUESTION, "Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
+GOLD = {
+    "Question": QUESTION,
+    "Free_form_answer": "Yes.",
+    "Must_have": ["Tea is fine."],
+    "Nice_to_have": [],
+}
 NOTES = [
     {"example_id": text["id"], "input": text["source"], "reference": text["reference"]}
     for text in demo_entries("texts", "test")
@@ -34,7 +39,9 @@ def write(name: str, content: Any) -> Path:
 
 
 def entry(folder: str, task: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))["tasks"][task]
+    found: dict[str, Any] = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ][task]
     return found
 
 
@@ -51,7 +58,9 @@ def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixtur
     assert found["recipe"]["model"]["name"] == "responses/out.json"
     assert list(private_home().iterdir()) == []
     # Built by hand they are the same rows, so the same scoring goes on.
-    assert main(["build", "kqa", "--config", "own", "--source", "gold.jsonl", "--out", "built"]) == 0
+    assert (
+        main(["build", "kqa", "--config", "own", "--source", "gold.jsonl", "--out", "built"]) == 0
+    )
     assert main(["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]) == 0
     capsys.readouterr()
     # Another file is another scoring.
@@ -64,7 +73,9 @@ def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixtur
 def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     write("notes.json", NOTES)
     write("out.json", [{"example_id": "call-1", "output": "SECRET"}])
-    write("gap.json", [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}])
+    write(
+        "gap.json", [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}]
+    )
     assert "SECRET" not in refuse(line, code, message, capsys)
     assert not Path("s").exists()
     assert not private_home().exists() or list(private_home().iterdir()) == []
@@ -73,8 +84,22 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_own_notes_by_the_real_command() -> None:
     write("notes.json", NOTES)
-    write("outputs.json", [{"example_id": record["example_id"], "output": record["reference"]} for record in NOTES[1:]])
-    command = [sys.executable, "-m", "medical_tasks", "score", "doclens_own", "--source", "notes.json"]
+    write(
+        "outputs.json",
+        [
+            {"example_id": record["example_id"], "output": record["reference"]}
+            for record in NOTES[1:]
+        ],
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "medical_tasks",
+        "score",
+        "doclens_own",
+        "--source",
+        "notes.json",
+    ]
     done = subprocess.run(
         [*command, "--responses", "outputs.json", "--out", "scores"],
         env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning"},
@@ -87,7 +112,11 @@ def test_own_notes_by_the_real_command() -> None:
     assert "not every item is scored" in done.stderr
     found = entry("scores", "doclens_own")
     assert found["coverage"]["unscored"] == {"no answer: not in the responses": 1}
-    assert found["metrics"]["claim_recall"]["value"] == found["metrics"]["claim_precision"]["value"] == 1.0
+    assert (
+        found["metrics"]["claim_recall"]["value"]
+        == found["metrics"]["claim_precision"]["value"]
+        == 1.0
+    )
     assert found["metrics"]["citation_recall"]["value"] == 0.0
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
     assert found["recipe"]["data"]["source"] == {"notes.json": digest}

@@ -45,19 +45,26 @@ def test_recorded_numbers_of_the_reference_implementations() -> None:
         "exact_match": lambda told: told["exact_match_first_ref"],
     }
     one = [row for row in known_rows if len(row["references"]) == 1]
-    Path("t.jsonl").write_text("\n".join(json.dumps(row | {"reference": row["references"]}) for row in one), "utf-8")
+    Path("t.jsonl").write_text(
+        "\n".join(json.dumps(row | {"reference": row["references"]}) for row in one), "utf-8"
+    )
     found = mt.score_text("t.jsonl", metrics=expected)
     for name, told in expected.items():
         values = [told(row["expected"]) for row in one]
         assert [row[name] for row in found["rows"]] == pytest.approx(values, abs=1e-9), name
         assert found.metrics[name].value == pytest.approx(sum(values) / len(values))
-    said, known = [row["prediction"] for row in known_rows], [row["references"] for row in known_rows]
+    said, known = (
+        [row["prediction"] for row in known_rows],
+        [row["references"] for row in known_rows],
+    )
     pooled, _ = score_texts(said, known, POOLED)
     for name, whole in (("bleu_corpus", bleu_corpus), ("sacrebleu_corpus", sacrebleu_corpus)):
         assert pooled[name].value == pytest.approx(whole(said, known).score, abs=1e-12)
         for row in known_rows:  # also where orders have no match, or no n-gram
             pair = [row["prediction"]], [row["references"]]
-            assert score_texts(*pair, [name])[0][name].value == pytest.approx(whole(*pair).score, abs=1e-12)
+            assert score_texts(*pair, [name])[0][name].value == pytest.approx(
+                whole(*pair).score, abs=1e-12
+            )
 
 
 def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,9 +77,16 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("out.json").read_text("utf-8"))
     assert list(told["metrics"]) == list(WORD_METRICS)
-    assert told["metrics"]["exact_match"]["value"] == pytest.approx(1 / 3)  # any of two references will do
+    assert told["metrics"]["exact_match"]["value"] == pytest.approx(
+        1 / 3
+    )  # any of two references will do
     assert told["notes"] == ["1 of 3 predictions are empty; they are scored as they are."]
-    assert not [text for row in ROWS for text in (row["response"], row["gold"]) if text and text in json.dumps(told)]
+    assert not [
+        text
+        for row in ROWS
+        for text in (row["response"], row["gold"])
+        if text and text in json.dumps(told)
+    ]
     values = [row["rougeL"] for row in told["rows"]]
     interval = bootstrap_interval(values, clusters=["a", "a", "b"])
     assert told["metrics"]["rougeL"] == {
@@ -85,7 +99,9 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
     for table in (ROWS, pd.DataFrame(ROWS).replace("", None), "t.csv"):
         assert mt.score_text(table, **NAMED)["metrics"] == told["metrics"]
-    plain = mt.score_text(["The rash; it has gone."], [["a", "The rash; it has gone."]], metrics="exact_match")
+    plain = mt.score_text(
+        ["The rash; it has gone."], [["a", "The rash; it has gone."]], metrics="exact_match"
+    )
     assert plain.metrics["exact_match"].value == 1.0
     assert "texts  prediction  exact_match  100.0 %" in repr(plain)
     assert list(plain.table["n"]) == [1]
@@ -96,7 +112,8 @@ def test_a_checkpoint_takes_the_best_reference(tmp_path: Path) -> None:
     args = {"bleurt": str(tmp_path / "bleurt")}
     said, near = PAIRS[0]
     values = [
-        mt.score_text([said], [one], metrics="bleurt", task_args=args).metrics["bleurt"].value for one in (near, "no")
+        mt.score_text([said], [one], metrics="bleurt", task_args=args).metrics["bleurt"].value
+        for one in (near, "no")
     ]
     both = mt.score_text([said], [["no", near]], metrics=["bleurt"], task_args=args)
     assert abs(values[0] - values[1]) > 1e-4  # type: ignore[operator]

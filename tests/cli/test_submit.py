@@ -57,7 +57,9 @@ def results(folder: str, task: str = TASK) -> Any:
     return json.loads(Path(folder, "results.json").read_text())["tasks"][task]
 
 
-def test_the_reference_becomes_a_submission(here: Path, demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reference_becomes_a_submission(
+    here: Path, demos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ran()
     capsys.readouterr()
     assert submit() == 0
@@ -72,7 +74,9 @@ def test_the_reference_becomes_a_submission(here: Path, demos: Path, capsys: pyt
     assert [record["case_id"] for record in found] == CASES
     assert Path("submission.json").stat().st_mode & 0o777 == 0o600
     for each, record in zip(demo_cases()["test"], found, strict=True):
-        essential = {sentence for sentence, label in each.key.relevance.items() if label == "essential"}
+        essential = {
+            sentence for sentence, label in each.key.relevance.items() if label == "essential"
+        }
         assert set(official_answer(record["answer"]).citations) == essential
     assert check_leaks(Path("run"), source_files(str(demos / "archehr_qa"))).found == {}
     # The other way: it has no problems, and its score is the reference's.
@@ -84,14 +88,21 @@ def test_the_reference_becomes_a_submission(here: Path, demos: Path, capsys: pyt
     )
     assert main(["score", TASK, "--responses", "s.json", "--config", "demo", "--out", "again"]) == 0
     metrics = results("again")["metrics"]
-    assert metrics["factuality"]["value"] == metrics["factuality_official"]["value"] == metrics["valid"]["value"] == 1.0
+    assert (
+        metrics["factuality"]["value"]
+        == metrics["factuality_official"]["value"]
+        == metrics["valid"]["value"]
+        == 1.0
+    )
 
 
 def answer(call: Call) -> str:
     return "He slept | 1 |. He ate |2, 3|."  # the model never learns the form
 
 
-def test_a_models_answers_come_from_the_private_store(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_models_answers_come_from_the_private_store(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving() as server:
         ran("--max-samples", "3", "--task-args", "tries=1", model="openai-api/test-host/m")
         asked = len(server.calls)
@@ -100,7 +111,10 @@ def test_a_models_answers_come_from_the_private_store(serving: Serving, capsys: 
         # The run asked some of the cases: the shared task wants all.
         assert submit() == 5
         told = capsys.readouterr().err
-        assert told.count("has no answer; the official scorer refuses the submission") == len(CASES) - 3
+        assert (
+            told.count("has no answer; the official scorer refuses the submission")
+            == len(CASES) - 3
+        )
         assert not Path("submission.json").exists()
         ran("--task-args", "tries=1", "--out", "run2", model="openai-api/test-host/m")
         capsys.readouterr()
@@ -114,9 +128,13 @@ def test_a_models_answers_come_from_the_private_store(serving: Serving, capsys: 
         assert (official.text, official.citations) == (meant.text, meant.citations)
 
 
-def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_refuse_the_submission_and_are_told_by_case(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1|2"]
-    scored([{"case_id": case, "answer": text} for case, text in zip(CASES[:5], answers, strict=True)])
+    scored(
+        [{"case_id": case, "answer": text} for case, text in zip(CASES[:5], answers, strict=True)]
+    )
     capsys.readouterr()
     assert submit("--responses", "answers.json") == 5
     said = capsys.readouterr()
@@ -144,7 +162,9 @@ def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.Capt
     assert records()[0]["answer"] == ""
 
 
-def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
+    demos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ran("--split", "dev", model="baseline/empty")
     capsys.readouterr()
     data = demos / "archehr_qa"
@@ -162,16 +182,30 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(demos: Path, caps
     ran("--split", "test", "--out", "run2", tasks="archehr_answer", model="baseline/empty")
     capsys.readouterr()
     assert main(["submit", "run2", "--to", "archehr"]) == 5
-    assert capsys.readouterr().err.count("has no words; the official scorer refuses the submission") == len(CASES)
+    assert capsys.readouterr().err.count(
+        "has no words; the official scorer refuses the submission"
+    ) == len(CASES)
     assert not Path("submission.zip").exists()
-    Path("none.json").write_text(json.dumps([{"case_id": CASES[0], "answer": None}]), encoding="utf-8")
-    assert main(["score", TASK, "--responses", "none.json", "--config", "demo", "--out", "run3"]) == 5
-    assert main(["submit", "run3", "--to", "archehr", "--responses", "none.json", "--allow-problems"]) == 5
+    Path("none.json").write_text(
+        json.dumps([{"case_id": CASES[0], "answer": None}]), encoding="utf-8"
+    )
+    assert (
+        main(["score", TASK, "--responses", "none.json", "--config", "demo", "--out", "run3"]) == 5
+    )
+    assert (
+        main(["submit", "run3", "--to", "archehr", "--responses", "none.json", "--allow-problems"])
+        == 5
+    )
     assert "run3: no case is answered, so there is nothing to submit." in capsys.readouterr().err
 
 
 def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    content: list[Any] = [*SOUND[1:], SOUND[1], {"case_id": "99", "answer": "SECRET"}, {"case_id": CASES[0]}]
+    content: list[Any] = [
+        *SOUND[1:],
+        SOUND[1],
+        {"case_id": "99", "answer": "SECRET"},
+        {"case_id": CASES[0]},
+    ]
     content[1] = {"case_id": CASES[2], "answer": "SECRET |1, 2|"}
     Path("s.json").write_text(json.dumps(content))
     assert check() == 5
@@ -190,14 +224,20 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
     Path("s.json").write_text('["SECRET", "SECRET"]')
     assert check() == 2
     told = capsys.readouterr().err
-    assert "s.json: its records do not say which task it is of. Say it with --task: archehr_together" in told
+    assert (
+        "s.json: its records do not say which task it is of. Say it with --task: archehr_together"
+        in told
+    )
     assert "SECRET" not in told
 
 
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     ran(tasks=f"{TASK},archehr_answer_first,archehr_question")
     assert submit() == 2
-    assert "Say which with --task: archehr_together, archehr_answer_first, archehr_question." in capsys.readouterr().err
+    assert (
+        "Say which with --task: archehr_together, archehr_answer_first, archehr_question."
+        in capsys.readouterr().err
+    )
     assert submit("--task", "medical|archehr_evidence") == 2
     capsys.readouterr()
     assert submit("--task", "medical|archehr_answer_first", "--out", "deep/out.json") == 0
@@ -216,7 +256,9 @@ def test_where_the_file_may_not_lie(here: Path, capsys: pytest.CaptureFixture[st
     assert submit(*responses, "--out", "run/submission.json") == 4
     assert "run/submission.json: lies in the run's folder" in capsys.readouterr().err
     assert submit(*responses, "--out", "answers.json") == 2
-    assert "answers.json: is the file that was scored, which the run needs" in capsys.readouterr().err
+    assert (
+        "answers.json: is the file that was scored, which the run needs" in capsys.readouterr().err
+    )
     (here / ".git").mkdir()
     assert submit(*responses) == 4
     assert "submission.json: lies in the git work tree" in capsys.readouterr().err
@@ -227,7 +269,10 @@ def test_where_the_file_may_not_lie(here: Path, capsys: pytest.CaptureFixture[st
 def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     write_cases(Path("release/dev"), case("1"), case("2"))
     write_json(Path("release/dev"), "key", [key("1"), key("2")])
-    answers = [{"case_id": "1", "answer": "It came out. |2|"}, {"case_id": "2", "answer": "It came out. |2,3|"}]
+    answers = [
+        {"case_id": "1", "answer": "It came out. |2|"},
+        {"case_id": "2", "answer": "It came out. |2,3|"},
+    ]
     Path("s.json").write_text(json.dumps(answers))
     source = ["--source", "release", "--split", "dev"]
     assert main(["submit", "--check", "s.json", "--to", "archehr", *source]) == 0
@@ -242,7 +287,12 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     assert not list(private_home().rglob("*.parquet"))
     assert submit("--responses", "s.json", "--source", "release") == 0
     assert records() == answers
-    assert main(["score", TASK, "--responses", "s.json", *source, "--config", "demo", "--out", "other"]) == 2
+    assert (
+        main(
+            ["score", TASK, "--responses", "s.json", *source, "--config", "demo", "--out", "other"]
+        )
+        == 2
+    )
     assert "--source and --config demo" in capsys.readouterr().err
     # A message names the folder that was given, not the one that was built of it.
     assert main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"]) == 2
@@ -269,7 +319,9 @@ def predicted(task: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("task", SUBTASKS)
-def test_a_submission_of_2026_is_written_checked_and_scored(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_submission_of_2026_is_written_checked_and_scored(
+    task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     ran("--split", "test", tasks=task)
     for out in ([], ["--out", "again.zip"], ["--out", "list.json"]):
         assert submit(*out) == 0
@@ -278,16 +330,30 @@ def test_a_submission_of_2026_is_written_checked_and_scored(task: str, capsys: p
     with zipfile.ZipFile("submission.zip") as archive:
         assert archive.namelist() == ["submission.json"]
         assert archive.read("submission.json") == Path("list.json").read_bytes()
-    assert [list(record) for record in records("list.json")] == [["case_id", "prediction"]] * len(CASES)
+    assert [list(record) for record in records("list.json")] == [["case_id", "prediction"]] * len(
+        CASES
+    )
     assert [record["case_id"] for record in records("list.json")] == CASES
     capsys.readouterr()
     for path in ("submission.zip", "list.json"):
         assert main(["submit", "--check", path, "--to", "archehr", *SPLIT, "--task", task]) == 0
-        assert f"{path}: no problems; it has an answer to each of the {len(CASES)} cases" in capsys.readouterr().out
+        assert (
+            f"{path}: no problems; it has an answer to each of the {len(CASES)} cases"
+            in capsys.readouterr().out
+        )
         assert main(["score", task, "--responses", path, *SPLIT, "--out", path + "-run"]) == 0
         assert results(path + "-run", task)["metrics"] == results("run", task)["metrics"]
     # The scored zip file is what the next submission is made of.
-    words = ["submit", "submission.zip-run", "--to", "archehr", "--responses", "submission.zip", "--out", "third.zip"]
+    words = [
+        "submit",
+        "submission.zip-run",
+        "--to",
+        "archehr",
+        "--responses",
+        "submission.zip",
+        "--out",
+        "third.zip",
+    ]
     assert main(words) == 0
     assert Path("third.zip").read_bytes() == Path("submission.zip").read_bytes()
 
@@ -316,14 +382,20 @@ def test_a_submission_with_problems_is_refused_whole(
     lines = said.err.splitlines()
     assert lines[0] == f"error: {path}: nothing is scored, since the submission has 6 problems"
     at = [line.split(":")[0].strip() for line in lines[1:-1]]
-    assert at == [*(f"case {CASES[number]}" for number in (0, 1, 2, 3)), f"record {len(content)}", "case 99"]
+    assert at == [
+        *(f"case {CASES[number]}" for number in (0, 1, 2, 3)),
+        f"record {len(content)}",
+        "case 99",
+    ]
     assert [each for each in here.rglob("*") if each not in before and each.is_file()] == []
     assert main(["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]) == 5
     assert capsys.readouterr().err.splitlines()[1:-1] == lines[1:-1]
 
 
 def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [{"id": case_id, "response": "1, 99" if case_id == CASES[0] else "1"} for case_id in CASES]
+    lines = [
+        {"id": case_id, "response": "1, 99" if case_id == CASES[0] else "1"} for case_id in CASES
+    ]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
     words = ["score", "archehr_evidence", "--responses", "answers.jsonl", *SPLIT, "--out", "run"]
     assert main(words) == 0

@@ -25,7 +25,10 @@ STRINGS = (
 
 def write_release(folder: Path, strings: tuple[tuple[int, str], ...] = STRINGS) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n" for concept, text in strings]
+    rows = [
+        f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n"
+        for concept, text in strings
+    ]
     (folder / "MRCONSO.RRF").write_text("".join(rows), encoding="utf-8")
     types = [f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in TYPES.items()]
     (folder / "MRSTY.RRF").write_text("".join(types), encoding="utf-8")
@@ -51,7 +54,12 @@ def built(capsys: pytest.CaptureFixture[str]) -> Path:
 def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
     pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
     command = [sys.executable, "-m", "medical_tasks", "umls"]
-    settings = {"capture_output": True, "check": False, "env": {"PYTHONPATH": str(ROOT), "PATH": ""}, "cwd": tmp_path}
+    settings = {
+        "capture_output": True,
+        "check": False,
+        "env": {"PYTHONPATH": str(ROOT), "PATH": ""},
+        "cwd": tmp_path,
+    }
     built = subprocess.run([*command, "build", "--source", "release", "--out", "index"], **settings)  # type: ignore[call-overload]
     assert built.returncode == 0, built.stderr
     assert b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
@@ -64,7 +72,9 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
     assert lines[0].split() == ["from", "to", "text", "term", "concepts"]
     assert lines[2].split() == ["4", "28", *"congestive heart failure".split() * 2, "C0000001"]
     assert lines[3].split() == ["38", "48", "furosemide", "furosemide", "C0000003"]
-    assert lines[-1].startswith("2 stretches, 2 concepts by the rules of aci-bench. The index: 4 terms")
+    assert lines[-1].startswith(
+        "2 stretches, 2 concepts by the rules of aci-bench. The index: 4 terms"
+    )
 
 
 def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +88,9 @@ def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]
     ]
     for text in ("", "nothing here"):
         assert main([*FIND, text]) == 0
-        assert capsys.readouterr().out.startswith("No concept by the rules of aci-bench. The index: 4 terms")
+        assert capsys.readouterr().out.startswith(
+            "No concept by the rules of aci-bench. The index: 4 terms"
+        )
     assert main([*FIND, "--variant", "mine", "x"]) == 2
     assert "variant must be one of aci-bench, archehr, got 'mine'" in capsys.readouterr().err
     assert main([*BUILD, "--lowercase", "--ascii-only"]) == 0
@@ -101,7 +113,8 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     before = stamp()
     assert main(BUILD) == 0
     assert (
-        "is built already from this MRCONSO.RRF, and kept (--again builds it anew). 4 terms" in capsys.readouterr().out
+        "is built already from this MRCONSO.RRF, and kept (--again builds it anew). 4 terms"
+        in capsys.readouterr().out
     )
     assert stamp() == before
     for more in (["--again"], ["--lowercase"]):

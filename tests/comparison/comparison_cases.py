@@ -14,10 +14,21 @@ from tests.support import NO_BENCHMARK, write_run
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
 HARM = MetricSpec(name="harm", kind="proportion", description="harm", higher_is_better=False)
 WORDS = MetricSpec(
-    name="words", kind="mean", description="words", limits=(0.0, float("inf")), unit="number", judged=False
+    name="words",
+    kind="mean",
+    description="words",
+    limits=(0.0, float("inf")),
+    unit="number",
+    judged=False,
 )
 SHARE = MetricSpec(name="share", kind="ratio", description="share")
-TOP = MetricSpec(name="share_top", kind="ratio", description="share of the top", part=("section", "top"), whole="share")
+TOP = MetricSpec(
+    name="share_top",
+    kind="ratio",
+    description="share of the top",
+    part=("section", "top"),
+    whole="share",
+)
 COSTLY = MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights")
 BOTH = MetricSpec(name="both", kind="average", description="of two", of=("right", "share"))
 
@@ -34,7 +45,12 @@ TASK = TaskSpec(
     cluster="note",
 )
 TASKS = {"toy": TASK}
-RECIPE: dict[str, Any] = {"task_version": "1-A", "data": {"rows_sha256": "a" * 64}, "metrics": {}, "prompts": None}
+RECIPE: dict[str, Any] = {
+    "task_version": "1-A",
+    "data": {"rows_sha256": "a" * 64},
+    "metrics": {},
+    "prompts": None,
+}
 
 
 def row(key: str, right: float | None, **more: Any) -> dict[str, Any]:
@@ -75,8 +91,12 @@ def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:
 
 def cases(name: str) -> Any:
     """What `cases/NAME.json` holds."""
-    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(
+        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
+    )
 
 
-def compare_results(a: Compared, b: Compared, known: Mapping[str, TaskSpec], **more: Any) -> dict[str, Any]:
+def compare_results(
+    a: Compared, b: Compared, known: Mapping[str, TaskSpec], **more: Any
+) -> dict[str, Any]:
     return dict(compare_pairs([a, b], known, **more)[0].tasks)

@@ -20,7 +20,17 @@ from medical_tasks.comparison.comparing import (
 )
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
-from tests.comparison.comparison_cases import RECIPE, TASK, TASKS, cases, compare_results, compared, folder, row, rows
+from tests.comparison.comparison_cases import (
+    RECIPE,
+    TASK,
+    TASKS,
+    cases,
+    compare_results,
+    compared,
+    folder,
+    row,
+    rows,
+)
 
 CASES = cases("comparing")
 RENAMED = {**RECIPE["data"], "source": {"renamed.csv": "1"}}
@@ -28,10 +38,18 @@ RENAMED = {**RECIPE["data"], "source": {"renamed.csv": "1"}}
 ALL = Selection(by="all")
 
 
-def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(tmp_path: Path) -> None:
-    a = folder(tmp_path / "a", [row(key, value) for key, value in {"1": 1.0, "2": 0.0, "3": None, "4": 1.0}.items()])
+def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(
+    tmp_path: Path,
+) -> None:
+    a = folder(
+        tmp_path / "a",
+        [row(key, value) for key, value in {"1": 1.0, "2": 0.0, "3": None, "4": 1.0}.items()],
+    )
     b = folder(
-        tmp_path / "b", [row(key, 1.0) for key in ("1", "2", "3", "9")], prompts={"set": "official"}, data=RENAMED
+        tmp_path / "b",
+        [row(key, 1.0) for key in ("1", "2", "3", "9")],
+        prompts={"set": "official"},
+        data=RENAMED,
     )
     entry = compare_results(read_compared(a), read_compared(b), TASKS)["toy"]
     assert entry["n_items"] == 3
@@ -51,7 +69,10 @@ def test_what_is_not_the_same_thing_is_refused() -> None:
     a = compared(rows([1.0, 0.0]))
     for change, message in (
         ({"data": {"rows_sha256": "b"}}, "cannot be compared, their data differs"),
-        ({"task_version": "2-A"}, "cannot be compared, their task version differs: '1-A' and '2-A'"),
+        (
+            {"task_version": "2-A"},
+            "cannot be compared, their task version differs: '1-A' and '2-A'",
+        ),
     ):
         with pytest.raises(UsageError, match=message):
             compare_results(a, compared(a.rows, **change), TASKS)
@@ -62,7 +83,9 @@ def test_what_is_not_the_same_thing_is_refused() -> None:
         compare_results(other, other, TASKS)
 
 
-def groups(a: list[dict[str, Any]], b: list[dict[str, Any]], known: tuple[str, ...] = ()) -> dict[str, Any]:
+def groups(
+    a: list[dict[str, Any]], b: list[dict[str, Any]], known: tuple[str, ...] = ()
+) -> dict[str, Any]:
     first, second = compared(a), compared(b)
     for side in (first, second):
         side.results["tasks"]["toy"]["breakdown"] = {"kind": {group: {} for group in known}}
@@ -86,18 +109,23 @@ def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
     assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
     assert 0 < odd["minimum_detectable_difference"] < odd["difference"]
     assert "too_few" not in odd
-    near = groups(two_kinds([0.0, 1.0] * 6, [0.0] * 12), two_kinds([1.0] * 2 + [0.0, 1.0] * 5, [0.0] * 12))["kind"][
-        "odd"
-    ]["right"]
+    near = groups(
+        two_kinds([0.0, 1.0] * 6, [0.0] * 12), two_kinds([1.0] * 2 + [0.0, 1.0] * 5, [0.0] * 12)
+    )["kind"]["odd"]["right"]
     assert near["too_few"] is True  # one of 12 changed
     assert near["ci_low"] is not None
     a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
     kind = groups(a, b)["kind"]
     few = kind["odd"]["right"]
     assert (few["value_a"], few["value_b"], few["n"], few["too_few"]) == (0.0, 1.0, 9, True)
-    assert [few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")] == [None] * 5
+    assert [
+        few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")
+    ] == [None] * 5
     assert "mcnemar" not in few
-    assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (1, kind["even"]["right"]["p"])
+    assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (
+        1,
+        kind["even"]["right"]["p"],
+    )
     a = [{**each, "cluster": "n"} for each in two_kinds([0.0] * 12, [])]
     b = [{**each, "cluster": "n"} for each in two_kinds([1.0] * 12, [])]
     assert groups(a, b)["kind"]["odd"]["right"]["too_few"] is True
@@ -112,8 +140,12 @@ def test_parts_are_compared_under_their_breakdown_and_nowhere_else() -> None:
     assert list(toy["breakdown"]) == ["section", "kind"] == list(breakdown_names(TASK))
 
 
-@pytest.mark.parametrize(("told", "known", "expected"), CASES["an_item_counts_in_each_of_its_groups"])
-def test_an_item_counts_in_each_of_its_groups(told: str, known: tuple[str, ...], expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("told", "known", "expected"), CASES["an_item_counts_in_each_of_its_groups"]
+)
+def test_an_item_counts_in_each_of_its_groups(
+    told: str, known: tuple[str, ...], expected: list[str]
+) -> None:
     found = groups(rows([1.0], group_kind=told), rows([1.0], group_kind=told), known)
     assert sorted(found.get("kind", {})) == expected
 
@@ -139,7 +171,15 @@ def test_three_runs_are_adjusted_over_their_pairs() -> None:
 def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
     with pytest.raises(UsageError, match="takes two or more runs, got 1"):
         compare_pairs([compared(rows([1.0]))], TASKS)
-    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
+        "A",
+        "Z",
+        "AA",
+        "AZ",
+        "BA",
+        "ZZ",
+        "AAA",
+    ]
 
 
 def with_others(label: str, **tasks: dict[str, Any]) -> Compared:
@@ -158,11 +198,16 @@ def test_what_can_be_compared_is_and_the_rest_says_why_not() -> None:
         "the runs cannot be compared, their task version differs: '1-A' and '2-A'"
     )
     assert found["alone"]["refused"] == ["only a has this task"]
-    assert found["new"]["refused"] == ["this version of the suite does not know the task; update it"]
+    assert found["new"]["refused"] == [
+        "this version of the suite does not know the task; update it"
+    ]
     assert {name for name, entry in found.items() if entry["metrics"]} == {"toy"}
     with pytest.raises(UsageError, match="^alone: only a has this task$"):
         compare_results(a, b, other, selection=Selection(tasks=["alone"]))
-    with pytest.raises(UsageError, match="^none of the tasks asked for is in a or b. Tasks of both: toy, other, new"):
+    with pytest.raises(
+        UsageError,
+        match="^none of the tasks asked for is in a or b. Tasks of both: toy, other, new",
+    ):
         compare_results(a, b, other, selection=Selection(tasks=["nothing"]))
     with pytest.raises(UsageError, match="^other: the runs cannot be compared"):
         compare_results(a, b, other, selection=Selection(tasks=["other"]))
@@ -173,7 +218,9 @@ def test_of_several_pairs_the_comparable_ones_are_compared() -> None:
     c = compared(rows([0.0]), "c", data={"rows_sha256": "b" * 64})
     pairs = compare_pairs([a, b, c], TASKS)
     assert [bool(pair.tasks["toy"]["refused"]) for pair in pairs] == [False, True]
-    with pytest.raises(UsageError, match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs"):
+    with pytest.raises(
+        UsageError, match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs"
+    ):
         compare_pairs([c, a, b], TASKS)
 
 
@@ -183,16 +230,22 @@ def test_only_the_metrics_asked_for() -> None:
     assert list(found["metrics"]) == ["share"]
     assert list(found["breakdown"]["section"]["top"]) == ["share"]
     gone = [{key: value for key, value in each.items() if key != "costly"} for each in rows([1.0])]
-    with pytest.raises(UsageError, match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE"):
+    with pytest.raises(
+        UsageError,
+        match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE",
+    ):
         compare_results(compared(gone), b, TASKS, selection=Selection(metrics=["costly"]))
-    first, second = (compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab")
+    first, second = (
+        compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab"
+    )
     with pytest.raises(UsageError, match="toy: costly cannot be compared: its setting differs"):
         compare_results(first, second, TASKS, selection=Selection(metrics=["costly"]))
 
 
 VALUES = st.sampled_from([0.0, 1.0, None, math.nan])
 PAIRS = st.lists(
-    st.tuples(VALUES, VALUES, st.integers(0, 3), st.sampled_from(["odd", "even", "odd even"])), max_size=30
+    st.tuples(VALUES, VALUES, st.integers(0, 3), st.sampled_from(["odd", "even", "odd even"])),
+    max_size=30,
 )
 Made = list[tuple[float | None, float | None, int, str]]
 
@@ -237,7 +290,10 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
         if entry["flips"] is not None:
             assert (entry["flips"]["improved"], entry["flips"]["worsened"]) == (0, 0)
     whole = compare_results(compared(a), compared(b), TASKS, selection=ALL)
-    one, other = entries(whole), entries(compare_results(compared(b), compared(a), TASKS, selection=ALL))
+    one, other = (
+        entries(whole),
+        entries(compare_results(compared(b), compared(a), TASKS, selection=ALL)),
+    )
     assert set(one) == set(other)
     for name, entry in one.items():  # the other way round everything is turned round
         turned = other[name]
@@ -249,7 +305,9 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
             ("minimum_detectable_difference", "minimum_detectable_difference", 1),
         ]:
             assert (entry[here] is None) == (turned[there] is None)
-            assert entry[here] is None or entry[here] == pytest.approx(sign * turned[there], abs=1e-12)
+            assert entry[here] is None or entry[here] == pytest.approx(
+                sign * turned[there], abs=1e-12
+            )
         if entry["flips"] is not None:
             assert entry["flips"]["improved"] == turned["flips"]["worsened"]
             assert entry["flips"]["same"] == turned["flips"]["same"]
@@ -275,4 +333,7 @@ def test_groups_of_single_groups_make_up_the_whole(made: Made) -> None:
     groups = toy["breakdown"].get("kind", {}).values()
     for metric in ("right", "share"):
         assert sum(each[metric]["n"] for each in groups) == toy["metrics"][metric]["n"]
-        assert sum(each[metric]["flips"]["improved"] for each in groups) == toy["metrics"][metric]["flips"]["improved"]
+        assert (
+            sum(each[metric]["flips"]["improved"] for each in groups)
+            == toy["metrics"][metric]["flips"]["improved"]
+        )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
-from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, flipped_items, run_names, sections
+from medical_tasks.comparison.tables import (
+    add_flips,
+    as_markdown,
+    as_text,
+    flipped_items,
+    run_names,
+    sections,
+)
 from tests.comparison.comparison_cases import HARM, RIGHT, SHARE, TASKS, WORDS, compared, row, rows
 
 NO, YES = 0.0, 1.0
@@ -21,11 +28,23 @@ def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> N
     b = [row(key, right) for key, right in zip(keys, (YES, YES, NO, NO, YES), strict=True)]
     found = flipped_items(RIGHT, a, b, most=9, parsed=True)
     assert ids(found) == {"improved": ["9", "10"], "worsened": ["b2", "b10"]}
-    assert found["improved"][0] == {"id": "9", "a": 0.0, "b": 1.0, "parsed_a": "answer 9", "parsed_b": "answer 9"}
+    assert found["improved"][0] == {
+        "id": "9",
+        "a": 0.0,
+        "b": 1.0,
+        "parsed_a": "answer 9",
+        "parsed_b": "answer 9",
+    }
     assert ids(flipped_items(HARM, a, b, most=9, parsed=True)) == ids(found)
-    assert ids(flipped_items(RIGHT, a, b, most=1, parsed=True)) == {"improved": ["9"], "worsened": ["b2"]}
+    assert ids(flipped_items(RIGHT, a, b, most=1, parsed=True)) == {
+        "improved": ["9"],
+        "worsened": ["b2"],
+    }
     a, b = rows([0.1, 0.1, 0.9, 0.5, None, 0.2]), rows([0.2, 0.9, 0.2, 0.5, 0.5, 0.2 + 1e-15])
-    assert ids(flipped_items(WORDS, a, b, most=9, parsed=False)) == {"improved": ["1", "0"], "worsened": ["2"]}
+    assert ids(flipped_items(WORDS, a, b, most=9, parsed=False)) == {
+        "improved": ["1", "0"],
+        "worsened": ["2"],
+    }
     a, b = rows([0.5]), [row("0", 0.0, share_of=0.0)]
     assert ids(flipped_items(SHARE, a, b, most=9, parsed=False)) == {"improved": [], "worsened": []}
 
@@ -34,10 +53,16 @@ def test_answers_of_redacted_rows_and_of_closed_tasks_are_not_shown() -> None:
     a, b = [row("0", NO)], [row("0", YES)]
     assert set(flipped_items(RIGHT, a, b, most=9, parsed=False)["improved"][0]) == {"id", "a", "b"}
     redacted = [{**b[0], "response_sha256": "0" * 64}]
-    assert set(flipped_items(RIGHT, a, redacted, most=9, parsed=True)["improved"][0]) == {"id", "a", "b"}
+    assert set(flipped_items(RIGHT, a, redacted, most=9, parsed=True)["improved"][0]) == {
+        "id",
+        "a",
+        "b",
+    }
 
 
-def shown(a: list[dict[str, Any]], b: list[dict[str, Any]], *, label: str = "a", **settings: Any) -> tuple[str, str]:
+def shown(
+    a: list[dict[str, Any]], b: list[dict[str, Any]], *, label: str = "a", **settings: Any
+) -> tuple[str, str]:
     model = {"model": {"name": label}}
     runs = [compared(a, label, **model), compared(b, "b", **model)]
     pairs = compare_pairs(runs, TASKS, selection=Selection(by="all"))
@@ -59,7 +84,10 @@ def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
 def test_a_small_group_says_so_in_place_of_an_interval() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
     (line,) = [line for line in text.splitlines() if line.split()[:2] == ["odd", "right"]]
-    assert " ".join(line.split()) == "odd right none 50.0 % 100.0 % +50.0 too few to tell: 2 n/a n/a n/a 1 0 1"
+    assert (
+        " ".join(line.split())
+        == "odd right none 50.0 % 100.0 % +50.0 too few to tell: 2 n/a n/a n/a 1 0 1"
+    )
     assert "No group has enough: conclude nothing group by group." in text
     assert "only 2 pairs, fewer than 10: the interval is rough" in text
 

@@ -26,12 +26,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["build", name, "--config", "demo", "--out", str(home / "data" / name)]) == 0
     for model in ("reference", "random"):
         tasks = ["--tasks", "medcalc,kqa", "--judge", "lexical"]
-        assert main(["run", *tasks, "--model", f"baseline/{model}", *data, "--out", str(home / model)]) == 0
+        assert (
+            main(["run", *tasks, "--model", f"baseline/{model}", *data, "--out", str(home / model)])
+            == 0
+        )
     return home
 
 
 @tabled("rule", "good", "bad")
-def test_rules(rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules(
+    rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     policy = runs / "policy.toml"
     policy.write_text(f"[[rule]]\n{rule}\n", encoding="utf-8")
     codes = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
@@ -40,7 +45,9 @@ def test_rules(rule: str, good: str, bad: str, runs: Path, capsys: pytest.Captur
         told = json.loads(capsys.readouterr().out)
         assert told["verdict"] == verdict
         assert all(finding["reason"] for finding in told["findings"])
-    assert gate(policy, [runs / "reference", runs / "random"])[0] == max(good, bad, key=[GO, INCONCLUSIVE, NO_GO].index)
+    assert gate(policy, [runs / "reference", runs / "random"])[0] == max(
+        good, bad, key=[GO, INCONCLUSIVE, NO_GO].index
+    )
 
 
 def test_a_part_of_a_run_is_merged_first(runs: Path) -> None:
@@ -64,11 +71,24 @@ def test_a_part_of_a_run_is_merged_first(runs: Path) -> None:
 
 
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
-    said = [{"id": row["id"], "response": row["parsed"]} for row in read_items(runs / "reference")[:16]]
+    said = [
+        {"id": row["id"], "response": row["parsed"]} for row in read_items(runs / "reference")[:16]
+    ]
     (runs / "half.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    line = ["score", "medcalc", "--data", str(runs / "data"), "--config", "demo", "--out", str(runs / "half")]
+    line = [
+        "score",
+        "medcalc",
+        "--data",
+        str(runs / "data"),
+        "--config",
+        "demo",
+        "--out",
+        str(runs / "half"),
+    ]
     assert main([*line, "--responses", str(runs / "half.jsonl")]) == 5
-    (runs / "half.toml").write_text(f'[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "reference"', encoding="utf-8")
+    (runs / "half.toml").write_text(
+        f'[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "reference"', encoding="utf-8"
+    )
     verdict, (found,) = gate(runs / "half.toml", [runs / "half"])
     assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
     assert -1.0 < (found.low or 0.0) <= -15 / 31
@@ -85,12 +105,26 @@ def test_a_policy_that_is_none_is_named_by_its_rule(
     assert said in " ".join(told.split())
 
 
-@given(st.floats(0, 1), st.floats(0, 0.3), st.floats(0, 0.3), st.floats(0, 1), st.booleans(), st.integers(1, 60))
+@given(
+    st.floats(0, 1),
+    st.floats(0, 0.3),
+    st.floats(0, 0.3),
+    st.floats(0, 1),
+    st.booleans(),
+    st.integers(1, 60),
+)
 def test_more_rules_never_decide_more(
     value: float, down: float, up: float, limit: float, at_most: bool, rules: int
 ) -> None:
     finding = Finding(
-        run="", rule="", group="", value=value, low=value - down, high=value + up, limit=limit, at_most=at_most
+        run="",
+        rule="",
+        group="",
+        value=value,
+        low=value - down,
+        high=value + up,
+        limit=limit,
+        at_most=at_most,
     )
     alone, among = (finding.decided(each).verdict for each in (1, rules))
     assert among in (alone, INCONCLUSIVE)

@@ -8,6 +8,11 @@ from medical_tasks.spec import Item, TaskSpec
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     return [
-        Item(id=row["case_id"], fields=dict(row), groups={"level": row["level"]}, cluster=f"patient {row['case_id']}")
+        Item(
+            id=row["case_id"],
+            fields=dict(row),
+            groups={"level": row["level"]},
+            cluster=f"patient {row['case_id']}",
+        )
         for row in rows
     ]

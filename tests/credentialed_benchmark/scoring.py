@@ -25,7 +25,12 @@ def score_items(
             pair=Pair(
                 premise=item.fields["note"],
                 hypothesis=response,
-                values={"entailment": True, "neutral": False, "contradiction": False, "not_entailment": False},
+                values={
+                    "entailment": True,
+                    "neutral": False,
+                    "contradiction": False,
+                    "not_entailment": False,
+                },
             ),
         )
         for item, response in zip(items, responses, strict=True)
@@ -35,7 +40,11 @@ def score_items(
         why = f"the note says {item.fields['note']}; the answer was {response}"
         if isinstance(outcome, Verdict):
             said = f"{why}; the judge said {outcome.text}"
-            scores.append(ItemScore(id=item.id, values={"correct": float(outcome.value)}, parsed=response, why=said))
+            scores.append(
+                ItemScore(
+                    id=item.id, values={"correct": float(outcome.value)}, parsed=response, why=said
+                )
+            )
         else:
             told = f"{outcome.reason} about {item.fields['note']}"
             scores.append(ItemScore(id=item.id, values={}, parsed=response, why=why, unscored=told))

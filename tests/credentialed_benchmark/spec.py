@@ -12,7 +12,16 @@ from typing import Any
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.judges.base import JudgePrompts, Judging
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec, required
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+    required,
+)
 from tests import tiny_dataset
 from tests.credentialed_benchmark import data, judge_prompts, prompts, scoring
 
@@ -24,8 +33,15 @@ def _note(case_id: str, level: str, note: str, gold: str) -> dict[str, Any]:
 
 
 NOTES = [
-    _note("1", "1", f"Admitted on a Monday because {CANARY}. Discharged well.", f"Because {CANARY}."),
-    _note("2", "1", "Came with a cut on the left thumb; it was sewn, and that was all there was to do.", "A cut."),
+    _note(
+        "1", "1", f"Admitted on a Monday because {CANARY}. Discharged well.", f"Because {CANARY}."
+    ),
+    _note(
+        "2",
+        "1",
+        "Came with a cut on the left thumb; it was sewn, and that was all there was to do.",
+        "A cut.",
+    ),
     _note("3", "2", f"Seen again, since {CANARY}. Nothing new was found.", "Nothing new."),
 ]
 
@@ -73,7 +89,9 @@ class PrivateNotes(Benchmark):
     ) -> list[ItemScore]:
         return scoring.score_items(task, items, responses, judging=required(judging))
 
-    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
         return judge_prompts.load_judge_prompts(task, name, upstream)
 
 

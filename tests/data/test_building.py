@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.data.building import SUMS_FILE, BuiltDataset, build_source, builder_class, check_published_sum
+from medical_tasks.data.building import (
+    SUMS_FILE,
+    BuiltDataset,
+    build_source,
+    builder_class,
+    check_published_sum,
+)
 from medical_tasks.data.cards import card_text
 from medical_tasks.data.dataset_source import (
     BuildOption,
@@ -26,12 +32,19 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from tests.tiny_dataset import SOURCE, SPEC, SPLITS, files_of, make_rows, with_spec, write_official
 
 
-def test_load_dataset_reads_configs_splits_and_types(official: Path, folder: Path, tmp_path: Path) -> None:
+def test_load_dataset_reads_configs_splits_and_types(
+    official: Path, folder: Path, tmp_path: Path
+) -> None:
     import datasets
 
     full = build_source(SOURCE, place=official, config="full", folder=folder)
     demo = build_source(SOURCE, place=None, config="demo", folder=folder)
-    assert (full.config, full.rows, dict(full.splits), full.notes) == ("full", 9, {"train": 3, "dev": 3, "test": 3}, ())
+    assert (full.config, full.rows, dict(full.splits), full.notes) == (
+        "full",
+        9,
+        {"train": 3, "dev": 3, "test": 3},
+        (),
+    )
     assert demo.folder == folder
     assert datasets.get_dataset_config_names(str(folder)) == ["full", "demo"]
     for config, word in (("full", "first"), ("demo", "demo")):
@@ -44,7 +57,9 @@ def test_load_dataset_reads_configs_splits_and_types(official: Path, folder: Pat
     assert list(default) == make_rows("dev")
 
 
-def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(official: Path, tmp_path: Path) -> None:
+def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(
+    official: Path, tmp_path: Path
+) -> None:
     one, two = tmp_path / "built" / "one", tmp_path / "built" / "two"
     for folder in (one, two):
         build_source(SOURCE, place=official, config="full", folder=folder)
@@ -54,11 +69,18 @@ def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(off
     assert {path.name for path in one.parent.iterdir()} == {"one", "two"}
 
 
-def test_rebuild_replaces_one_config_and_keeps_the_other(official: Path, folder: Path, tmp_path: Path) -> None:
+def test_rebuild_replaces_one_config_and_keeps_the_other(
+    official: Path, folder: Path, tmp_path: Path
+) -> None:
     build_source(SOURCE, place=official, config="full", folder=folder)
     build_source(SOURCE, place=None, config="demo", folder=folder)
     before = built_configs(folder)
-    build_source(SOURCE, place=write_official(tmp_path / "newer", count=5, word="second"), config="full", folder=folder)
+    build_source(
+        SOURCE,
+        place=write_official(tmp_path / "newer", count=5, word="second"),
+        config="full",
+        folder=folder,
+    )
     after = built_configs(folder)
     assert after["demo"] == before["demo"]
     assert read_rows(folder, "full", "test") == make_rows("test", count=5, word="second")
@@ -96,7 +118,12 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
     for split in SPLITS:
         assert read_rows(folder, "full", split, spec=SPEC) == make_rows(split)
     loaded = datasets.load_dataset(str(folder), "full", cache_dir=str(tmp_path / "cache"))
-    words = {row["statements"][0].split()[0] for split in SPLITS for row in loaded[split] if row["statements"]}
+    words = {
+        row["statements"][0].split()[0]
+        for split in SPLITS
+        for row in loaded[split]
+        if row["statements"]
+    }
     # The card is the fourth to be renamed; from then on it names the new files, which all lie there.
     assert words == {"second" if last > 3 else "first"}
     build_source(SOURCE, place=newer, config="full", folder=folder)
@@ -110,7 +137,10 @@ def test_a_disk_that_is_full_before_the_first_byte(
     import datasets
 
     monkeypatch.setattr(datasets.builder, "has_sufficient_disk_space", lambda *_, **__: False)
-    with pytest.raises(IncompleteError, match=r"no space to write \(No space left on device\)\. Nothing of this build"):
+    with pytest.raises(
+        IncompleteError,
+        match=r"no space to write \(No space left on device\)\. Nothing of this build",
+    ):
         build_source(SOURCE, place=official, config="full", folder=folder)
     assert not folder.exists()
 
@@ -130,9 +160,19 @@ def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_re
             raise RuntimeError("cannot close")  # noqa: B904  # as the writer does: the first error is its context alone
 
     with pytest.raises(IncompleteError, match=r"no space to write \(Disk quota exceeded\)"):
-        build_source(dataclasses.replace(SOURCE, read=lambda *_: read(False)), place=None, config="demo", folder=folder)
+        build_source(
+            dataclasses.replace(SOURCE, read=lambda *_: read(False)),
+            place=None,
+            config="demo",
+            folder=folder,
+        )
     with pytest.raises(DatasetGenerationError) as caught:
-        build_source(dataclasses.replace(SOURCE, read=lambda *_: read(True)), place=None, config="demo", folder=folder)
+        build_source(
+            dataclasses.replace(SOURCE, read=lambda *_: read(True)),
+            place=None,
+            config="demo",
+            folder=folder,
+        )
     assert str(caught.value.__cause__) == "a fault"
     assert not folder.exists()
 
@@ -164,14 +204,18 @@ def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_pur
         return build_source(source, place=official, config="full", folder=folder, partial=partial)
 
     with pytest.raises(
-        UsageError, match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off"
+        UsageError,
+        match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off",
     ):
         build(1200, living="another", partial=True)
     with pytest.raises(
-        UsageError, match=r"split dev has 3 rows, 4 were published. .*build a smaller one on purpose with --partial"
+        UsageError,
+        match=r"split dev has 3 rows, 4 were published. .*build a smaller one on purpose with --partial",
     ):
         build(4)
-    with pytest.raises(UsageError, match=r"split dev has 3 rows, 2 were published. It is another file"):
+    with pytest.raises(
+        UsageError, match=r"split dev has 3 rows, 2 were published. It is another file"
+    ):
         build(2, partial=True)
     assert not folder.exists()
     built = build(4, partial=True)
@@ -184,17 +228,23 @@ def test_file_of_another_config(official: Path, folder: Path) -> None:
     digest = build_source(SOURCE, place=official, config="full", folder=folder)
     sha256 = built_configs(digest.folder)["full"].source["notes.jsonl"]
     source = dataclasses.replace(SOURCE, known_files={sha256: "demo"})
-    with pytest.raises(UsageError, match="is the official file of config demo, not of full. Give --config demo"):
+    with pytest.raises(
+        UsageError, match="is the official file of config demo, not of full. Give --config demo"
+    ):
         build_source(source, place=official, config="full", folder=folder)
 
 
-def test_a_config_of_an_older_version_stays_but_is_not_described(official: Path, folder: Path, tmp_path: Path) -> None:
+def test_a_config_of_an_older_version_stays_but_is_not_described(
+    official: Path, folder: Path, tmp_path: Path
+) -> None:
     import datasets
 
     build_source(SOURCE, place=official, config="full", folder=folder)
     newer = with_spec(version="3.0.0")
     built = build_source(newer, place=None, config="demo", folder=folder)
-    assert built.notes == (f"{folder}: config full was built in version 2.0.0, now 3.0.0; build it again",)
+    assert built.notes == (
+        f"{folder}: config full was built in version 2.0.0, now 3.0.0; build it again",
+    )
     assert datasets.get_dataset_config_names(str(folder)) == ["demo"]
     assert read_rows(folder, "full", "test", spec=SPEC) == make_rows("test")
     with pytest.raises(UsageError, match=r"built in version 2.0.0, this suite reads 3.0.0"):
@@ -205,7 +255,9 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
     folder.mkdir(parents=True)
     (empty := tmp_path / "empty").mkdir()
     assert build_source(SOURCE, place=None, config="demo", folder=empty).rows == 9
-    with pytest.raises(UsageError, match="holds the dataset tiny_notes, not other_notes. Choose another --out"):
+    with pytest.raises(
+        UsageError, match="holds the dataset tiny_notes, not other_notes. Choose another --out"
+    ):
         build_source(with_spec(name="other_notes"), place=None, config="demo", folder=empty)
     (folder / "README.md").write_text("mine")
     with pytest.raises(UsageError, match="is not empty and holds no built dataset"):
@@ -214,12 +266,18 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
     with pytest.raises(UsageError, match="README.md: is a file; --out must be a folder"):
         build_source(SOURCE, place=None, config="demo", folder=folder / "README.md")
     # A file where a folder has to be fails for every user; permission bits do not stop root.
-    with pytest.raises(UsageError, match=r"cannot write there \(Not a directory\). Nothing of this build was kept"):
+    with pytest.raises(
+        UsageError, match=r"cannot write there \(Not a directory\). Nothing of this build was kept"
+    ):
         build_source(SOURCE, place=None, config="demo", folder=folder / "README.md" / "deeper")
 
 
 def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
-    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    official: Path,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     import datasets
 
@@ -240,8 +298,14 @@ def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None
     assert set(rows) == set(SPLITS)
     assert list(rows["dev"]) == make_rows("dev")
     info = rows["dev"].info
-    assert (info.license, info.citation, str(info.version)) == (SPEC.licence, SPEC.citation, "2.0.0")
-    streamed = cls(cache_dir=str(tmp_path / "cache2"), config_name="demo").as_streaming_dataset(split="test")
+    assert (info.license, info.citation, str(info.version)) == (
+        SPEC.licence,
+        SPEC.citation,
+        "2.0.0",
+    )
+    streamed = cls(cache_dir=str(tmp_path / "cache2"), config_name="demo").as_streaming_dataset(
+        split="test"
+    )
     assert list(streamed) == make_rows("test", word="demo")
     with pytest.raises(MissingError, match="needs the official files, none given"):
         cls(cache_dir=str(tmp_path / "cache3"), config_name="full").download_and_prepare()
@@ -312,7 +376,9 @@ def test_published_sums(file: Path, place: str, text: str | None, line: int | No
 
 
 def test_two_entries_of_a_name(file: Path) -> None:
-    (file.parent / SUMS_FILE).write_text(f"{WRONG}  a/discharge.csv.gz\n{RIGHT}  b/discharge.csv.gz\n")
+    (file.parent / SUMS_FILE).write_text(
+        f"{WRONG}  a/discharge.csv.gz\n{RIGHT}  b/discharge.csv.gz\n"
+    )
     assert check_published_sum(file, RIGHT)
 
 
@@ -345,37 +411,59 @@ GENERATED = dataclasses.replace(
         (MADE, {}, r"tiny: needs --seed: which rows. Give --seed NUMBER."),
         (MADE, {"seed": 100}, r"tiny: --seed must be from 0 to 99, got 100. It is which rows."),
         (MADE, {"seed": 1, "n": 0}, r"--n must be from 1 to 1,000, got 0. It is how many rows."),
-        (MADE, {"seed": 1, "size": 4}, r"tiny: got --size, but it takes --seed, --n. Leave out --size."),
+        (
+            MADE,
+            {"seed": 1, "size": 4},
+            r"tiny: got --size, but it takes --seed, --n. Leave out --size.",
+        ),
         (None, {"seed": 1}, r"tiny: got --seed, but it takes no such options. Leave out --seed."),
     ],
 )
-def test_wrong_options(generated: Generated | None, given: dict[str, int | None], message: str) -> None:
+def test_wrong_options(
+    generated: Generated | None, given: dict[str, int | None], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         chosen_options("tiny", generated, given)
 
 
 def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
     folder = tmp_path / "tiny_notes"
-    built = build_source(GENERATED, place=None, config="made", folder=folder, options={"seed": 7, "n": 4})
+    built = build_source(
+        GENERATED, place=None, config="made", folder=folder, options={"seed": 7, "n": 4}
+    )
     assert dict(built.splits) == dict.fromkeys(SPLITS, 4)
     assert read_rows(folder, "made", "dev") == make_rows("dev", count=4, word="seed7")
     assert built_configs(folder)["made"].source == {"seed": "7", "n": "4"}
-    assert "| `made` | `dev` | 4 | this package, with seed 7, n 4 |" in (folder / "README.md").read_text()
+    assert (
+        "| `made` | `dev` | 4 | this package, with seed 7, n 4 |"
+        in (folder / "README.md").read_text()
+    )
     assert "`made` is generated by this package" in (folder / "README.md").read_text()
     # Another configuration beside it keeps the record.
     build_source(GENERATED, place=None, config="demo", folder=folder)
-    assert [config.source for config in built_configs(folder).values()] == [{"seed": "7", "n": "4"}, {}]
+    assert [config.source for config in built_configs(folder).values()] == [
+        {"seed": "7", "n": "4"},
+        {},
+    ]
     assert "| `made` | `dev` |  | this package, from `--seed`, `--n` |" in card_text(GENERATED)
 
 
 def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
     cls = builder_class(GENERATED)
-    streamed = cls(cache_dir=str(tmp_path / "a"), config_name="made", seed=5).as_streaming_dataset(split="test")
+    streamed = cls(cache_dir=str(tmp_path / "a"), config_name="made", seed=5).as_streaming_dataset(
+        split="test"
+    )
     assert list(streamed) == make_rows("test", count=3, word="seed5")
-    builders = [cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2) for seed in (1, 2)]
-    for seed, builder in enumerate(builders, start=1):  # one cache, and neither is taken for the other
+    builders = [
+        cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2) for seed in (1, 2)
+    ]
+    for seed, builder in enumerate(
+        builders, start=1
+    ):  # one cache, and neither is taken for the other
         builder.download_and_prepare()
-        assert list(builder.as_dataset(split="dev")) == make_rows("dev", count=2, word=f"seed{seed}")
+        assert list(builder.as_dataset(split="dev")) == make_rows(
+            "dev", count=2, word=f"seed{seed}"
+        )
 
 
 TWO_FILES = dataclasses.replace(
@@ -392,7 +480,9 @@ TWO_FILES = dataclasses.replace(
 
 def test_the_file_itself_or_its_folder(tmp_path: Path) -> None:
     path = write_official(tmp_path)
-    assert find_files(SOURCE, "full", path) == find_files(SOURCE, "full", tmp_path) == {"notes": path}
+    assert (
+        find_files(SOURCE, "full", path) == find_files(SOURCE, "full", tmp_path) == {"notes": path}
+    )
     deeper = write_official(tmp_path / "other" / "data")
     assert find_files(SOURCE, "full", tmp_path / "other") == {"notes": deeper}
     key = tmp_path / "keys" / "key.json"
@@ -403,7 +493,9 @@ def test_the_file_itself_or_its_folder(tmp_path: Path) -> None:
 
 def test_configs_without_files(tmp_path: Path) -> None:
     assert find_files(SOURCE, "demo", None) == {}
-    with pytest.raises(UsageError, match="tiny_notes, config demo: made from this package alone, reads no source"):
+    with pytest.raises(
+        UsageError, match="tiny_notes, config demo: made from this package alone, reads no source"
+    ):
         find_files(SOURCE, "demo", tmp_path)
     with pytest.raises(UsageError, match="unknown config 'v9' of tiny_notes. Configs: full, demo"):
         find_files(SOURCE, "v9", tmp_path)
@@ -412,7 +504,11 @@ def test_configs_without_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "place", "message"),
     [
-        (SOURCE, None, "needs the official files, none given.*\\n  the notes: notes.jsonl or data/notes.jsonl"),
+        (
+            SOURCE,
+            None,
+            "needs the official files, none given.*\\n  the notes: notes.jsonl or data/notes.jsonl",
+        ),
         (
             SOURCE,
             "nowhere",
@@ -421,12 +517,16 @@ def test_configs_without_files(tmp_path: Path) -> None:
         (TWO_FILES, "", "lacks\\n  the answer key: key.json or keys/key.json\\nEach path"),
     ],
 )
-def test_files_that_are_missing(tmp_path: Path, source: DatasetSource, place: str | None, message: str) -> None:
+def test_files_that_are_missing(
+    tmp_path: Path, source: DatasetSource, place: str | None, message: str
+) -> None:
     path = write_official(tmp_path)
     with pytest.raises(MissingError, match=message) as caught:
         find_files(source, "full", None if place is None else tmp_path / place)
     assert all(step in str(caught.value) for step in SPEC.how_to_get)
-    with pytest.raises(UsageError, match="needs 2 files, got the file .*notes.jsonl. Give the folder"):
+    with pytest.raises(
+        UsageError, match="needs 2 files, got the file .*notes.jsonl. Give the folder"
+    ):
         find_files(TWO_FILES, "full", path)
 
 
@@ -435,16 +535,22 @@ def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
     write_official(tmp_path / "data")
     assert find_files(SOURCE, "full", tmp_path) == {"notes": path}  # both are the same
     path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(UsageError, match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl"):
+    with pytest.raises(
+        UsageError, match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl"
+    ):
         find_files(SOURCE, "full", tmp_path)
 
 
 def test_a_source_must_cover_its_spec() -> None:
-    with pytest.raises(ValueError, match=r"tiny_notes: splits has \['full'\], the spec \['demo', 'full'\]"):
+    with pytest.raises(
+        ValueError, match=r"tiny_notes: splits has \['full'\], the spec \['demo', 'full'\]"
+    ):
         dataclasses.replace(SOURCE, splits={"full": ("test",)})
     with pytest.raises(ValueError, match="tiny_notes: key 'nr' is not a column"):
         dataclasses.replace(SOURCE, key="nr")
-    with pytest.raises(ValueError, match="tiny_notes: full is generated, so it must be a config without files"):
+    with pytest.raises(
+        ValueError, match="tiny_notes: full is generated, so it must be a config without files"
+    ):
         dataclasses.replace(SOURCE, generated={"full": MADE})
 
 
@@ -468,7 +574,10 @@ def test_a_file_of_a_repository_is_found_from_anywhere_near(tmp_path: Path, give
 def test_a_file_of_a_repository_without_its_folders(tmp_path: Path) -> None:
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "a.json").write_text("{}")
-    assert repository_file(tmp_path, "data/prompts/a.json", repository=REPOSITORY) == tmp_path / "prompts" / "a.json"
+    assert (
+        repository_file(tmp_path, "data/prompts/a.json", repository=REPOSITORY)
+        == tmp_path / "prompts" / "a.json"
+    )
     with pytest.raises(
         MissingError,
         match=r"authors' data/b.json is not there \(looked for in .*/Repo .*as data/b.json or b.json\). Clone",

@@ -48,7 +48,9 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pythons]:
         yield Pythons(warm, tmp_path_factory.mktemp("scripts"))
 
 
-def test_a_killed_build_leaves_the_dataset_that_was_there(pythons: Pythons, official: Path, folder: Path) -> None:
+def test_a_killed_build_leaves_the_dataset_that_was_there(
+    pythons: Pythons, official: Path, folder: Path
+) -> None:
     build_source(SOURCE, place=official, config="full", folder=folder)
     code = """
         import dataclasses, os, signal, sys
@@ -112,14 +114,18 @@ def test_full_disk(pythons: Pythons, official: Path, folder: Path, limit: int) -
 # Rows larger than a parquet page are written while the table still grows, not only when the file is closed. The limits end
 # in the first page, between pages, and in the last of the pages (a file has 4 MB).
 @pytest.mark.parametrize("limit", [2_000, 1_500_000])
-def test_full_disk_amid_large_rows(pythons: Pythons, folder: Path, tmp_path: Path, limit: int) -> None:
+def test_full_disk_amid_large_rows(
+    pythons: Pythons, folder: Path, tmp_path: Path, limit: int
+) -> None:
     # Random, since parquet would pack a repeated word into nothing.
     official = write_official(tmp_path / "official", word=random.Random(7).randbytes(500_000).hex())
     check_full_disk(pythons, folder, official, limit)
     assert not folder.exists()
     whole = build_source(SOURCE, place=official, config="full", folder=folder)
     assert whole.rows == 9
-    assert {split.file_bytes > 3_500_000 for split in built_configs(folder)["full"].splits.values()} == {True}
+    assert {
+        split.file_bytes > 3_500_000 for split in built_configs(folder)["full"].splits.values()
+    } == {True}
 
 
 def test_two_builds_at_once_both_arrive(pythons: Pythons, official: Path, folder: Path) -> None:

@@ -11,7 +11,14 @@ import pytest
 import yaml
 from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets, task_spec, tasks
+from medical_tasks.benchmarks.catalog import (
+    build_dataset,
+    dataset_source,
+    dataset_spec,
+    datasets,
+    task_spec,
+    tasks,
+)
 from medical_tasks.data import cards
 from medical_tasks.data.cards import (
     FRAMEWORK,
@@ -31,7 +38,13 @@ from tests.tiny_dataset import COLUMNS, CREDENTIALED, SOURCE, SPLITS
 
 def built_config(config: str, rows: int) -> BuiltConfig:
     splits = {
-        split: BuiltSplit(path=f"{config}/{split}-abc.parquet", rows=rows, sha256="0" * 64, file_bytes=7, num_bytes=11)
+        split: BuiltSplit(
+            path=f"{config}/{split}-abc.parquet",
+            rows=rows,
+            sha256="0" * 64,
+            file_bytes=7,
+            num_bytes=11,
+        )
         for split in SPLITS
     }
     return BuiltConfig(version="2.0.0", suite="0.1.0", source={}, splits=splits)
@@ -47,7 +60,10 @@ def header(text: str) -> dict[str, Any]:
 
 def test_header_of_a_built_folder() -> None:
     metadata = card_metadata(SOURCE, {"full": built_config("full", 400)})
-    assert {key: metadata[key] for key in ("pretty_name", "license", "language", "tags", "size_categories")} == {
+    assert {
+        key: metadata[key]
+        for key in ("pretty_name", "license", "language", "tags", "size_categories")
+    } == {
         "pretty_name": "Tiny Notes",
         "license": "cc-by-4.0",
         "language": ["en"],
@@ -57,21 +73,28 @@ def test_header_of_a_built_folder() -> None:
     assert metadata["configs"] == [
         {
             "config_name": "full",
-            "data_files": [{"split": split, "path": f"full/{split}-abc.parquet"} for split in SPLITS],
+            "data_files": [
+                {"split": split, "path": f"full/{split}-abc.parquet"} for split in SPLITS
+            ],
             "version": "2.0.0",
             "default": True,
         }
     ]
     (info,) = metadata["dataset_info"]
-    assert info["splits"] == [{"name": split, "num_bytes": 11, "num_examples": 400} for split in SPLITS]
+    assert info["splits"] == [
+        {"name": split, "num_bytes": 11, "num_examples": 400} for split in SPLITS
+    ]
     assert (info["download_size"], info["dataset_size"]) == (21, 33)
     assert [feature["name"] for feature in info["features"]] == [column.name for column in COLUMNS]
     for rows, category in ((333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")):
-        assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [category]
+        assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [
+            category
+        ]
 
 
 @pytest.mark.parametrize(
-    ("names", "default"), [("full later demo", ["full"]), ("demo", ["demo"]), ("demo later", ["later"]), ("", [])]
+    ("names", "default"),
+    [("full later demo", ["full"]), ("demo", ["demo"]), ("demo later", ["later"]), ("", [])],
 )
 def test_default_config(names: str, default: list[str]) -> None:
     spec = dataclasses.replace(SOURCE.spec, configs=("full", "later", "demo"))
@@ -85,12 +108,16 @@ def test_default_config(names: str, default: list[str]) -> None:
     assert [config["config_name"] for config in metadata["configs"]] == [
         name for name in spec.configs if name in names.split()
     ]
-    assert [config["config_name"] for config in metadata["configs"] if config.get("default")] == default
+    assert [
+        config["config_name"] for config in metadata["configs"] if config.get("default")
+    ] == default
 
 
 def test_the_text_of_a_built_folder() -> None:
     # Cards of what can be built stand in `dataset_builders` and are compared there.
-    text = card_text(dataclasses.replace(SOURCE, licence_note="Be kind."), {"full": built_config("full", 1234)})
+    text = card_text(
+        dataclasses.replace(SOURCE, licence_note="Be kind."), {"full": built_config("full", 1234)}
+    )
     assert header(text) == card_metadata(SOURCE, {"full": built_config("full", 1234)})
     assert "| `full` | `dev` | 1,234 | the notes |" in text
     assert "licence (CC-BY-4.0). Be kind.\n" in text
@@ -102,7 +129,9 @@ def test_every_licence_is_known_to_the_hub_or_named() -> None:
     known = {"apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
     names = packaged(cards.__file__, "cards.json")["licences"]
     assert {licence(name).hub_id for name in names} == known
-    with pytest.raises(ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0"):
+    with pytest.raises(
+        ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0"
+    ):
         licence("WTFPL")
 
 
@@ -112,12 +141,16 @@ BENCHMARKS = [name for name in datasets() if not name.endswith("_own")]
 
 
 def content(name: str) -> Any:
-    return yaml.safe_load((ROOT / "dataset_builders" / name / "eval.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(
+        (ROOT / "dataset_builders" / name / "eval.yaml").read_text(encoding="utf-8")
+    )
 
 
 def test_every_dataset_but_ones_own_is_a_benchmark() -> None:
     assert len(BENCHMARKS) == 7
-    assert sorted(path.parent.name for path in (ROOT / "dataset_builders").glob("*/eval.yaml")) == sorted(BENCHMARKS)
+    assert sorted(
+        path.parent.name for path in (ROOT / "dataset_builders").glob("*/eval.yaml")
+    ) == sorted(BENCHMARKS)
     assert FRAMEWORK in FRAMEWORKS
 
 
@@ -125,9 +158,17 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
     ids = [task["id"] for name in BENCHMARKS for task in content(name)["tasks"]]
     assert ids.count("medcalc") == 1
     assert len(ids) == len(set(ids)) == len(tasks()) - 4
-    assert set(tasks()) - set(ids) == {"archehr_heuristic", "doclens_own", "medcalc_own", "medcalc_twins"}
+    assert set(tasks()) - set(ids) == {
+        "archehr_heuristic",
+        "doclens_own",
+        "medcalc_own",
+        "medcalc_twins",
+    }
     # One number a leaderboard, and no way to say that less is better or what it counts.
-    assert all(tasks()[name].metrics[0].higher_is_better and tasks()[name].metrics[0].unit == "" for name in ids)
+    assert all(
+        tasks()[name].metrics[0].higher_is_better and tasks()[name].metrics[0].unit == ""
+        for name in ids
+    )
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -151,7 +192,9 @@ def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_inspect_makes_questions_of_the_rows(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_inspect_makes_questions_of_the_rows(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp(name)
     build_dataset(name, source=None, config="demo", out=folder)
     assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
@@ -161,7 +204,9 @@ def test_inspect_makes_questions_of_the_rows(name: str, tmp_path_factory: pytest
         assert sample.input
         assert sample.target
         assert len(sample.choices or ()) == (5 if "choices" in entry["field_spec"] else 0)
-        if task.items_a_row == 1:  # by which `inspect score --scorer medical_tasks/TASK` finds the item
+        if (
+            task.items_a_row == 1
+        ):  # by which `inspect score --scorer medical_tasks/TASK` finds the item
             items = load_task_data(task, datasets()[name], data=folder, config="demo").items
             key = dataset_source(name).key
             assert str((sample.metadata or {})[key]) == str(rows[0][key])
@@ -173,8 +218,13 @@ def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
     spec = dataset_spec("ehrnoteqa")
     assert eval_text(spec, every, built={}) == ""
     assert eval_text(spec, every, built={"demo": ["test"]}) == ""
-    ids = [task["id"] for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))["tasks"]]
-    assert ids == [name for name in tasks() if name.startswith("ehrnoteqa") and name.endswith("level2")]
+    ids = [
+        task["id"]
+        for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))["tasks"]
+    ]
+    assert ids == [
+        name for name in tasks() if name.startswith("ehrnoteqa") and name.endswith("level2")
+    ]
     assert eval_text(dataset_spec("doclens_own"), every) == ""
     # Configurations with the same questions.
     assert accepted_configs(task_spec("ehrnoteqa_mc_level2"), spec) == ("level2", "all")
@@ -189,7 +239,10 @@ def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
         "Sources": "",
         "ICD_10_diag": "",
     }
-    lines = [json.dumps({"Question": f"Are {cups} cups of tea bad for sleep?", **record}) for cups in range(201)]
+    lines = [
+        json.dumps({"Question": f"Are {cups} cups of tea bad for sleep?", **record})
+        for cups in range(201)
+    ]
     (tmp_path / "questions_w_answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     built = build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "kqa")
     text = (built.folder / "eval.yaml").read_text(encoding="utf-8")

@@ -29,7 +29,12 @@ SECRET = "swallowed a marble"
 
 
 @given(
-    st.text(alphabet=st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("=+-@'\t\r＝－")), max_size=12)
+    st.text(
+        alphabet=st.one_of(
+            st.characters(exclude_categories=["Cs"]), st.sampled_from("=+-@'\t\r＝－")
+        ),
+        max_size=12,
+    )
 )
 @settings(deadline=None, max_examples=200)
 def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
@@ -40,7 +45,17 @@ def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
 def test_what_a_program_would_write_in_its_own_way_stays_text() -> None:
     for text in ("0.50", "3-5", "007", "1E5", "5 May", "TRUE", "123456789012", "\n=1"):
         assert escaped(text) == f"'{text}"
-    for text in ("0", "10000032", "5 mg", "stage 2", "120/80 mmHg", "May", "B", "p2", "notes/1.txt"):
+    for text in (
+        "0",
+        "10000032",
+        "5 mg",
+        "stage 2",
+        "120/80 mmHg",
+        "May",
+        "B",
+        "p2",
+        "notes/1.txt",
+    ):
         assert escaped(text) == text
     for text in ("-5 mg", "'twas"):  # typed by somebody without an escape
         assert plain(text) == text
@@ -58,14 +73,22 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
     assert rows[3].place("text") == f"{path}: row 5, column 'text'"
 
 
-@given(st.lists(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=8,
+    )
+)
 @settings(deadline=None, max_examples=40)
 def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.csv"
         write_sheet(path, COLUMNS, [{"id": n, "text": number} for n, number in enumerate(numbers)])
         assert "'" not in path.read_text(encoding="utf-8-sig")
-        assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(map(float, numbers))
+        assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(
+            map(float, numbers)
+        )
 
 
 def test_a_table_has_numbers_and_no_formula() -> None:
@@ -107,7 +130,9 @@ def test_no_id_leads_out_of_the_folder() -> None:
     st.integers(0, 3),
 )
 @settings(deadline=None, max_examples=80)
-def test_shares_are_equal_and_depend_on_ids_alone(ids: list[str], people: int, overlap: int, seed: int) -> None:
+def test_shares_are_equal_and_depend_on_ids_alone(
+    ids: list[str], people: int, overlap: int, seed: int
+) -> None:
     names, overlap = "abcd"[:people], min(overlap, len(ids))
     shares = share_out(ids, tuple(names), overlap=overlap, seed=seed)
     assert share_out(ids[::-1], tuple(names), overlap=overlap, seed=seed) == shares

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("croissant")
-    build_source(SOURCE, place=write_official(place / "official"), config="full", folder=place / "tiny")
+    build_source(
+        SOURCE, place=write_official(place / "official"), config="full", folder=place / "tiny"
+    )
     build_source(SOURCE, place=None, config="demo", folder=place / "tiny")
     return place / "tiny"
 
@@ -54,17 +56,24 @@ def issues(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("config", "word", "split"), [("full", "first", "train"), ("full", "first", "test"), ("demo", "demo", "dev")]
+    ("config", "word", "split"),
+    [("full", "first", "train"), ("full", "first", "test"), ("demo", "demo", "dev")],
 )
 def test_records_load_with_their_types(folder: Path, config: str, word: str, split: str) -> None:
-    assert list(records(folder / "croissant.json", f"{config}/{split}")) == make_rows(split, word=word)
+    assert list(records(folder / "croissant.json", f"{config}/{split}")) == make_rows(
+        split, word=word
+    )
 
 
 def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(folder: Path) -> None:
     assert issues(folder / "croissant.json") == ""
     content = json.loads((folder / "croissant.json").read_text())
     named = {file["contentUrl"]: file["sha256"] for file in content["distribution"]}
-    built = {split.path: split.sha256 for config in built_configs(folder).values() for split in config.splits.values()}
+    built = {
+        split.path: split.sha256
+        for config in built_configs(folder).values()
+        for split in config.splits.values()
+    }
     assert named == built
     assert len(named) == 6
 
@@ -80,7 +89,11 @@ def test_the_checked_in_form_loads_built_files_and_the_built_one_none_that_chang
     with pytest.raises(mlcroissant.GenerationError):
         list(records(copy / "croissant.json", "demo/dev"))
     (copy / "croissant.json").write_text(croissant_text(SOURCE), encoding="utf-8")
-    assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == ["dev-0", "dev-1", "dev-2"]
+    assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == [
+        "dev-0",
+        "dev-1",
+        "dev-2",
+    ]
 
 
 @pytest.mark.parametrize("source", [SOURCE, CREDENTIALED], ids=["open", "credentialed"])
@@ -98,7 +111,12 @@ def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize("wrong", [{"dataBias": ["few"]}, {"dataBiases": "few"}, {"dataCollection": ["by hand"]}])
+@pytest.mark.parametrize(
+    "wrong", [{"dataBias": ["few"]}, {"dataBiases": "few"}, {"dataCollection": ["by hand"]}]
+)
 def test_properties_of_responsible_ai_are_those_of_croissant(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=f"tiny_notes: responsible_ai has {next(iter(wrong))}; texts are annotations"):
+    with pytest.raises(
+        ValueError,
+        match=f"tiny_notes: responsible_ai has {next(iter(wrong))}; texts are annotations",
+    ):
         dataclasses.replace(SOURCE, responsible_ai=wrong)

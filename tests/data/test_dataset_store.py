@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.catalog import dataset_source
 from medical_tasks.data import dataset_store
 from medical_tasks.data.building import build_source
-from medical_tasks.data.dataset_store import MARKER, built_configs, built_name, built_split, datasets_home, read_rows
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    built_configs,
+    built_name,
+    built_split,
+    datasets_home,
+    read_rows,
+)
 from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
@@ -26,7 +33,9 @@ from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "tiny_notes"
-    build_source(SOURCE, place=write_official(folder.parent / "official"), config="full", folder=folder)
+    build_source(
+        SOURCE, place=write_official(folder.parent / "official"), config="full", folder=folder
+    )
     return folder
 
 
@@ -55,7 +64,9 @@ def test_home_is_the_environment_variable_or_the_data_directory(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for ignored in ("relative/path", ""):
         monkeypatch.setenv("XDG_DATA_HOME", ignored)
-        assert datasets_home() == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
+        assert (
+            datasets_home() == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
+        )
     monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
     assert datasets_home() == tmp_path / "home" / "mine"
 
@@ -69,7 +80,9 @@ def test_what_is_built_and_its_rows_with_their_types(built: Path) -> None:
         assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
 
 
-def test_rows_hold_no_text_but_of_the_latest_row_group(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_hold_no_text_but_of_the_latest_row_group(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import pyarrow.parquet as pq
 
     monkeypatch.setattr(dataset_store, "_GROUPS_KEPT", 1)
@@ -108,23 +121,31 @@ def test_nothing_built_and_a_missing_config(built: Path, tmp_path: Path) -> None
         read_rows(tmp_path / "absent", "full", "test", spec=SPEC)
     assert all(step in str(caught.value) for step in SPEC.how_to_get)
     with pytest.raises(
-        MissingError, match="config demo is not built in .*; built there: full. Build it, no download needed"
+        MissingError,
+        match="config demo is not built in .*; built there: full. Build it, no download needed",
     ):
         read_rows(built, "demo", "test", spec=SPEC)
-    with pytest.raises(MissingError, match="Build it: medical-tasks build tiny_notes --config other"):
+    with pytest.raises(
+        MissingError, match="Build it: medical-tasks build tiny_notes --config other"
+    ):
         read_rows(built, "other", "test")
 
 
 def test_missing_split(built: Path) -> None:
     has = "it has train, dev, test"
     with pytest.raises(
-        UsageError, match=f"config full: split valid is not built; {has}. Take --split train or --split dev"
+        UsageError,
+        match=f"config full: split valid is not built; {has}. Take --split train or --split dev",
     ):
         read_rows(built, "full", "valid")
-    with pytest.raises(UsageError, match=rf"full: splits no, nil are not built; {has}. Take --split dev, or"):
+    with pytest.raises(
+        UsageError, match=rf"full: splits no, nil are not built; {has}. Take --split dev, or"
+    ):
         read_rows(built, "full", "no+dev+nil")
     for wrong in ("", "dev+", "dev+dev"):
-        with pytest.raises(UsageError, match=r"a split is a name, or different names with \+ between .*, got '"):
+        with pytest.raises(
+            UsageError, match=r"a split is a name, or different names with \+ between .*, got '"
+        ):
             read_rows(built, "full", wrong)
 
 
@@ -145,7 +166,8 @@ def test_changed_files_are_not_read(copy: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
     with pytest.raises(
-        UsageError, match=r"not the file that was built \(SHA-256 .*Build it again: medical-tasks build tiny_notes"
+        UsageError,
+        match=r"not the file that was built \(SHA-256 .*Build it again: medical-tasks build tiny_notes",
     ):
         read_rows(copy, "full", "test", spec=SPEC)
     assert read_rows(copy, "full", "train") == make_rows("train")
@@ -180,7 +202,9 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     file = tmp_path / "gold.jsonl"
     more = {"Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
-    file.write_text("".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED), encoding="utf-8")
+    file.write_text(
+        "".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED), encoding="utf-8"
+    )
     return file
 
 
@@ -198,7 +222,10 @@ def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
 
 
 def test_nothing_stays_when_it_fails(gold: Path) -> None:
-    with pytest.raises(RuntimeError, match="in the block"), built_from(dataset_source("kqa"), gold, "own"):
+    with (
+        pytest.raises(RuntimeError, match="in the block"),
+        built_from(dataset_source("kqa"), gold, "own"),
+    ):
         raise RuntimeError("in the block")
     gold.write_text("{}", encoding="utf-8")
     for place, error, message in (

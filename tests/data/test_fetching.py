@@ -53,7 +53,9 @@ def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fa
     if start >= len(content):
         return Fault.status_code(416)
     headers = {"Content-Length": str(len(content) - start)}
-    headers |= {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
+    headers |= (
+        {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
+    )
     kind = "reply" if sent is None else "cut"
     return Fault(kind, 206 if start else 200, headers, content[start:][:sent])
 
@@ -70,7 +72,9 @@ class Mirror(FaultServer):
     def good(self, call: Call) -> Fault:
         if self.steps:
             return self.steps[min(call.number, len(self.steps)) - 1](call)
-        return rest(call, self.files[call.path]) if call.path in self.files else Fault.status_code(404)
+        return (
+            rest(call, self.files[call.path]) if call.path in self.files else Fault.status_code(404)
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +109,9 @@ def cut(at: int) -> Answer:
 
 
 def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
-    return lambda call: Fault("reply", code, {name.replace("_", "-"): each for name, each in headers.items()}, content)
+    return lambda call: Fault(
+        "reply", code, {name.replace("_", "-"): each for name, each in headers.items()}, content
+    )
 
 
 @pytest.mark.parametrize("blob", [False, True])
@@ -154,7 +160,9 @@ def test_a_damaged_part_is_begun_anew(size: int) -> None:
         ([whole(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
     ],
 )  # fmt: skip
-def test_what_stays_wrong_leaves_nothing(mirror: Mirror, steps: list[Answer], said: str, requests: int) -> None:
+def test_what_stays_wrong_leaves_nothing(
+    mirror: Mirror, steps: list[Answer], said: str, requests: int
+) -> None:
     mirror.steps = steps
     with pytest.raises(MissingError, match="102,400 bytes, SHA-256") as caught:
         fetching.fetch(TINY, "full")
@@ -165,10 +173,10 @@ def test_what_stays_wrong_leaves_nothing(mirror: Mirror, steps: list[Answer], sa
     assert (got(), len(mirror.calls)) == ({}, requests)
 
 
-def test_what_cannot_be_asked_and_what_cannot_be_written(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
-    for (
-        wrong
-    ) in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
+def test_what_cannot_be_asked_and_what_cannot_be_written(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for wrong in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
         monkeypatch.setenv(fetching.MIRROR, wrong)
         with pytest.raises(UsageError, match=r"^MEDICAL_TASKS_MIRROR must be an address") as caught:
             fetching.fetch(TINY, "full")
@@ -190,7 +198,10 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(mirror: Mirror, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Progress, "advance_to", full)  # after a piece was written
-    with pytest.raises(IncompleteError, match=r"no space to write .* another place with MEDICAL_TASKS_DATA, and give"):
+    with pytest.raises(
+        IncompleteError,
+        match=r"no space to write .* another place with MEDICAL_TASKS_DATA, and give",
+    ):
         fetching.fetch(TINY, "full")
     assert got() == {}
 
@@ -211,7 +222,9 @@ def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
         (dataset_source("medcalc_bench"), "verified", "is not fetched, only v1.0 and v1.2 can be"),
     ],
 )  # fmt: skip
-def test_what_is_not_fetched_is_never_asked_for(mirror: Mirror, source: Any, config: str, message: str) -> None:
+def test_what_is_not_fetched_is_never_asked_for(
+    mirror: Mirror, source: Any, config: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         fetching.fetch(source, config)
     assert mirror.calls == []
@@ -224,7 +237,9 @@ def test_open_datasets_say_first_how_to_fetch_and_pins_lie_where_files_are_found
     steps = [step for source in sources for step in source.spec.how_to_get if "--fetch" in step]
     firsts = [source.spec.how_to_get[0] for source in sources if source.spec.name in fetched]
     assert steps == firsts
-    files = [file for source in sources for files in source.files.values() for file in files.values()]
+    files = [
+        file for source in sources for files in source.files.values() for file in files.values()
+    ]
     pins = [file.pin for file in files if file.pin is not None and file.pin.place in file.places]
     pins += [pin for source in sources for pin in source.beside]
     assert len(pins) == len([file for file in files if file.pin is not None]) + 4 == 19
@@ -237,12 +252,20 @@ def test_open_datasets_say_first_how_to_fetch_and_pins_lie_where_files_are_found
 def test_real_datasets_by_command_in_python_and_after_a_question(
     mirror: Mirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = {path.name: path for part in ("kqa", "meqsum") for path in (SHARED / "data" / part).rglob("*.*")}
+    names = {
+        path.name: path
+        for part in ("kqa", "meqsum")
+        for path in (SHARED / "data" / part).rglob("*.*")
+    }
     pins = (*dataset_source("kqa").pins("answered"), *dataset_source("meqsum").pins("full"))
     addresses = {pin: f"/v1/{pin.repository}/{pin.commit}/{pin.path}" for pin in pins}
-    mirror.files = {address: names[Path(pin.path).name].read_bytes() for pin, address in addresses.items()}
+    mirror.files = {
+        address: names[Path(pin.path).name].read_bytes() for pin, address in addresses.items()
+    }
     assert len(mirror.files) == 7
-    with pytest.raises(MissingError, match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch"):
+    with pytest.raises(
+        MissingError, match="How to get MeQSum.*:\n  - medical-tasks build meqsum --fetch"
+    ):
         mt.load("meqsum", fetch=False)
     with pytest.raises(MissingError, match="not built in elsewhere"):
         mt.load("meqsum", data="elsewhere")
@@ -268,4 +291,7 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
     out = capsys.readouterr().out
     assert "configuration answered: 201 rows" in out
     (folder,) = re.findall(r"official files: (.*) \(", out)
-    assert main(["judge-check", "kqa", "--judge", "lexical", "--source", folder, "--max-pairs", "5"]) == 0
+    assert (
+        main(["judge-check", "kqa", "--judge", "lexical", "--source", folder, "--max-pairs", "5"])
+        == 0
+    )

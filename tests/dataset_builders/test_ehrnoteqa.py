@@ -16,7 +16,13 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.data.dataset_store import built_configs, read_rows, source_files
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.leakcheck import check_leaks
-from tests.benchmarks.ehrnoteqa.set_files import discq_row, squad_entry, squad_question, write_discq, write_squad
+from tests.benchmarks.ehrnoteqa.set_files import (
+    discq_row,
+    squad_entry,
+    squad_question,
+    write_discq,
+    write_squad,
+)
 
 
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
@@ -27,10 +33,14 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     assert len(built.notes) == 1
     assert "split test has 9 rows, 961 were published" in built.notes[0]
     for level in (1, 2):
-        assert build_dataset("ehrnoteqa", source=source, config=f"level{level}", out=out).notes == ()
+        assert (
+            build_dataset("ehrnoteqa", source=source, config=f"level{level}", out=out).notes == ()
+        )
     rows = read_rows(out, "all", "test")
     parts = [row for level in (1, 2) for row in read_rows(out, f"level{level}", "test")]
-    assert sorted(rows, key=lambda row: str(row["id"])) == sorted(parts, key=lambda row: str(row["id"]))
+    assert sorted(rows, key=lambda row: str(row["id"])) == sorted(
+        parts, key=lambda row: str(row["id"])
+    )
     assert set(built_configs(out)["all"].source) == {"EHRNoteQA.jsonl", NOTES_FILE}
     modes = {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()}
     assert modes == {0o600}
@@ -48,9 +58,16 @@ def test_the_tree_that_wget_makes(tmp_path: Path) -> None:
         (source / name).rename(tree / place / name)
     sums = tree / "mimic-iv-note" / "2.2" / "SHA256SUMS.txt"
     sums.write_text(sums.read_text().replace(NOTES_FILE, f"note/{NOTES_FILE}"))
-    assert build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True).rows == 2
+    assert (
+        build_dataset(
+            "ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True
+        ).rows
+        == 2
+    )
     sums.write_text(f"{'0' * 64}  LICENSE.txt\n{'0' * 64}  note/{NOTES_FILE}\n")
-    with pytest.raises(UsageError, match=r"discharge.csv.gz: SHA-256 is .* but .*SHA256SUMS.txt, line 2, says"):
+    with pytest.raises(
+        UsageError, match=r"discharge.csv.gz: SHA-256 is .* but .*SHA256SUMS.txt, line 2, says"
+    ):
         build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True)
 
 
@@ -74,7 +91,14 @@ def own_row(number: int = 1, **changes: Any) -> dict[str, Any]:
         "answer": "C",
         "categories": list(CATEGORIES),
         "evidence": [long_text("evidence")],
-        "notes": [{"note_id": "n1", "hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": long_text("note")}],
+        "notes": [
+            {
+                "note_id": "n1",
+                "hadm_id": "2",
+                "charttime": "2150-01-02 00:00:00",
+                "text": long_text("note"),
+            }
+        ],
     } | changes
 
 
@@ -100,7 +124,9 @@ def discq(folder: Path) -> Path:
 
 SETS = {"own": (own, 2), "evidence": (evidence, 1), "discq": (discq, 2)}
 Writer = Callable[[Path], Path]
-each_set = pytest.mark.parametrize(("config", "write", "count"), [(name, *made) for name, made in SETS.items()])
+each_set = pytest.mark.parametrize(
+    ("config", "write", "count"), [(name, *made) for name, made in SETS.items()]
+)
 
 
 @each_set
@@ -108,19 +134,25 @@ def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count:
     import datasets
 
     write(tmp_path)
-    built = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True)
+    built = build_dataset(
+        "ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True
+    )
     assert built.rows == count
     assert len(built.notes) == (config == "discq")  # another number of rows than DiSCQ has
     rows = read_rows(built.folder, config, "test")
-    loaded = datasets.load_dataset(str(built.folder), config, cache_dir=str(tmp_path / "cache"))["test"]
+    loaded = datasets.load_dataset(str(built.folder), config, cache_dir=str(tmp_path / "cache"))[
+        "test"
+    ]
     assert list(loaded) == rows
     assert loaded.column_names == [column.name for column in COLUMNS]
     text = datasets.Value("string")
     # Also where no row has any of them: the types are not guessed from the rows.
-    assert {name: loaded.features[name] for name in ("choices", "categories", "evidence")} == dict.fromkeys(
-        ("choices", "categories", "evidence"), datasets.List(text)
+    assert {
+        name: loaded.features[name] for name in ("choices", "categories", "evidence")
+    } == dict.fromkeys(("choices", "categories", "evidence"), datasets.List(text))
+    assert loaded.features["notes"] == datasets.List(
+        dict.fromkeys(("note_id", "hadm_id", "charttime", "text"), text)
     )
-    assert loaded.features["notes"] == datasets.List(dict.fromkeys(("note_id", "hadm_id", "charttime", "text"), text))
 
 
 PLACES = {
@@ -139,7 +171,9 @@ def test_text_of_every_column_is_found_where_it_leaked(
     write(tmp_path / "files")
     source = tmp_path / "files"
     if not official:
-        source = build_dataset("ehrnoteqa", source=source, config=config, out=tmp_path / "out", partial=True).folder
+        source = build_dataset(
+            "ehrnoteqa", source=source, config=config, out=tmp_path / "out", partial=True
+        ).folder
     run = tmp_path / "run"
     run.mkdir()
     (run / "results.json").write_text(json.dumps({"metrics": {"accuracy": 0.5}}))

@@ -39,7 +39,9 @@ def builder_of(name: str, **arguments: Any) -> Any:
     return getattr(module, exported)(**arguments)
 
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("hub_folders.json").read_text(encoding="utf-8")
+)
 
 PLACE = ROOT / "dataset_builders"
 NAMES = sorted(datasets())
@@ -89,14 +91,22 @@ def test_what_the_folder_holds(name: str) -> None:
     croissant = (PLACE / name / "croissant.json").read_text(encoding="utf-8")
     assert (card, croissant) == (card_text(source), croissant_text(source))
     credentialed = source.spec.access == "credentialed"
-    assert ("extra_gated_prompt" in card) == ("conditionsOfAccess" in json.loads(croissant)) == credentialed
+    assert (
+        ("extra_gated_prompt" in card)
+        == ("conditionsOfAccess" in json.loads(croissant))
+        == credentialed
+    )
     read, known = described(PLACE / name / "croissant.json"), source.responsible_ai
     assert read.issues.report() == ""
     assert [str(each).partition("croissant/")[2] for each in read.conforms_to] == ["1.1", "RAI/1.0"]
     assert known.keys() >= {"personalSensitiveInformation", "dataLimitations", "dataUseCases"}
-    assert {each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each)) for each in known} == known
+    assert {
+        each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each)) for each in known
+    } == known
     assert all(f"\n- {limit}\n" in card for limit in known["dataLimitations"])
-    there = {column.name for column in source.columns}.union(source.spec.configs, *source.splits.values())
+    there = {column.name for column in source.columns}.union(
+        source.spec.configs, *source.splits.values()
+    )
     assert there.issuperset(re.findall("`(.*?)`", json.dumps(known)))
 
 
@@ -126,7 +136,9 @@ def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
     return build_source(MIMIC_SOURCE, place=place, config=config, folder=folder)
 
 
-def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_twin_is_built_for_its_owner_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     source = write_twin(tmp_path / "files", seed=2, notes=1_500, ct_mr=0.6, compresslevel=1)
     out = tmp_path / "mimic_rrs"
     built = build(out, "notes", source)
@@ -135,10 +147,16 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.Captu
     rows = {split: read_rows(out, "notes", split) for split in SPLITS}
     kinds = {(row["modality"], row["anatomy"]) for row in rows["train"]}
     assert kinds == set(TRAIN_KINDS)
-    assert {row["patient_id"] for row in rows["train"]}.isdisjoint(row["patient_id"] for row in rows["test"])
+    assert {row["patient_id"] for row in rows["train"]}.isdisjoint(
+        row["patient_id"] for row in rows["test"]
+    )
     assert set(built_configs(out)["notes"].source) == {NOTES_FILE}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o600}
-    assert capfd.readouterr().err.count("reports can be used") == 1  # the file was read once for both splits
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {
+        0o600
+    }
+    assert (
+        capfd.readouterr().err.count("reports can be used") == 1
+    )  # the file was read once for both splits
 
     tree = tmp_path / "physionet.org" / "files"
     place = tree / "mimiciii" / "1.4"
@@ -148,7 +166,9 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.Captu
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     path = place / NOTES_FILE
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release"):
+    with pytest.raises(
+        UsageError, match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release"
+    ):
         build(out, "notes", tree)
     (place / "SHA256SUMS.txt").unlink()
     with pytest.raises(UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
@@ -169,9 +189,13 @@ def later_release(rows: int) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
 @pytest.mark.parametrize("rows", [4, 1100, 1103])
-def test_a_later_release_of_another_size_is_built_with_a_note(tmp_path: Path, config: str, rows: int) -> None:
+def test_a_later_release_of_another_size_is_built_with_a_note(
+    tmp_path: Path, config: str, rows: int
+) -> None:
     path = write_csv(tmp_path / "test_data.csv", later_release(rows))
-    built = build_dataset("medcalc_bench", source=path, config=config, out=tmp_path / "out", partial=rows < 1000)
+    built = build_dataset(
+        "medcalc_bench", source=path, config=config, out=tmp_path / "out", partial=rows < 1000
+    )
     assert built.rows == rows
     assert [row["source_category"] for row in read_rows(built.folder, config, "test")][:2] == [
         "lab test",
@@ -199,7 +223,9 @@ def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -
 
 
 def build_archehr(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
-    return build_source(source_at(config, place), place=place, config=config, folder=folder, partial=True)
+    return build_source(
+        source_at(config, place), place=place, config=config, folder=folder, partial=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -207,31 +233,45 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_archehr(tmp_path_factory.mktemp("demo") / "archehr_qa", "demo").folder
 
 
-def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(demo: Path, tmp_path: Path) -> None:
+def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(
+    demo: Path, tmp_path: Path
+) -> None:
     import datasets
 
-    both = datasets.load_dataset(str(demo), "demo", split="test+test_2026", cache_dir=str(tmp_path / "cache"))
+    both = datasets.load_dataset(
+        str(demo), "demo", split="test+test_2026", cache_dir=str(tmp_path / "cache")
+    )
     assert list(both) == read_rows(demo, "demo", "test+test_2026")
     twin = write_archehr_twin(tmp_path / "twin", seed=1, dev=2, test=3)
-    made = builder_of("archehr_qa", config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache"))
+    made = builder_of(
+        "archehr_qa", config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache")
+    )
     assert [row["id"] for row in made.as_streaming_dataset(split="test")] == ["3", "4", "5"]
 
 
 def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     twin = write_archehr_twin(tmp_path / "files" / "1.3", seed=2, test_2026=47)
-    sums = [f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n" for path in twin.rglob("*.*")]
+    sums = [
+        f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n" for path in twin.rglob("*.*")
+    ]
     (twin / "SHA256SUMS.txt").write_text("".join(sums), encoding="utf-8")
     out = tmp_path / "archehr_qa"
     built = build_archehr(out, "official", tmp_path / "files")
     assert (built.splits, built.notes) == ({"dev": 20, "test": 100, "test_2026": 47}, ())
     assert set(built_configs(out)["official"].source) == {
-        f"1.3/{folder}/archehr-qa{end}" for folder in FOLDERS.values() for end in (".xml", "_key.json", "_mapping.json")
+        f"1.3/{folder}/archehr-qa{end}"
+        for folder in FOLDERS.values()
+        for end in (".xml", "_key.json", "_mapping.json")
     }
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {
+        0o600
+    }
     assert len(read_rows(out, "official", "test")) == 100
     # A changed key is told by the publisher's sum before anything is read.
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release"):
+    with pytest.raises(
+        UsageError, match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release"
+    ):
         build_archehr(out, "official", tmp_path / "files")
     assert len(read_rows(out, "official", "test")) == 100
 
@@ -240,11 +280,17 @@ def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     other = {"dev": "test", "test": "dev"}[split]
     twin = write_archehr_twin(
-        tmp_path / "twin", seed=3, dev=2 if split == "dev" else 0, test=2 if split == "test" else 0, keys=()
+        tmp_path / "twin",
+        seed=3,
+        dev=2 if split == "dev" else 0,
+        test=2 if split == "test" else 0,
+        keys=(),
     )
     built = build_archehr(tmp_path / "out", "official", twin)
     assert built.splits == {split: 2}
     assert any(f"split {split} has 2 rows" in note for note in built.notes)
     assert [row["relevance"] for row in read_rows(tmp_path / "out", "official", split)] == [[], []]
-    with pytest.raises(UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"):
+    with pytest.raises(
+        UsageError, match=f"split {other} is not built; it has {split}. Take --split {split}, or"
+    ):
         read_rows(tmp_path / "out", "official", other)

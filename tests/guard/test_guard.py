@@ -24,7 +24,13 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import addresses, policy
-from medical_tasks.guard.addresses import Address, is_local, is_loopback_host, read_address, read_host
+from medical_tasks.guard.addresses import (
+    Address,
+    is_local,
+    is_loopback_host,
+    read_address,
+    read_host,
+)
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
 from medical_tasks.models import chat_client
 from medical_tasks.models.call_pool import run_calls
@@ -35,7 +41,9 @@ from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("guard.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("guard.json").read_text(encoding="utf-8")
+)
 
 SUBJECT = policy.Subject.of(CREDENTIALED.spec, task="tiny_task")
 OPEN = policy.Subject.of(SPEC, task="open_task")
@@ -64,7 +72,11 @@ def audit_lines() -> list[dict[str, Any]]:
 def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
     for url in CASES[kind]:
         assert is_local(url) is is_loopback_host(url) is (kind == "local"), url
-        told = contextlib.nullcontext() if kind == "local" else pytest.raises(RefusedError, match="tiny_task")
+        told = (
+            contextlib.nullcontext()
+            if kind == "local"
+            else pytest.raises(RefusedError, match="tiny_task")
+        )
         with policy.protect([SUBJECT]), told:
             policy.require_endpoint(url, "model")
     lines = audit_lines()
@@ -111,10 +123,16 @@ def test_a_local_name_must_lead_to_this_machine(
 
 
 def test_in_process_is_local_and_the_chat_client_agrees_on_what_is() -> None:
-    assert vars(chat_client)["is_loopback_host"] is vars(policy)["is_loopback_host"] is addresses.is_loopback_host
+    assert (
+        vars(chat_client)["is_loopback_host"]
+        is vars(policy)["is_loopback_host"]
+        is addresses.is_loopback_host
+    )
     with policy.protect([SUBJECT]):
         policy.require_endpoint(None, "model")
-    assert [(line["decision"], line["host"]) for line in audit_lines()] == [("local", "this process")]
+    assert [(line["decision"], line["host"]) for line in audit_lines()] == [
+        ("local", "this process")
+    ]
 
 
 def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
@@ -125,7 +143,9 @@ def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
         assert part in message
     assert caught.value.exit_code == 4
     # A source without a known rule has the general one.
-    other = policy.Subject.of(dataclasses.replace(CREDENTIALED.spec, licence="Hospital-Agreement-1"))
+    other = policy.Subject.of(
+        dataclasses.replace(CREDENTIALED.spec, licence="Hospital-Agreement-1")
+    )
     assert (other.name, "stays with those who were given it" in other.rule) == ("tiny_notes", True)
 
 
@@ -157,13 +177,22 @@ def parsed(*words: str) -> policy.Attestation:
 
 
 def test_one_flag_alone_is_wrong_use() -> None:
-    with pytest.raises(UsageError, match="--allow-remote h alone changes nothing: add --attest-zero-retention"):
+    with pytest.raises(
+        UsageError, match="--allow-remote h alone changes nothing: add --attest-zero-retention"
+    ):
         parsed("--allow-remote", "h")
-    with pytest.raises(UsageError, match="--attest-zero-retention alone changes nothing: name the host"):
+    with pytest.raises(
+        UsageError, match="--attest-zero-retention alone changes nothing: name the host"
+    ):
         parsed("--attest-zero-retention")
     assert parsed() == policy.NOTHING_ATTESTED
-    both = parsed("--allow-remote", "a.example", "--allow-remote", "b.example:1", "--attest-zero-retention")
-    assert both.hosts == (Address(scheme="host", host="a.example"), Address(scheme="host", host="b.example", port=1))
+    both = parsed(
+        "--allow-remote", "a.example", "--allow-remote", "b.example:1", "--attest-zero-retention"
+    )
+    assert both.hosts == (
+        Address(scheme="host", host="a.example"),
+        Address(scheme="host", host="b.example", port=1),
+    )
     assert both.zero_retention
     hosts_alone = policy.Attestation(hosts=(Address(scheme="host", host="api.remote.example"),))
     with policy.protect([SUBJECT], hosts_alone), pytest.raises(RefusedError):
@@ -208,7 +237,14 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
     with pytest.raises(WithheldError) as caught, policy.protect([SUBJECT]):
         parse(SECRET)
     whole = "".join(traceback.format_exception(caught.value))
-    for part in ("ExceptionGroup", "JSONDecodeError", "OSError (EIO)", "KeyError", "test_guard.py", "parse"):
+    for part in (
+        "ExceptionGroup",
+        "JSONDecodeError",
+        "OSError (EIO)",
+        "KeyError",
+        "test_guard.py",
+        "parse",
+    ):
         assert part in whole
     assert SECRET not in whole
     for error in (UsageError("told as it is"), BrokenPipeError(), OSError(28, "full")):
@@ -228,11 +264,21 @@ def test_no_core_file_while_text_is_held() -> None:
     assert resource.getrlimit(resource.RLIMIT_CORE) == before
 
 
-@pytest.mark.parametrize(("everywhere", "here", "host", "refused"), CASES["test_processes_on_other_machines"])
+@pytest.mark.parametrize(
+    ("everywhere", "here", "host", "refused"), CASES["test_processes_on_other_machines"]
+)
 def test_processes_on_other_machines(
-    monkeypatch: pytest.MonkeyPatch, everywhere: str, here: str | None, host: str | None, refused: bool
+    monkeypatch: pytest.MonkeyPatch,
+    everywhere: str,
+    here: str | None,
+    host: str | None,
+    refused: bool,
 ) -> None:
-    for name, value in (("WORLD_SIZE", everywhere), ("LOCAL_WORLD_SIZE", here), ("MASTER_ADDR", host)):
+    for name, value in (
+        ("WORLD_SIZE", everywhere),
+        ("LOCAL_WORLD_SIZE", here),
+        ("MASTER_ADDR", host),
+    ):
         if value is None:
             monkeypatch.delenv(name, raising=False)
         else:
@@ -266,12 +312,18 @@ def test_every_thread_is_guarded() -> None:
 def test_pushes_and_outlets_are_refused_whatever_is_attested() -> None:
     with policy.protect([SUBJECT], attested("huggingface.co")):
         with pytest.raises(
-            RefusedError, match="tiny_task.*--push-to-hub is refused, since it would leave this machine"
+            RefusedError,
+            match="tiny_task.*--push-to-hub is refused, since it would leave this machine",
         ):
             policy.require_push("--push-to-hub")
-        with pytest.raises(RefusedError, match="--save-details is refused, since it would hold questions and answers"):
+        with pytest.raises(
+            RefusedError,
+            match="--save-details is refused, since it would hold questions and answers",
+        ):
             policy.require_text_outlet("--save-details")
-        with pytest.raises(RefusedError, match="may not go to provider x.*cannot be told where that leads"):
+        with pytest.raises(
+            RefusedError, match="may not go to provider x.*cannot be told where that leads"
+        ):
             policy.require_visible_endpoint("provider x", "judge")
 
 
@@ -284,7 +336,10 @@ def test_audit_line(home: Path) -> None:
             policy.require_endpoint(REMOTE, "model")
         policy.require_endpoint(REMOTE, "judge")
     lines = audit_lines()
-    assert [line["purpose"] for line in lines] == ["model", "judge"]  # one an endpoint and purpose, not one a call
+    assert [line["purpose"] for line in lines] == [
+        "model",
+        "judge",
+    ]  # one an endpoint and purpose, not one a call
     line = lines[0]
     time, suite = line.pop("time"), line.pop("suite")
     assert time.endswith("Z")
@@ -303,7 +358,9 @@ def test_a_line_after_one_that_was_cut(home: Path) -> None:
     assert [json.loads(lines[place])["decision"] for place in (0, 2)] == ["local", "allowed"]
 
 
-def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_others(home: Path) -> None:
+def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_others(
+    home: Path,
+) -> None:
     home.mkdir()
     (home / "audit.jsonl").write_text('{"task": "older"}\n')
     (home / "audit.jsonl").chmod(0o644)
@@ -336,7 +393,9 @@ def test_a_decision_without_its_line_does_not_count(home: Path, tmp_path: Path, 
         os.close(reader)
 
 
-def test_the_log_lies_in_the_state_folder_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_log_lies_in_the_state_folder_otherwise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("MEDICAL_TASKS_HOME")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert audit_path() == tmp_path / "state" / "medical-tasks" / "audit.jsonl"
@@ -387,9 +446,14 @@ def test_local_requests_take_no_proxy(proxy: RecordingProxy) -> None:
 
 
 @pytest.mark.parametrize(("variable", "user"), [("HTTP_PROXY", "user:hidden@"), ("ALL_PROXY", "")])
-def test_a_proxy_is_a_host_of_its_own(monkeypatch: pytest.MonkeyPatch, variable: str, user: str) -> None:
+def test_a_proxy_is_a_host_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, variable: str, user: str
+) -> None:
     monkeypatch.setenv(variable, f"http://{user}proxy.remote.example:3128")
-    with policy.protect([SUBJECT], attested("api.remote.example")), pytest.raises(RefusedError) as caught:
+    with (
+        policy.protect([SUBJECT], attested("api.remote.example")),
+        pytest.raises(RefusedError) as caught,
+    ):
         chat("http://api.remote.example/v1")
     if not user:
         assert "proxy.remote.example:3128 (proxy on the way to the model)" in str(caught.value)
@@ -407,7 +471,9 @@ def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingPr
 
 def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:
     async def ask() -> None:
-        async with ChatClient(ChatSettings(base_url="http://api.remote.example/v1", model="m")) as client:
+        async with ChatClient(
+            ChatSettings(base_url="http://api.remote.example/v1", model="m")
+        ) as client:
             with policy.protect([SUBJECT]):
                 await client.complete([Message(role="user", content=SECRET)], max_tokens=3)
 
@@ -420,7 +486,9 @@ def test_a_refusal_ends_all_calls_at_once(proxy: RecordingProxy) -> None:
     delivered: list[object] = []
 
     async def call(client: ChatClient, job: int) -> str:
-        return (await client.complete([Message(role="user", content=f"{SECRET} {job}")], max_tokens=3)).text
+        return (
+            await client.complete([Message(role="user", content=f"{SECRET} {job}")], max_tokens=3)
+        ).text
 
     with policy.protect([SUBJECT]), pytest.raises(RefusedError):
         run_calls(
@@ -449,9 +517,15 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
     for peer in (("10.0.0.7", 80), ("::ffff:10.0.0.7", 80, 0, 0), None):
         stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
-            asyncio.run(chat_client.check_peer("connection.connect_tcp.complete", {"return_value": stream}))
+            asyncio.run(
+                chat_client.check_peer("connection.connect_tcp.complete", {"return_value": stream})
+            )
         assert stream.closed
-    asyncio.run(chat_client.check_peer("connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}))
+    asyncio.run(
+        chat_client.check_peer(
+            "connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}
+        )
+    )
     asyncio.run(chat_client.check_peer("http11.send_request_body.started", {}))
 
 
@@ -470,7 +544,10 @@ def test_server_words_stay_out_of_failures() -> None:
     with FaultServer([echo, echo]) as server:
         with pytest.raises(CallFailed, match="HTTP 500"):
             chat(server.base_url)
-        with policy.protect([SUBJECT]), pytest.raises(CallFailed, match="server's words are left out") as caught:
+        with (
+            policy.protect([SUBJECT]),
+            pytest.raises(CallFailed, match="server's words are left out") as caught,
+        ):
             chat(server.base_url)
     assert "daughter" not in caught.value.detail
     assert "parse" not in str(caught.value)
@@ -482,11 +559,16 @@ def test_server_words_stay_out_of_failures() -> None:
 def test_a_unix_socket_is_asked_and_local(tmp_path: Path, proxy: RecordingProxy) -> None:
     path = tmp_path / "model server.sock"
     url = f"http+unix://{quote(str(path), safe='')}/v1"
-    with FaultServer(answer=lambda call: "by socket", place=path) as server, policy.protect([SUBJECT]):
+    with (
+        FaultServer(answer=lambda call: "by socket", place=path) as server,
+        policy.protect([SUBJECT]),
+    ):
         assert chat(url) == "by socket"
     assert [(call.path, call.prompt) for call in server.calls] == [("/v1/chat/completions", SECRET)]
     assert proxy.seen == []
-    assert [(line["decision"], line["host"]) for line in audit_lines()] == [("local", f"unix:{path}")]
+    assert [(line["decision"], line["host"]) for line in audit_lines()] == [
+        ("local", f"unix:{path}")
+    ]
 
 
 def test_unusable_sockets() -> None:
@@ -499,10 +581,15 @@ def test_unusable_sockets() -> None:
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:
-    folders = [ROOT / "medical_tasks" / "cli", *sorted((ROOT / "medical_tasks" / "benchmarks").iterdir())]
+    folders = [
+        ROOT / "medical_tasks" / "cli",
+        *sorted((ROOT / "medical_tasks" / "benchmarks").iterdir()),
+    ]
     commands = [path for folder in folders for path in sorted(folder.glob("*.py"))]
     commands = [
-        path for path in commands if path.parent.name == "cli" or "\ndef add_arguments" in path.read_text("utf-8")
+        path
+        for path in commands
+        if path.parent.name == "cli" or "\ndef add_arguments" in path.read_text("utf-8")
     ]
     commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")  # `run` and `score`
     assert len(commands) > 20
@@ -511,7 +598,12 @@ def test_every_command_that_reads_items_is_guarded() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        if "load_task_data" in used or "open_model" in used or "open_judge" in used or "OpenJudge" in used:
+        if (
+            "load_task_data" in used
+            or "open_model" in used
+            or "open_judge" in used
+            or "OpenJudge" in used
+        ):
             reading.append(path.stem)
             if "protect" not in used:
                 unguarded.append(path.stem)

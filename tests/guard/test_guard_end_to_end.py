@@ -29,11 +29,19 @@ from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES,
 from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("guard_end_to_end.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("guard_end_to_end.json").read_text(encoding="utf-8")
+)
 
 REMOTE = "http://api.remote.example/v1"
 # A part that no chance brings forth, in any writing of it.
-PIECES = ("canary breeder", "canary\\u0020breeder", "canary_breeder", "unopened letters", "seventy one year")
+PIECES = (
+    "canary breeder",
+    "canary\\u0020breeder",
+    "canary_breeder",
+    "unopened letters",
+    "seventy one year",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +74,19 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_words(model: str, judge: str | None, *more: str) -> list[str]:
     words = ["run", "--tasks", TASK.name, "--config", "demo", "--out", "run"]
-    words += ["--model", "openai-api/asked/m", "--model-args", f"base_url={model},max_retries=0,concurrency=1"]
+    words += [
+        "--model",
+        "openai-api/asked/m",
+        "--model-args",
+        f"base_url={model},max_retries=0,concurrency=1",
+    ]
     if judge is not None:
-        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge},max_retries=0,concurrency=1"]
+        words += [
+            "--judge",
+            "openai-api/judging/j",
+            "--judge-args",
+            f"base_url={judge},max_retries=0,concurrency=1",
+        ]
     return [*words, *more]
 
 
@@ -80,15 +98,25 @@ def audit_lines() -> list[dict[str, Any]]:
 # --- nothing leaves without attestation
 
 
-def test_a_remote_model_gets_nothing(proxy: RecordingProxy, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")) == 4
+def test_a_remote_model_gets_nothing(
+    proxy: RecordingProxy, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")
+        )
+        == 4
+    )
     audit_path().unlink()
     capfd.readouterr()
     assert main(run_words(REMOTE, None)) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
     flags = ("--allow-remote", "--attest-zero-retention")
-    assert all(part in told for part in (TASK.name, "PhysioNet's rule", "api.remote.example", "(model)", *flags))
+    assert all(
+        part in told
+        for part in (TASK.name, "PhysioNet's rule", "api.remote.example", "(model)", *flags)
+    )
     decided = {(line["decision"], line["purpose"]) for line in audit_lines()}
     assert decided == {("refused", "model"), ("local", "judge")}
 
@@ -101,12 +129,27 @@ def test_a_remote_judge_gets_nothing(
         words = run_words(server.base_url, REMOTE)
         if verb == "score":
             (place / "answers.jsonl").write_text(json.dumps({"id": "1", "response": CANARY}))
-            words = ["score", TASK.name, "--responses", "answers.jsonl", "--config", "demo", "--out", "run"]
+            words = [
+                "score",
+                TASK.name,
+                "--responses",
+                "answers.jsonl",
+                "--config",
+                "demo",
+                "--out",
+                "run",
+            ]
             words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={REMOTE}"]
         assert main(words) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
-    for part in (TASK.name, "api.remote.example", "(judge)", "--allow-remote", "--attest-zero-retention"):
+    for part in (
+        TASK.name,
+        "api.remote.example",
+        "(judge)",
+        "--allow-remote",
+        "--attest-zero-retention",
+    ):
         assert part in told
     assert "refused" in {line["decision"] for line in audit_lines() if line["purpose"] == "judge"}
 
@@ -144,7 +187,9 @@ def texts_in(folder: Path) -> list[str]:
 
 
 def case(call: Call) -> str:
-    match = re.search(r"[Cc]ase (\d)", "\n".join(message["content"] for message in call.body["messages"]))
+    match = re.search(
+        r"[Cc]ase (\d)", "\n".join(message["content"] for message in call.body["messages"])
+    )
     assert match is not None
     return match[1]
 
@@ -174,7 +219,9 @@ def echo_server() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            told = json.dumps({"error": {"message": f"cannot process: {body} | {body.upper()[200:260]}"}}).encode()
+            told = json.dumps(
+                {"error": {"message": f"cannot process: {body} | {body.upper()[200:260]}"}}
+            ).encode()
             self.send_response(500, "Cannot process canary breeder")
             self.send_header("X-Echo", "canary breeder")
             self.send_header("Content-Length", str(len(told)))
@@ -196,14 +243,21 @@ Check = Callable[[], Any]
 
 
 @pytest.fixture
-def nothing_is_out(place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Check:
+def nothing_is_out(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Check:
     """Asserts that no text left the private store, and gives what was said."""
     caplog.set_level(0)
 
     def check() -> Any:
         said = capfd.readouterr()
         assert texts_in(place) == []
-        for text in (said.out, said.err, caplog.text, audit_path().read_text() if audit_path().exists() else ""):
+        for text in (
+            said.out,
+            said.err,
+            caplog.text,
+            audit_path().read_text() if audit_path().exists() else "",
+        ):
             assert not any(piece in text for piece in (*PIECES, "anary"))
         return said
 
@@ -217,7 +271,10 @@ def test_texts_stand_in_the_private_store_alone(
     def model_fault(call: Call) -> Fault | None:
         return Fault.status_code(500, f"failed on: {call.prompt}") if case(call) == "3" else None
 
-    with FaultServer(model_fault, answer=quoting_answer) as model, FaultServer(answer=quoting_verdict) as judge:
+    with (
+        FaultServer(model_fault, answer=quoting_answer) as model,
+        FaultServer(answer=quoting_verdict) as judge,
+    ):
         words = run_words(model.base_url, judge.base_url)
         assert main(words) == 5  # the third item has no answer
         asked = (len(model.calls), len(judge.calls))
@@ -238,7 +295,9 @@ def test_texts_stand_in_the_private_store_alone(
 
         folders = list_folders()
         assert len(folders) == 1
-        assert json.loads((place / "run" / "run.json").read_text())["private"] == folders[0].private_id
+        assert (
+            json.loads((place / "run" / "run.json").read_text())["private"] == folders[0].private_id
+        )
         assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
         for path in private_home().rglob("*"):
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
@@ -257,14 +316,18 @@ def test_texts_stand_in_the_private_store_alone(
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
 
 
-def test_errors_that_repeat_question_and_note_stay_unread(place: Path, echo_server: str, nothing_is_out: Check) -> None:
+def test_errors_that_repeat_question_and_note_stay_unread(
+    place: Path, echo_server: str, nothing_is_out: Check
+) -> None:
     assert main(run_words(echo_server, echo_server, "--out", "other")) == 5
     said = nothing_is_out()
     assert "http 500" in said.out + said.err
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
     nothing_is_out()
-    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]["coverage"]
+    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name][
+        "coverage"
+    ]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
     assert set(coverage["unscored"]) == {"judge: other"}
@@ -288,12 +351,17 @@ def test_replies_that_are_no_http_stay_unread(
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
     with FaultServer() as server:
-        for model, judge, code in ((broken_server, server.base_url, 3), (server.base_url, broken_server, 5)):
+        for model, judge, code in (
+            (broken_server, server.base_url, 3),
+            (server.base_url, broken_server, 5),
+        ):
             assert main(run_words(model, judge, "--out", f"run-{code}")) == code
             assert "RemoteProtocolError" in nothing_is_out().err
 
 
-def test_a_scorer_that_fails_quotes_nothing(nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scorer_that_fails_quotes_nothing(
+    nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def careless(task: Any, items: Any, responses: list[str], *, judging: Any) -> None:
         raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
 
@@ -317,39 +385,88 @@ def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch
     for words in (run_words("http://127.0.0.1:9/v1", None), score):
         with pytest.raises(WithheldError) as caught:
             main(words)
-        assert not any(piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES)
+        assert not any(
+            piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES
+        )
 
 
-@pytest.mark.parametrize("line", CASES["test_answers_in_the_wrong_field_are_not_shown"], ids=["swapped", "list", "key"])
+@pytest.mark.parametrize(
+    "line", CASES["test_answers_in_the_wrong_field_are_not_shown"], ids=["swapped", "list", "key"]
+)
 def test_answers_in_the_wrong_field_are_not_shown(
     place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
 ) -> None:
     answers = place.parent / "answers.jsonl"
     for number in (1, 2):
         answers.write_text(f"{json.dumps(line)}\n" * number)
-        assert main(["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]) == 2
+        assert (
+            main(
+                [
+                    "score",
+                    TASK.name,
+                    "--responses",
+                    str(answers),
+                    "--config",
+                    "demo",
+                    "--out",
+                    "run",
+                ]
+            )
+            == 2
+        )
         assert "anary" not in capfd.readouterr().err
 
 
-def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(nothing_is_out: Check) -> None:
-    with FaultServer(answer=quoting_answer) as model, FaultServer(answer=lambda call: f"Hm: {CANARY}") as judge:
+def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
+    nothing_is_out: Check,
+) -> None:
+    with (
+        FaultServer(answer=quoting_answer) as model,
+        FaultServer(answer=lambda call: f"Hm: {CANARY}") as judge,
+    ):
         assert main(run_words(model.base_url, judge.base_url, "--forecast")) == 0
         assert model.calls == judge.calls == []
         nothing_is_out()
         assert main(run_words(model.base_url, judge.base_url)) == 5
     nothing_is_out()
     for model_name in ("reference", "empty"):
-        words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", f"baseline/{model_name}"]
+        words = [
+            "run",
+            "--tasks",
+            TASK.name,
+            "--config",
+            "demo",
+            "--model",
+            f"baseline/{model_name}",
+        ]
         assert main([*words, "--out", model_name]) in (0, 5)
         nothing_is_out()
 
 
 def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_out: Check) -> None:
-    answers = place.parent / "answers.jsonl"  # the user's own file, outside the folder that is looked through
-    answers.write_text("".join(json.dumps({"id": note["case_id"], "response": CANARY}) + "\n" for note in NOTES))
+    answers = (
+        place.parent / "answers.jsonl"
+    )  # the user's own file, outside the folder that is looked through
+    answers.write_text(
+        "".join(json.dumps({"id": note["case_id"], "response": CANARY}) + "\n" for note in NOTES)
+    )
     with FaultServer(answer=quoting_verdict) as judge:
-        words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
-        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
+        words = [
+            "score",
+            TASK.name,
+            "--responses",
+            str(answers),
+            "--config",
+            "demo",
+            "--out",
+            "run",
+        ]
+        words += [
+            "--judge",
+            "openai-api/judging/j",
+            "--judge-args",
+            f"base_url={judge.base_url},max_retries=0",
+        ]
         assert main(words) == 0
     nothing_is_out()
     assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
@@ -358,10 +475,16 @@ def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_ou
 # --- the harnesses
 
 
-@pytest.mark.parametrize("words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join
+)
 @pytest.mark.parametrize("attested", [False, True])
 def test_lighteval_refuses_what_would_let_text_out(
-    place: Path, started: list[list[str]], capfd: pytest.CaptureFixture[str], words: list[str], attested: bool
+    place: Path,
+    started: list[list[str]],
+    capfd: pytest.CaptureFixture[str],
+    words: list[str],
+    attested: bool,
 ) -> None:
     (place / "remote.yaml").write_text(f"model_parameters:\n  inference_server_address: {REMOTE}\n")
     flags = ["--allow-remote", "other.example", "--attest-zero-retention"] if attested else []
@@ -372,7 +495,10 @@ def test_lighteval_refuses_what_would_let_text_out(
 
 @pytest.mark.parametrize(
     ("address", "flags"),
-    [("http://127.0.0.1:8080", []), (REMOTE, ["--allow-remote", "api.remote.example", "--attest-zero-retention"])],
+    [
+        ("http://127.0.0.1:8080", []),
+        (REMOTE, ["--allow-remote", "api.remote.example", "--attest-zero-retention"]),
+    ],
 )
 def test_lighteval_may_ask_a_server_here_or_an_attested_one(
     place: Path, started: list[list[str]], address: str, flags: list[str]
@@ -380,12 +506,21 @@ def test_lighteval_may_ask_a_server_here_or_an_attested_one(
     (place / "tgi.yaml").write_text(f"model_parameters:\n  inference_server_address: {address}\n")
     assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name, *flags]) == 0
     assert started == [
-        ["endpoint", "tgi", "tgi.yaml", f"medical:{TASK.name}|0", "--custom-tasks", "medical_tasks.lighteval_tasks"]
+        [
+            "endpoint",
+            "tgi",
+            "tgi.yaml",
+            f"medical:{TASK.name}|0",
+            "--custom-tasks",
+            "medical_tasks.lighteval_tasks",
+        ]
     ]
 
 
 @pytest.mark.parametrize("content", ["", "- a list", "model_parameters: {}", "model_parameters: ["])
-def test_an_address_that_cannot_be_read(place: Path, started: list[list[str]], content: str) -> None:
+def test_an_address_that_cannot_be_read(
+    place: Path, started: list[list[str]], content: str
+) -> None:
     (place / "tgi.yaml").write_text(content)
     assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name]) == 2
     assert started == []
@@ -417,7 +552,10 @@ def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
 
 def test_open_tasks_keep_all_of_lighteval(started: list[list[str]]) -> None:
     assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
-    assert main(["lighteval", "accelerate", "model_name=m", "--tasks", "medcalc", "--save-details"]) == 0
+    assert (
+        main(["lighteval", "accelerate", "model_name=m", "--tasks", "medcalc", "--save-details"])
+        == 0
+    )
     assert started[0][:4] == ["accelerate", "model_name=m", "--save-details", "medical:medcalc|0"]
     assert not private_home().exists()
 
@@ -445,8 +583,20 @@ def test_inspect_refuses_a_credentialed_task() -> None:
     assert "PhysioNet's rule" in str(caught.value.message)
 
 
-def test_leakcheck_refuses_rows_that_the_run_was_not_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", "baseline/reference", "--out", "run"]
+def test_leakcheck_refuses_rows_that_the_run_was_not_on(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "run",
+        "--tasks",
+        TASK.name,
+        "--config",
+        "demo",
+        "--model",
+        "baseline/reference",
+        "--out",
+        "run",
+    ]
     assert main(words) == 0
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
     results = json.loads((place / "run" / "results.json").read_text())

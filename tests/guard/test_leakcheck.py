@@ -24,7 +24,13 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text, source_files
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    marker_text,
+    source_files,
+)
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of, words_of
@@ -32,7 +38,9 @@ from medical_tasks.io.store import Store
 from tests.leak_forms import B64, LIMITS, LONG, PACKERS, WRITTEN, parquet, png
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("leakcheck.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("leakcheck.json").read_text(encoding="utf-8")
+)
 
 NOTE = (
     "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "
@@ -49,7 +57,10 @@ def source(tmp_path: Path) -> Path:
         writer = csv.writer(stream)
         writer.writerow(["note_id", "text"])
         writer.writerow(
-            ["10-DS-1", "An unrelated note about a healthy person who came for a routine check and left soon after it."]
+            [
+                "10-DS-1",
+                "An unrelated note about a healthy person who came for a routine check and left soon after it.",
+            ]
         )
         writer.writerow(["10-DS-2", NOTE])
         writer.writerow(["10-DS-3", f"On Monday {LONG} and so it was noted."])
@@ -91,11 +102,15 @@ def planted(run: Path, forms: dict[str, Callable[[str], bytes]]) -> dict[str, st
 
 
 def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
-    forms = {form: (lambda text, pack=pack: pack(text.encode())) for form, pack in PACKERS.items()} | WRITTEN
+    forms = {
+        form: (lambda text, pack=pack: pack(text.encode())) for form, pack in PACKERS.items()
+    } | WRITTEN
     names = planted(run, forms)
     assert (len(forms), len(names)) == (135, 270)
     report = check_leaks(run, source_files(str(source)))
-    assert {form for name, form in names.items() if name not in report.found | report.unreadable} == set()
+    assert {
+        form for name, form in names.items() if name not in report.found | report.unreadable
+    } == set()
     # Most are found; these are named as what cannot be looked into.
     named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
     numbers = {"token numbers", "parquet, token numbers", "numpy, token numbers"}
@@ -152,7 +167,17 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in datasets():
         build_dataset(name, source=None, config="demo", out=home / name)
     names = ",".join(tasks())
-    words = ["run", "--tasks", names, "--model", "baseline/reference", "--config", "demo", "--judging", "single"]
+    words = [
+        "run",
+        "--tasks",
+        names,
+        "--model",
+        "baseline/reference",
+        "--config",
+        "demo",
+        "--judging",
+        "single",
+    ]
     assert main([*words, "--data", str(home), "--out", str(home / "run")]) == 0
     return home
 
@@ -191,7 +216,9 @@ def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in run.iterdir()) == before  # looking changes nothing
 
 
-def test_names_of_files_are_read_and_not_shown(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_files_are_read_and_not_shown(
+    run: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (run / CANARY.replace(" ", "_")).write_text("")
     assert len(found(run, source)) == 1
     write_text(run / CANARY.replace(" ", "_"))
@@ -210,14 +237,18 @@ def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), CASES["test_what_a_source_says_without_its_markup"])
-def test_what_a_source_says_without_its_markup(run: Path, tmp_path: Path, name: str, content: str) -> None:
+def test_what_a_source_says_without_its_markup(
+    run: Path, tmp_path: Path, name: str, content: str
+) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert found(run, tmp_path / name) == {}
     write_text(run / "answer.txt")
     assert set(found(run, tmp_path / name)) == {"answer.txt"}
 
 
-def test_links_are_followed_once_in_source_and_folder(run: Path, source: Path, tmp_path: Path) -> None:
+def test_links_are_followed_once_in_source_and_folder(
+    run: Path, source: Path, tmp_path: Path
+) -> None:
     linked, outside = tmp_path / "links", tmp_path / "outside"
     for folder, behind, name in ((linked, source, "notes"), (run, outside, "linked")):
         folder.mkdir(exist_ok=True)
@@ -246,7 +277,9 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
         {"id": "five", "text": "night sweats and weight loss"},
     ]
     source.write_text("\n".join(map(json.dumps, rows)))
-    (run / "a.txt").write_text("shows a cavity in the right upper lobe; night sweats and weight loss")
+    (run / "a.txt").write_text(
+        "shows a cavity in the right upper lobe; night sweats and weight loss"
+    )
     report = check_leaks(run, source_files(str(source)))
     assert report.found == {"a.txt": 1}
     assert report.row_labels == ("s.jsonl, id six",)
@@ -257,19 +290,26 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
 
 def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
     source = tmp_path / "ids.jsonl"
-    source.write_text("".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]), encoding="utf-8")
+    source.write_text(
+        "".join(f"{json.dumps(row)}\n" for row in CASES["rows_of_numbers"]), encoding="utf-8"
+    )
     (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
     assert check_leaks(run, source_files(str(source))).found == {}
     (run / "notes.txt").write_text("12 34 56 78 mg of 9 x", encoding="utf-8")
     assert check_leaks(run, source_files(str(source))).found == {"notes.txt": 1}
-    (run / "notes.txt").write_text("17894321 17894322 17894323 17894324 17894325 17894326", encoding="utf-8")
+    (run / "notes.txt").write_text(
+        "17894321 17894322 17894323 17894324 17894325 17894326", encoding="utf-8"
+    )
     assert check_leaks(run, source_files(str(source))).found == {"notes.txt": 1}
 
 
 def test_lists_are_read_alone_and_joined_and_fields_alone(run: Path, tmp_path: Path) -> None:
     words = plain(NOTE)
     source = tmp_path / "s.jsonl"
-    sentences = [{"number": 1, "text": " ".join(words[:4])}, {"number": 2, "text": " ".join(words[4:14])}]
+    sentences = [
+        {"number": 1, "text": " ".join(words[:4])},
+        {"number": 2, "text": " ".join(words[4:14])},
+    ]
     source.write_text(json.dumps({"sentences": sentences}))
     (run / "a.txt").write_text(" ".join(words[1:13]))
     assert found(run, source) == {"a.txt": 1}
@@ -278,7 +318,9 @@ def test_lists_are_read_alone_and_joined_and_fields_alone(run: Path, tmp_path: P
     assert found(run, source) == {}
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "jsonl.gz", "json", "txt", "txt.gz", "parquet"])
+@pytest.mark.parametrize(
+    "form", ["csv", "csv.gz", "jsonl", "jsonl.gz", "json", "txt", "txt.gz", "parquet"]
+)
 def test_sources_of_every_form(run: Path, tmp_path: Path, form: str) -> None:
     folder = tmp_path / "s" / "sub"
     folder.mkdir(parents=True)
@@ -301,7 +343,9 @@ def test_sources_of_every_form(run: Path, tmp_path: Path, form: str) -> None:
     write_text(run / "a.txt")
     report = check_leaks(run, source_files(str(tmp_path / "s")))
     assert report.found == {"a.txt": 3}
-    assert report.row_labels == (f"notes.{form}, {'from line 1' if 'txt' in form else 'note_id n1'}",)
+    assert report.row_labels == (
+        f"notes.{form}, {'from line 1' if 'txt' in form else 'note_id n1'}",
+    )
 
 
 def test_long_text_files_are_read_in_blocks(run: Path, tmp_path: Path) -> None:
@@ -312,7 +356,9 @@ def test_long_text_files_are_read_in_blocks(run: Path, tmp_path: Path) -> None:
     assert found(run, tmp_path / "s.txt") == {"a.txt": 3}
 
 
-def test_a_built_dataset_is_read_by_name(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_dataset_is_read_by_name(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     folder = tmp_path / "data" / "tiny_notes"
     (folder / "demo").mkdir(parents=True)
@@ -331,7 +377,9 @@ def test_a_built_dataset_is_read_by_name(run: Path, tmp_path: Path, monkeypatch:
         assert report.row_labels == ("test.parquet, case_id 7",)
 
 
-def test_a_long_source_in_many_batches(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_source_in_many_batches(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("medical_tasks.guard.leakcheck._BATCH_WORDS", 50)
     with (tmp_path / "s.jsonl").open("w") as stream:
         for number in range(300):
@@ -361,11 +409,23 @@ def seal_zip(path: Path) -> None:
     ("write", "reason"),
     [
         (lambda path: path.write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50), "OSError while"),
-        (lambda path: path.write_bytes(zlib.compress(b"x" * 100)[:-5]), "EOFError while unpacking it"),
+        (
+            lambda path: path.write_bytes(zlib.compress(b"x" * 100)[:-5]),
+            "EOFError while unpacking it",
+        ),
         (lambda path: path.write_bytes(random.Random(1).randbytes(90)), "bytes of an unknown form"),
-        (lambda path: path.write_bytes(B64(random.Random(1).randbytes(900))), "encoded bytes of an unknown form"),
-        (lambda path: path.write_bytes(B64(b"Salted__" + bytes(90))), "encrypted files cannot be looked into"),
-        (lambda path: path.write_bytes(pickle.dumps({"a": 1})), "a pickle, of which only the texts were read"),
+        (
+            lambda path: path.write_bytes(B64(random.Random(1).randbytes(900))),
+            "encoded bytes of an unknown form",
+        ),
+        (
+            lambda path: path.write_bytes(B64(b"Salted__" + bytes(90))),
+            "encrypted files cannot be looked into",
+        ),
+        (
+            lambda path: path.write_bytes(pickle.dumps({"a": 1})),
+            "a pickle, of which only the texts were read",
+        ),
         (lambda path: path.write_text("[" * 10**5), "more brackets than can be tried"),
         (lambda path: path.write_bytes(b"ORC\0" + b"x" * 50), "ORC files cannot be looked into"),
         (lambda path: path.write_bytes(b"%PDF-1.7 ..."), "PDF files cannot be looked into"),
@@ -379,7 +439,11 @@ def seal_zip(path: Path) -> None:
     ],
 )
 def test_what_cannot_be_looked_into_is_said(
-    run: Path, source: Path, capsys: pytest.CaptureFixture[str], write: Callable[[Path], None], reason: str
+    run: Path,
+    source: Path,
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[[Path], None],
+    reason: str,
 ) -> None:
     write(run / "odd.dat")
     assert main(["leakcheck", str(run), "--source", str(source)]) == 5
@@ -389,7 +453,9 @@ def test_what_cannot_be_looked_into_is_said(
     assert reason in said
 
 
-def test_bombs_and_archives_too_deep(run: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_and_archives_too_deep(
+    run: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("medical_tasks.guard.leak_files._UNPACKED_LIMIT", 2**20)
     (run / "bomb.gz").write_bytes(gzip.compress(b"0" * 6 * 2**20))
     raw = CANARY.encode()
@@ -420,7 +486,9 @@ def test_found_is_refused_without_a_word_of_the_text(
         assert word not in out.out + out.err
 
 
-def test_ids_that_are_texts_are_not_shown(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_that_are_texts_are_not_shown(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "s.jsonl").write_text(json.dumps({"id": CANARY, "text": NOTE}))
     write_text(run / "a.txt")
     assert main(["leakcheck", str(run), "--source", str(tmp_path / "s.jsonl")]) == 4
@@ -433,15 +501,30 @@ def test_ids_that_are_texts_are_not_shown(run: Path, tmp_path: Path, capsys: pyt
     ("prepare", "words", "code", "message"),
     [
         (lambda source: None, "3", 2, "--words must be 4 or more, got 3"),
-        (lambda source: (source / "x.docx").write_text("x"), "12", 2, "of a form that is not read: "),
+        (
+            lambda source: (source / "x.docx").write_text("x"),
+            "12",
+            2,
+            "of a form that is not read: ",
+        ),
         (
             lambda source: (source / "notes.csv").write_text("note_id,text\n1,two words\n"),
             "12",
             2,
             "holds no text of 6 words",
         ),
-        (lambda source: (source / "notes.csv.gz").write_bytes(b"\x1f\x8bcut"), "12", 2, "cannot be read to its end"),
-        (lambda source: shutil.rmtree(source), "12", 3, "neither a file or folder nor a built dataset"),
+        (
+            lambda source: (source / "notes.csv.gz").write_bytes(b"\x1f\x8bcut"),
+            "12",
+            2,
+            "cannot be read to its end",
+        ),
+        (
+            lambda source: shutil.rmtree(source),
+            "12",
+            3,
+            "neither a file or folder nor a built dataset",
+        ),
         (lambda source: (source / "notes.csv").unlink(), "12", 2, "an empty folder"),
     ],
 )
@@ -460,7 +543,11 @@ def test_bad_sources(
 
 
 def test_bad_runs_and_an_unknown_dataset(
-    run: Path, tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Path,
+    tmp_path: Path,
+    source: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert main(["leakcheck", str(tmp_path / "nowhere"), "--source", str(source)]) == 3
     assert "no such folder" in capsys.readouterr().err
@@ -509,5 +596,7 @@ def test_words() -> None:
 
 
 def test_lines_that_are_no_more_than_their_mark_are_looked_at_too() -> None:
-    marks = "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
+    marks = (
+        "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
+    )
     assert "y\n\ny\ny\ny\ny" in list(rearranged(marks))

@@ -34,7 +34,9 @@ from medical_tasks.guard.private_store import (
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("private_store.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("private_store.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +91,9 @@ def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     # A journal that goes away meanwhile is no trouble.
     (folder / "verdicts.sqlite").write_text("x")
     (folder / "verdicts.sqlite").chmod(0o644)
-    monkeypatch.setattr(os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])])
+    monkeypatch.setattr(
+        os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])]
+    )
     private_folder(private_id)
     assert mode(folder / "verdicts.sqlite") == 0o600
 
@@ -121,7 +125,9 @@ def test_a_link_in_its_place_is_refused(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["store", "folder"])
-def test_somebody_elses_folder_is_refused(monkeypatch: pytest.MonkeyPatch, home: Path, what: str) -> None:
+def test_somebody_elses_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, home: Path, what: str
+) -> None:
     private_id = new_private_id()
     folder = private_folder(private_id)
     owned = folder if what == "folder" else home
@@ -137,7 +143,9 @@ def test_somebody_elses_folder_is_refused(monkeypatch: pytest.MonkeyPatch, home:
         assert folder.is_dir()
 
 
-def test_a_file_system_without_modes_is_refused(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_a_file_system_without_modes_is_refused(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
     private_folder(new_private_id())
     home.chmod(0o755)
     monkeypatch.setattr(os, "fchmod", lambda *_: None)
@@ -145,7 +153,9 @@ def test_a_file_system_without_modes_is_refused(monkeypatch: pytest.MonkeyPatch,
         private_folder(new_private_id())
 
 
-def test_purge_says_what_and_how_much(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
+def test_purge_says_what_and_how_much(
+    capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path
+) -> None:
     assert purge().removed == ()
     assert not home.exists()
     assert list_folders() == []
@@ -153,7 +163,10 @@ def test_purge_says_what_and_how_much(capsys: pytest.CaptureFixture[str], home: 
     (folder / "answers.sqlite").write_bytes(b"x" * 20_000)
     assert main(["purge", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert f"would be deleted: {folder.name} of run {tmp_path / 'runs' / 'one'}: 2 files, 0.02 MB" in said
+    assert (
+        f"would be deleted: {folder.name} of run {tmp_path / 'runs' / 'one'}: 2 files, 0.02 MB"
+        in said
+    )
     assert folder.is_dir()
     assert main(["purge"]) == 0
     assert f"{home}: 1 runs, 2 files, 0.02 MB deleted; 0 in use." in capsys.readouterr().out
@@ -180,7 +193,9 @@ def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> Non
     assert (outside / "kept.txt").read_text() == "kept"
 
 
-def test_the_audit_log_and_what_is_not_ours_stay(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+def test_the_audit_log_and_what_is_not_ours_stay(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
     from medical_tasks.guard.policy import audit_path, write_decision
 
     private_folder(new_private_id())
@@ -213,7 +228,10 @@ def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
         "with in_use(Path(sys.argv[1])):\n    print('in', flush=True)\n    sys.stdin.read()\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(used)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(used)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "in\n"
@@ -240,23 +258,41 @@ def test_notes_of_the_scorings_own_words_and_classes_of_reasons_are_kept() -> No
     words = frozenset({"ids", "unknown", "words", "recall"})
     for note, kept in CASES["test_a_note_of_the_scorings_own_words_is_kept"]:
         row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
-        assert (row["parsed"], row["why"], row["sources"]) == (note if kept else "", note if kept else "", "")
+        assert (row["parsed"], row["why"], row["sources"]) == (
+            note if kept else "",
+            note if kept else "",
+            "",
+        )
     assert redact_row({"parsed": "ids 2 3"}, "a")["parsed"] == ""
     for reason, left in CASES["test_reasons"]:
         assert redact_reason(reason) == left
 
 
-@given(st.dictionaries(st.text(max_size=8), st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans())))
+@given(
+    st.dictionaries(
+        st.text(max_size=8), st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans())
+    )
+)
 def test_no_text_gets_through(values: dict[str, object]) -> None:
     row = redact_row({f"x_{name}": value for name, value in values.items()}, "a")
-    assert {value for value in row.values() if isinstance(value, str)} <= {"", row["response_sha256"]}
-    assert all(row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str))
+    assert {value for value in row.values() if isinstance(value, str)} <= {
+        "",
+        row["response_sha256"],
+    }
+    assert all(
+        row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str)
+    )
 
 
 def test_verdicts_keep_numbers_and_labels_alone() -> None:
     listed: list[object] = [True, None, "A", "by his daughter"]
     value = {"label": "not_entailment", "score": 0.5, "quote": "brought in by", "list": listed}
-    assert redact_value(value) == {"label": "not_entailment", "score": 0.5, "quote": "", "list": [True, None, "A", ""]}
+    assert redact_value(value) == {
+        "label": "not_entailment",
+        "score": 0.5,
+        "quote": "",
+        "list": [True, None, "A", ""],
+    }
     assert redact_value({"brought in by": 1}) == {"": 1}
     assert redact_value(("false",)) == ["false"]
     # A text word by word is no list of labels.
@@ -289,7 +325,9 @@ def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("run")
     check_place(tmp_path / "file.json")
     for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
-        with pytest.raises(RefusedError, match=r"file.json: lies in the run's folder .*run, which holds no text"):
+        with pytest.raises(
+            RefusedError, match=r"file.json: lies in the run's folder .*run, which holds no text"
+        ):
             check_place(tmp_path / place)
 
 
@@ -298,7 +336,9 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
 ) -> None:
     (tmp_path / ".git").write_text("gitdir: elsewhere\n")  # as in a worktree or submodule
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(RefusedError, match=r"lies in the git work tree .* or add the file to .gitignore"):
+    with pytest.raises(
+        RefusedError, match=r"lies in the git work tree .* or add the file to .gitignore"
+    ):
         check_place(tmp_path / "deep" / "file.json")
 
 

@@ -26,7 +26,9 @@ from medical_tasks.harness.judging import HarnessJudge, harness_request
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("inspect_load.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("inspect_load.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,9 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
     assert "written -T config=demo" in told
 
 
-def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_read(
+    tmp_path: Path,
+) -> None:
     from inspect_ai._util.error import PrerequisiteError
 
     from medical_tasks import _registry
@@ -59,9 +63,7 @@ def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_rea
     closed = [task for task in tasks().values() if dataset_spec(task.dataset).access != "open"]
     assert {"ehrnoteqa", "archehr_qa", "mimic_rrs"} <= {task.dataset for task in closed}
     for task in closed:
-        refused = (
-            rf"(?s){dataset_spec(task.dataset).title}.*inspect's logs.*medical-tasks run --tasks {task.name} --model"
-        )
+        refused = rf"(?s){dataset_spec(task.dataset).title}.*inspect's logs.*medical-tasks run --tasks {task.name} --model"
         for make in (getattr(_registry, task.name), registered_scorer(task)):
             with pytest.raises(PrerequisiteError, match=refused):
                 make(config="demo", data=str(tmp_path / "nothing"))
@@ -80,8 +82,16 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
     sample = load(MEDCALC, DATASET, **options, prompts="own", upstream=None).dataset[0]
     score = registered_scorer(MEDCALC)(**options)
 
-    def scored(output: ModelOutput, target: str = str(sample.target), made: Any = sample.metadata) -> Any:
-        state = TaskState(model=ModelName("mockllm/model"), sample_id=str(sample.id), epoch=1, input="", messages=[])
+    def scored(
+        output: ModelOutput, target: str = str(sample.target), made: Any = sample.metadata
+    ) -> Any:
+        state = TaskState(
+            model=ModelName("mockllm/model"),
+            sample_id=str(sample.id),
+            epoch=1,
+            input="",
+            messages=[],
+        )
         state.output, state.metadata = output, dict(made)
         return asyncio.run(score(state, Target(target)))
 
@@ -90,8 +100,13 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
     none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"
-    for made in (sample.metadata, {"response_sha256": ""}):  # of a log of inspect, and of one that was exported
-        with pytest.raises(PrerequisiteError, match="of the log is on other data, its answer key differs"):
+    for made in (
+        sample.metadata,
+        {"response_sha256": ""},
+    ):  # of a log of inspect, and of one that was exported
+        with pytest.raises(
+            PrerequisiteError, match="of the log is on other data, its answer key differs"
+        ):
             scored(ModelOutput.from_content("m", "1"), "another key", made)
 
 
@@ -103,16 +118,33 @@ def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
     asking = [task for task in tasks().values() if task.asks == "choices"]
     assert len(asking) == 4
     for task in asking:
-        spec = dataclasses.replace(dataset_spec(task.dataset), access="open")  # the refusal is not the guard's
-        with pytest.raises(PrerequisiteError, match=f"{task.name}: asks how probable each choice is"):
+        spec = dataclasses.replace(
+            dataset_spec(task.dataset), access="open"
+        )  # the refusal is not the guard's
+        with pytest.raises(
+            PrerequisiteError, match=f"{task.name}: asks how probable each choice is"
+        ):
             load(task, spec, config=None, data=str(tmp_path), prompts="own", upstream=None)
 
 
 @pytest.mark.slow
 def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
-    words = ["-m", "inspect_ai", "eval", "medical_tasks/medcalc", "--model", "mockllm/model", "-T", "config=nope"]
-    done = warm.run(words, cwd=tmp_path, environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)})
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("INSPECT")
+    }
+    words = [
+        "-m",
+        "inspect_ai",
+        "eval",
+        "medical_tasks/medcalc",
+        "--model",
+        "mockllm/model",
+        "-T",
+        "config=nope",
+    ]
+    done = warm.run(
+        words, cwd=tmp_path, environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)}
+    )
     assert done.returncode != 0
     told = done.stdout + done.stderr
     assert "Traceback" not in told
@@ -132,13 +164,20 @@ def test_the_folder_for_the_register_loads_and_pins_what_is_fetched(
         source = dataset_source(tasks()[name].dataset)
         config = inspect.signature(made[name]).parameters["config"].default
         pins = [
-            (f"https://github.com/{pin.repository}", pin.commit, pin.path, pin.sha256) for pin in source.pins(config)
+            (f"https://github.com/{pin.repository}", pin.commit, pin.path, pin.sha256)
+            for pin in source.pins(config)
         ]
-        assert [(each["source"], each["commit"], each["path"], each["sha256"]) for each in files] == pins != []
+        assert (
+            [(each["source"], each["commit"], each["path"], each["sha256"]) for each in files]
+            == pins
+            != []
+        )
         assert len(made[name](config="demo").dataset)
 
 
-def test_the_task_for_lm_eval_scores_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_task_for_lm_eval_scores_as_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     made = runpy.run_path(str(ROOT / "examples" / "lm_eval" / "medcalc.py"))
@@ -146,11 +185,16 @@ def test_the_task_for_lm_eval_scores_as_ours(tmp_path: Path, monkeypatch: pytest
     assert len(rows) == 31
     for row in rows:
         assert row["patient_note"] in made["question"](row)
-        assert made["scored"](row, [made["gold"](row)]) == {"accuracy": 1.0, "accuracy_official": 1.0}
+        assert made["scored"](row, [made["gold"](row)]) == {
+            "accuracy": 1.0,
+            "accuracy_official": 1.0,
+        }
         assert made["scored"](row, [""])["accuracy"] == 0.0
 
 
-def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judged_task_takes_its_documents_judge_and_prompts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from inspect_ai._util.error import PrerequisiteError
 
     from medical_tasks import _registry
@@ -159,13 +203,20 @@ def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, mon
     folder = tmp_path / "kqa"
     assert main(["build", "kqa", "--config", "demo", "--out", str(folder)]) == 0
     (tmp_path / "documents").mkdir()
-    (tmp_path / "documents" / "one.txt").write_text("Ibuprofen and lisinopril together can harm the kidneys.\n")
-    made = _registry.kqa_rag(config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1)
+    (tmp_path / "documents" / "one.txt").write_text(
+        "Ibuprofen and lisinopril together can harm the kidneys.\n"
+    )
+    made = _registry.kqa_rag(
+        config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1
+    )
     assert any("harm the kidneys" in str(sample.input) for sample in made.dataset)
     with pytest.raises(PrerequisiteError, match="top_k"):
         _registry.kqa_rag(config="demo", data=str(folder), top_k=0)
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE_VOTES", "none")
-    with pytest.raises(PrerequisiteError, match="MEDICAL_TASKS_JUDGE_VOTES must be a whole number from 1, got 'none'"):
+    with pytest.raises(
+        PrerequisiteError,
+        match="MEDICAL_TASKS_JUDGE_VOTES must be a whole number from 1, got 'none'",
+    ):
         _registry.kqa(config="demo", data=str(folder))
 
 
@@ -180,11 +231,15 @@ def test_verdicts_of_a_judge_that_is_not_comparable_are_not_comparable_either(
     file = tmp_path / "verdicts.jsonl"
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE", f"recorded/{file}")
     for about, comparable in (({"comparable": False}, False), ({}, True)):
-        file.write_text(json.dumps({"id": "i/must/0", "value": "neutral", **about}), encoding="utf-8")
+        file.write_text(
+            json.dumps({"id": "i/must/0", "value": "neutral", **about}), encoding="utf-8"
+        )
         assert judge().comparable is comparable
 
 
-def test_what_a_judge_lacks_is_said_before_a_model_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_judge_lacks_is_said_before_a_model_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     one = judge()
     one.check(KQA)

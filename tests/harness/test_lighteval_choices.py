@@ -52,7 +52,9 @@ def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
 
     with without_cache_and_bars(backend):
         model = backend.TransformersModel(
-            backend.TransformersModelConfig(model_name=str(toy), batch_size=8, dtype="float32", device="cpu")
+            backend.TransformersModelConfig(
+                model_name=str(toy), batch_size=8, dtype="float32", device="cpu"
+            )
         )
         assert model.use_chat_template
         responses: list[Any] = model.loglikelihood(asked)
@@ -99,16 +101,21 @@ def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None
         scored = metric.compute_sample(model_response=response, doc=doc)
         assert list(scored) == NAMES
         assert scored["logprob"] == pytest.approx(right, abs=1e-4)
-        assert scored["accuracy"] == (right == max(value for value in ours.logprobs if value is not None))
+        assert scored["accuracy"] == (
+            right == max(value for value in ours.logprobs if value is not None)
+        )
     assert len({one.logprobs for one in expected}) == 3
 
 
-def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(config: Any, toy: Path) -> None:
+def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(
+    config: Any, toy: Path
+) -> None:
     """lighteval counts it as part of each choice; our runner as part of the question."""
     config_file = toy / "chat_template.jinja"
     before = config_file.read_text(encoding="utf-8")
     turns = before.replace(
-        "{% if add_generation_prompt %}<|assistant|>", "{% if add_generation_prompt %}<|assistant|>\n"
+        "{% if add_generation_prompt %}<|assistant|>",
+        "{% if add_generation_prompt %}<|assistant|>\n",
     )
     assert turns != before
     config_file.write_text(turns, encoding="utf-8")
@@ -122,7 +129,10 @@ def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(config: 
         # lighteval reports the tokens of two of three.
         assert [one.tokens for one in possible] == [(2, 2, 1), (2, 2, 2)]
         assert ours.tokens == (1, 1, 1)
-        gaps = [(one or 0.0) - (other or 0.0) for one, other in zip(ours.logprobs, possible[0].logprobs, strict=True)]
+        gaps = [
+            (one or 0.0) - (other or 0.0)
+            for one, other in zip(ours.logprobs, possible[0].logprobs, strict=True)
+        ]
         assert gaps == pytest.approx([gaps[0]] * 3, abs=1e-4)
         assert gaps[0] > 0.1
         (metric,) = config.metrics
@@ -149,29 +159,41 @@ def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
     letters = told([-1.0] * 5, torch.tensor([[7]]))
     assert [one["tokens"] for one in letters] == [[1] * 5]
     rows = told([-1.0] * 5, torch.tensor([[7, 8, 9], [7, -1, -1], [7, 8, -1]]))
-    assert [one["tokens"] for one in rows] == [[3, 1, 2, one, two] for one in (1, 2, 3) for two in (1, 2, 3)]
+    assert [one["tokens"] for one in rows] == [
+        [3, 1, 2, one, two] for one in (1, 2, 3) for two in (1, 2, 3)
+    ]
     with pytest.raises(UsageError, match="does not say how many tokens 14 of 16 choices have"):
         told([-1.0] * 16, torch.tensor([[7, 8], [7, 8]]))
 
 
 def test_only_values_on_which_all_agree_are_taken() -> None:
-    found = agreed([{"a": 1.0, "b": 0.0, "c": math.nan}, {"a": 1.0, "b": 1.0, "c": math.nan}], ["a", "b", "c", "d"])
+    found = agreed(
+        [{"a": 1.0, "b": 0.0, "c": math.nan}, {"a": 1.0, "b": 1.0, "c": math.nan}],
+        ["a", "b", "c", "d"],
+    )
     assert found["a"] == 1.0
     assert [name for name, value in found.items() if math.isnan(value)] == ["b", "c", "d"]
     assert math.isnan(agreed([], ["a"])["a"])
 
 
-@pytest.mark.parametrize(("logprobs", "tokens"), [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])])
-def test_a_backend_that_does_not_tell_enough(logprobs: list[float], tokens: list[list[int]]) -> None:
+@pytest.mark.parametrize(
+    ("logprobs", "tokens"), [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])]
+)
+def test_a_backend_that_does_not_tell_enough(
+    logprobs: list[float], tokens: list[list[int]]
+) -> None:
     with pytest.raises(
-        UsageError, match=r"gives \d log-probabilities and the tokens of \d .* of 2 choices.*accelerate"
+        UsageError,
+        match=r"gives \d log-probabilities and the tokens of \d .* of 2 choices.*accelerate",
     ):
         choices_texts(response(logprobs, tokens), 2)
 
 
 def test_nan_is_no_score(config: Any, caplog: pytest.LogCaptureFixture) -> None:
     doc = docs(config)[0]
-    scored = config.metrics[0].compute_sample(model_response=response([-1.0, math.nan, -2.0], [[1], [2], [3]]), doc=doc)
+    scored = config.metrics[0].compute_sample(
+        model_response=response([-1.0, math.nan, -2.0], [[1], [2], [3]]), doc=doc
+    )
     assert list(scored) == NAMES
     assert all(math.isnan(value) for value in scored.values())
     assert "does not tell enough of a question for accuracy, logprob, n_tokens" in caplog.text

@@ -31,7 +31,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setenv(name, value)
         assert main(["build", "ehrnoteqa", "--config", "demo"]) == 0
         items = load_task_data(ASKED[0], DATASET, data=place / "data", config="demo").items
-        make_toy_model(place / "toy", [note["text"] for item in items[::3] for note in item.fields["notes"]])
+        make_toy_model(
+            place / "toy", [note["text"] for item in items[::3] for note in item.fields["notes"]]
+        )
         yield place
 
 
@@ -49,9 +51,18 @@ def _variables(place: Path) -> dict[str, str]:
 
 
 def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
-    words = ["medical_tasks", "lighteval", "accelerate", "model_name=toy,batch_size=8,dtype=float32", "--tasks", NAMES]
+    words = [
+        "medical_tasks",
+        "lighteval",
+        "accelerate",
+        "model_name=toy,batch_size=8,dtype=float32",
+        "--tasks",
+        NAMES,
+    ]
     environment = {**os.environ, **_variables(place)}
-    done = warm.run([*launcher, "-m", *words, "--output-dir", out], cwd=place, environment=environment)
+    done = warm.run(
+        [*launcher, "-m", *words, "--output-dir", out], cwd=place, environment=environment
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
@@ -68,7 +79,10 @@ def _ours(place: Path) -> dict[str, dict[str, float]]:
     assert main(words) == 0
     tasks = json.loads((place / "ours" / "results.json").read_text(encoding="utf-8"))["tasks"]
     assert [task["n_items"] for task in tasks.values()] == [8] * len(ASKED)
-    return {name: {key: metric["value"] for key, metric in task["metrics"].items()} for name, task in tasks.items()}
+    return {
+        name: {key: metric["value"] for key, metric in task["metrics"].items()}
+        for name, task in tasks.items()
+    }
 
 
 def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str]) -> None:
@@ -88,10 +102,23 @@ def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str
                 assert values[shown] == pytest.approx(value, abs=1e-5), (folder, task.name, name)
 
 
-def test_no_text_of_the_notes_is_printed_or_left(hub_home: Path, place: Path, ran: dict[str, str]) -> None:
-    items = [item for task in ASKED for item in load_task_data(task, DATASET, data=place / "data", config="demo").items]
-    texts = {item.fields["question"] for item in items} | {text for item in items for text in item.fields["choices"]}
-    texts |= {line for item in items for note in item.fields["notes"] for line in note["text"].splitlines()}
+def test_no_text_of_the_notes_is_printed_or_left(
+    hub_home: Path, place: Path, ran: dict[str, str]
+) -> None:
+    items = [
+        item
+        for task in ASKED
+        for item in load_task_data(task, DATASET, data=place / "data", config="demo").items
+    ]
+    texts = {item.fields["question"] for item in items} | {
+        text for item in items for text in item.fields["choices"]
+    }
+    texts |= {
+        line
+        for item in items
+        for note in item.fields["notes"]
+        for line in note["text"].splitlines()
+    }
     long_ones = [text for text in texts if len(text) > 40]
     assert len(long_ones) > 20
     left = [path for name in ran for path in (place / name).rglob("*") if path.is_file()]
@@ -99,4 +126,6 @@ def test_no_text_of_the_notes_is_printed_or_left(hub_home: Path, place: Path, ra
     for said in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
         assert not [text for text in long_ones if text in said]
     # lighteval's copy of the rows is gone, and was never in the Hub's cache.
-    assert not [path for folder in (place, hub_home) for path in folder.rglob("*.arrow") if path.is_file()]
+    assert not [
+        path for folder in (place, hub_home) for path in folder.rglob("*.arrow") if path.is_file()
+    ]

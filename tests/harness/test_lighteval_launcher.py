@@ -30,20 +30,32 @@ from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import check_model, load_app, run_app
 from tests.warm_process import WarmProcess
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("lighteval_launcher.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("lighteval_launcher.json")
+    .read_text(encoding="utf-8")
+)
 
 
 def test_what_the_arguments_become() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
     for words, made in CASES["test_what_the_arguments_become"]:
-        assert _read(words.split()).arguments == [*made.split(), "--custom-tasks", "medical_tasks.lighteval_tasks"]
+        assert _read(words.split()).arguments == [
+            *made.split(),
+            "--custom-tasks",
+            "medical_tasks.lighteval_tasks",
+        ]
     for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
         words = ["accelerate", "m", "medical:medcalc|0"]
         assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [*words, *given]
     assert _read([]).arguments == []
     assert _read(["--help"]).arguments == ["--help"]
-    named = [name.removesuffix("|0") for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")]
+    named = [
+        name.removesuffix("|0")
+        for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")
+    ]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
     assert len(named) > 20
     assert set(named) <= {config.name for config in TASKS_TABLE}
@@ -55,7 +67,12 @@ def test_what_the_arguments_become() -> None:
 def test_the_flags_are_lightevals() -> None:
     before = logging.getLogger("medical_tasks.made_before_lighteval")
     accelerate: Any = get_command(load_app()).commands["accelerate"]  # type: ignore[attr-defined]
-    flags = {name for option in accelerate.params if getattr(option, "is_flag", False) for name in option.opts}
+    flags = {
+        name
+        for option in accelerate.params
+        if getattr(option, "is_flag", False)
+        for name in option.opts
+    }
     assert flags
     assert {flag for flag in flags if not flag.startswith("--no-")} <= set(_FLAGS)
     assert not before.disabled
@@ -92,7 +109,10 @@ def test_data_that_is_not_built_is_told_before_lighteval_starts(
 
 
 def test_the_configuration_is_the_variables(
-    demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Path,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [*ACCELERATE, "medical|medcalc"]
     monkeypatch.setitem(sys.modules, "typer", None)  # as where lighteval is not installed
@@ -113,13 +133,32 @@ def test_what_needs_no_data_of_ours(home: Path, started: list[list[str]]) -> Non
 
 
 def test_a_model_folder_that_is_not_there(
-    demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Path,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for backend, start in (("accelerate", "./"), ("vllm", "/nowhere/"), ("sglang", "~/")):
-        with pytest.raises(UsageError, match=f"model_name={start}no-such-model: there is no such folder"):
-            check_model([backend, f"dtype=float32,model_name={start}no-such-model,batch_size=1", "medical:medcalc|0"])
+        with pytest.raises(
+            UsageError, match=f"model_name={start}no-such-model: there is no such folder"
+        ):
+            check_model(
+                [
+                    backend,
+                    f"dtype=float32,model_name={start}no-such-model,batch_size=1",
+                    "medical:medcalc|0",
+                ]
+            )
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
-    words = ["lighteval", "accelerate", "--max-samples", "1", "model_name=/nowhere/model", "--tasks", "medcalc"]
+    words = [
+        "lighteval",
+        "accelerate",
+        "--max-samples",
+        "1",
+        "model_name=/nowhere/model",
+        "--tasks",
+        "medcalc",
+    ]
     assert main(words) == 2
     assert "error: model_name=/nowhere/model: there is no such folder" in capsys.readouterr().err
     assert started == []
@@ -129,7 +168,12 @@ def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model").mkdir()
     (tmp_path / "model.yaml").write_text("model_parameters: {}", encoding="utf-8")
-    for model in (f"model_name={tmp_path / 'model'}", "model_name=./model,dtype=float32", "model_name=o/hub", "a=b"):
+    for model in (
+        f"model_name={tmp_path / 'model'}",
+        "model_name=./model,dtype=float32",
+        "model_name=o/hub",
+        "a=b",
+    ):
         check_model(["accelerate", model])
     check_model(["accelerate", "model.yaml"])
     check_model(["endpoint", "litellm", "model_name=/served/name"])
@@ -213,13 +257,21 @@ def _adapter(configs: list[Any]) -> typer.Typer:
     return app
 
 
-def test_only_a_task_that_is_asked_says_what_is_missing(home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    asked = tuple(task for task in BENCHMARK.tasks if not task.protocol and task.dataset == DATASET.name)
+def test_only_a_task_that_is_asked_says_what_is_missing(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = tuple(
+        task for task in BENCHMARK.tasks if not task.protocol and task.dataset == DATASET.name
+    )
     configs = task_configs(asked)
     assert len(configs) == 2 * len(asked) > 2
-    assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
+    assert {(config.hf_repo, config.hf_subset) for config in configs} == {
+        (str(home / "medcalc_bench"), "v1.0")
+    }
     assert caplog.messages == []
-    with pytest.raises(MissingError, match=r"(?s)config v1\.0 is not built in .*MEDICAL_TASKS_CONFIG=demo") as caught:
+    with pytest.raises(
+        MissingError, match=r"(?s)config v1\.0 is not built in .*MEDICAL_TASKS_CONFIG=demo"
+    ) as caught:
         run_app(_adapter(configs), ["accelerate", "model_name=m"])
     # lighteval's own command shows this kind, and gives its exit code.
     assert (caught.value.format_message(), caught.value.exit_code) == (str(caught.value), 3)  # type: ignore[attr-defined]
@@ -236,11 +288,15 @@ def test_a_sample_has_the_items_of_our_own_runner(
     for most in (1, 7, 100):
         words = ["accelerate", "model_name=sampled", "--max-samples", str(most)]
         ours = load_task_data(BENCHMARK.tasks[0], DATASET, config="demo", max_samples=most).items
-        assert app.main(words, standalone_mode=False) == [item.fields["row_number"] for item in ours]
+        assert app.main(words, standalone_mode=False) == [
+            item.fields["row_number"] for item in ours
+        ]
     assert [line.partition(": ")[0] for line in caplog.messages] == ["no GPU and no batch_size"]
 
 
-@pytest.mark.parametrize(("gpu", "given", "expected"), [(True, None, None), (False, None, 8), (False, 2, 2)])
+@pytest.mark.parametrize(
+    ("gpu", "given", "expected"), [(True, None, None), (False, None, 8), (False, 2, 2)]
+)
 def test_a_batch_size_without_a_gpu(
     monkeypatch: pytest.MonkeyPatch, gpu: bool, given: int | None, expected: int | None
 ) -> None:
@@ -262,11 +318,15 @@ def test_the_link_is_written_followed_and_removed(
     monkeypatch.setattr(lighteval_launcher, "link_path", lambda: path)
     for _ in range(2):
         assert main(["doctor", "--link-lighteval"]) == 0
-    assert f"finds this suite's tasks by {path}" in {each.subject: each.text for each in examine()}["lighteval link"]
+    assert (
+        f"finds this suite's tasks by {path}"
+        in {each.subject: each.text for each in examine()}["lighteval link"]
+    )
     assert runpy.run_path(str(path))["TASKS_TABLE"] is TASKS_TABLE
     # lighteval refuses a task that it meets twice.
     monkeypatch.setattr(
-        "medical_tasks.lighteval_tasks.command_line", lambda: {"custom_tasks": "medical_tasks.lighteval_tasks"}
+        "medical_tasks.lighteval_tasks.command_line",
+        lambda: {"custom_tasks": "medical_tasks.lighteval_tasks"},
     )
     assert runpy.run_path(str(path))["TASKS_TABLE"] == []
     for _ in range(2):

@@ -28,13 +28,18 @@ SAMPLES = 12
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    assert (
+        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        == 0
+    )
     return home
 
 
 @pytest.fixture(scope="module")
 def items(home: Path) -> list[Item]:
-    return load_task_data(MEDCALC_CODE, DATASET, data=home, config="demo", max_samples=SAMPLES).items
+    return load_task_data(
+        MEDCALC_CODE, DATASET, data=home, config="demo", max_samples=SAMPLES
+    ).items
 
 
 class Programmer:
@@ -57,7 +62,9 @@ class Programmer:
 
 
 def _run(warm: WarmProcess, words: list[str], home: Path, server: FaultServer) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("INSPECT")
+    }
     environment |= {"MEDICAL_TASKS_DATA": str(home), "HF_HUB_OFFLINE": "1"}
     environment |= {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
     done = warm.run(["-m", *words], cwd=home, environment=environment)
@@ -71,7 +78,16 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     with FaultServer(answer=Programmer(items)) as server:
-        run = ["medical_tasks", "run", "--tasks", "medcalc_code", "--config", "demo", "--model", "openai-api/script/m"]
+        run = [
+            "medical_tasks",
+            "run",
+            "--tasks",
+            "medcalc_code",
+            "--config",
+            "demo",
+            "--model",
+            "openai-api/script/m",
+        ]
         run += ["--max-samples", str(SAMPLES), "--out", "ours"]
         _run(warm, run, home, server)
         # The fourth kind gives the same program again and again, and is asked anew each time.
@@ -79,9 +95,15 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
         assert asked == 3 * (1 + 2 + 2 + 20)
         _run(warm, run, home, server)
         assert len(server.calls) == asked
-        results: dict[str, Any] = json.loads((home / "ours" / "results.json").read_text())["tasks"]["medcalc_code"]
+        results: dict[str, Any] = json.loads((home / "ours" / "results.json").read_text())["tasks"][
+            "medcalc_code"
+        ]
         assert results["coverage"]["scored"] == SAMPLES
-        assert results["metrics"]["accuracy"]["value"] == results["metrics"]["accuracy_official"]["value"] == 0.75
+        assert (
+            results["metrics"]["accuracy"]["value"]
+            == results["metrics"]["accuracy_official"]["value"]
+            == 0.75
+        )
         assert results["recipe"]["protocol"]["max_tries"] == 20
         with Store(home / "ours" / "answers.sqlite") as store:
             made, times = counts(store, "execution")
@@ -89,37 +111,84 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
             assert 4 <= made <= SAMPLES + 3
 
         logs = home / "logs"
-        words = ["inspect_ai", "eval", "medical_tasks/medcalc_code", "--model", "openai-api/script/m"]
+        words = [
+            "inspect_ai",
+            "eval",
+            "medical_tasks/medcalc_code",
+            "--model",
+            "openai-api/script/m",
+        ]
         words += ["-T", "config=demo", "--sample-id", ",".join(item.id for item in items)]
-        _run(warm, [*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"], home, server)
+        _run(
+            warm,
+            [*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"],
+            home,
+            server,
+        )
     (file,) = logs.glob("*.json")
     log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+    scores = {
+        score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]
+    }
     assert {"accuracy": 0.75, "accuracy_official": 0.75}.items() <= scores.items()
 
 
 @pytest.mark.slow
 def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None:
-    items = load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo", max_samples=SAMPLES).items
+    items = load_task_data(
+        MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo", max_samples=SAMPLES
+    ).items
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
-    golds = {prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"] for item in items}
+    golds = {
+        prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"] for item in items
+    }
     with FaultServer(answer=lambda call: json.dumps({"answer": golds[call.prompt]})) as server:
-        run = ["medical_tasks", "run", "--tasks", "medcalc_open_book", "--config", "demo", "--out", "book"]
-        _run(warm, [*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)], home, server)
+        run = [
+            "medical_tasks",
+            "run",
+            "--tasks",
+            "medcalc_open_book",
+            "--config",
+            "demo",
+            "--out",
+            "book",
+        ]
+        _run(
+            warm,
+            [*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)],
+            home,
+            server,
+        )
         assert len(server.calls) == SAMPLES
-    metrics = json.loads((home / "book" / "results.json").read_text())["tasks"]["medcalc_open_book"]["metrics"]
+    metrics = json.loads((home / "book" / "results.json").read_text())["tasks"][
+        "medcalc_open_book"
+    ]["metrics"]
     assert metrics["accuracy"]["value"] == 1.0
 
 
 def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
-    run = ["run", "--tasks", "medcalc_code,medcalc_open_book", "--config", "demo", "--data", str(home)]
+    run = [
+        "run",
+        "--tasks",
+        "medcalc_code,medcalc_open_book",
+        "--config",
+        "demo",
+        "--data",
+        str(home),
+    ]
     assert main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")]) == 0
     tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
-    assert [tasks[name]["metrics"]["accuracy"]["value"] for name in ("medcalc_code", "medcalc_open_book")] == [1.0, 1.0]
+    assert [
+        tasks[name]["metrics"]["accuracy"]["value"]
+        for name in ("medcalc_code", "medcalc_open_book")
+    ] == [1.0, 1.0]
     # Lighteval is not offered what it cannot ask.
     assert "medcalc_code" not in _read(["accelerate", "m", "medical"]).arguments[2]
-    assert "medical:medcalc_open_book|0" in _read(["accelerate", "m", "medical"]).arguments[2].split(",")
+    assert "medical:medcalc_open_book|0" in _read(["accelerate", "m", "medical"]).arguments[
+        2
+    ].split(",")
     with pytest.raises(
-        UsageError, match=r"medcalc_code: lighteval asks one question an item.*medical-tasks run --tasks medc"
+        UsageError,
+        match=r"medcalc_code: lighteval asks one question an item.*medical-tasks run --tasks medc",
     ):
         _read(["accelerate", "m", "--tasks", "medcalc,medcalc_code"])

@@ -29,11 +29,18 @@ COUNTS = {"accuracy": 6, "accuracy_official": 6, "accuracy_recomputed": 4, "accu
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
     home = tmp_path_factory.mktemp("home")
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
-    first, second, third, *rest = load_task_data(MEDCALC, DATASET, data=home, config="demo").items[:6]
+    assert (
+        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        == 0
+    )
+    first, second, third, *rest = load_task_data(MEDCALC, DATASET, data=home, config="demo").items[
+        :6
+    ]
     assert third.fields["output_type"] == "decimal"
     # No rule has an answer to the first two, and the label of the third is wrong.
-    unruled = [replace(each, fields={**each.fields, "relevant_entities": "{}"}) for each in (first, second)]
+    unruled = [
+        replace(each, fields={**each.fields, "relevant_entities": "{}"}) for each in (first, second)
+    ]
     wrong = dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")
     return [*unruled, replace(third, fields={**third.fields, **wrong}), *rest]
 
@@ -66,7 +73,9 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
     values: dict[str, list[float]] = {name: [] for name in expected}
     for item, reply in zip(items, replies, strict=True):
         doc = Doc(query="", choices=[""], gold_index=0, specific=dict(item.fields))
-        for name, value in grouping.sample_level_fn.compute(doc, SimpleNamespace(final_text=[reply])).items():
+        for name, value in grouping.sample_level_fn.compute(
+            doc, SimpleNamespace(final_text=[reply])
+        ).items():
             values[name].append(value)
     means = {name: grouping.corpus_level_fn[name](values[name]) for name in expected}
     assert means == pytest.approx(expected)
@@ -108,10 +117,17 @@ print(json.dumps({score.name: [score.metrics["mean"].value, score.scored_samples
 
 
 def test_inspect(
-    items: list[Item], replies: list[str], expected: dict[str, float], tmp_path: Path, warm: WarmProcess
+    items: list[Item],
+    replies: list[str],
+    expected: dict[str, float],
+    tmp_path: Path,
+    warm: WarmProcess,
 ) -> None:
     file, script = tmp_path / "given.json", tmp_path / "asking.py"
-    file.write_text(json.dumps({"rows": [dict(item.fields) for item in items], "replies": replies}), encoding="utf-8")
+    file.write_text(
+        json.dumps({"rows": [dict(item.fields) for item in items], "replies": replies}),
+        encoding="utf-8",
+    )
     script.write_text(_INSPECT, encoding="utf-8")
     # A process of its own: its unclosed streams are warnings, and those are errors here.
     done = warm.run([script, file, tmp_path / "logs"], cwd=ROOT, environment=os.environ)

@@ -41,7 +41,10 @@ class Script:
 
     def by_id(self, task: TaskSpec) -> dict[str, str]:
         prompts: PromptSet = task.benchmark.load_prompts(task)
-        return {item.id: self.answers[prompts.render(item)[0]["content"]] for item in self.items[task.name]}
+        return {
+            item.id: self.answers[prompts.render(item)[0]["content"]]
+            for item in self.items[task.name]
+        }
 
 
 def _answer(number: int, item: Item) -> str:
@@ -72,11 +75,16 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
         assert main(["build", name, "--config", "demo", "--out", str(home / name)]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
     prompts = load_prompts(MEDCALC)
-    answers = {prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)}
+    answers = {
+        prompts.render(item)[0]["content"]: _answer(number, item)
+        for number, item in enumerate(items)
+    }
     assert len(answers) == len(items) >= 24
     questions = load_task_data(KQA, KQA_DATASET, data=home, config="demo").items
     asking = kqa_prompts(KQA)
-    answers |= {asking.render(item)[0]["content"]: _kqa_answer(n, item) for n, item in enumerate(questions)}
+    answers |= {
+        asking.render(item)[0]["content"]: _kqa_answer(n, item) for n, item in enumerate(questions)
+    }
     assert len(answers) == len(items) + len(questions) >= 37
     file = home / "answers.json"
     file.write_text(json.dumps(answers), encoding="utf-8")
@@ -97,7 +105,9 @@ def _environment(script: Script, **more: str) -> dict[str, str]:
 
 
 def _run(warm: WarmProcess, words: list[str], script: Script, **environment: str) -> None:
-    done = warm.run(["-m", *words], cwd=script.home, environment=_environment(script, **environment))
+    done = warm.run(
+        ["-m", *words], cwd=script.home, environment=_environment(script, **environment)
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
@@ -112,9 +122,20 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
     found = {}
     for task in (MEDCALC, KQA):
         file = script.home / f"{task.name}.jsonl"
-        lines = [json.dumps({"id": key, "response": text}) for key, text in script.by_id(task).items()]
+        lines = [
+            json.dumps({"id": key, "response": text}) for key, text in script.by_id(task).items()
+        ]
         file.write_text("\n".join(lines), encoding="utf-8")
-        words = ["score", task.name, "--config", "demo", "--data", str(script.home), "--responses", str(file)]
+        words = [
+            "score",
+            task.name,
+            "--config",
+            "demo",
+            "--data",
+            str(script.home),
+            "--responses",
+            str(file),
+        ]
         assert main([*words, "--out", str(script.home / "scored" / task.name)]) == 0
         found[task.name] = _metrics(script.home / "scored" / task.name, task)
     assert 0 < found["medcalc"]["accuracy_official"] < found["medcalc"]["accuracy"] < 1
@@ -124,13 +145,23 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
 
 def _shown(values: dict[str, float]) -> dict[str, float]:
     """As harnesses name the numbers of the lexical judge."""
-    return {name if name == "words" else f"{name}_not_comparable": value for name, value in values.items()}
+    return {
+        name if name == "words" else f"{name}_not_comparable": value
+        for name, value in values.items()
+    }
 
 
 def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]) -> None:
     out = script.home / "lighteval"
     model = str(ROOT / "tests" / "harness" / "scripted_model.py")
-    words = ["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc,medical|kqa"]
+    words = [
+        "medical_tasks",
+        "lighteval",
+        "custom",
+        "scripted",
+        model,
+        "medical|medcalc,medical|kqa",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", *words, "--output-dir", str(out)],
         capture_output=True,
@@ -171,7 +202,9 @@ def test_lighteval_finds_every_task_and_leaks_no_example(warm: WarmProcess, scri
     table, refusal = done.stdout.splitlines()[-2:]
     offered = [task for task in tasks().values() if not task.protocol and not task.baseline]
     names = [name for name, _, _ in json.loads(table)]
-    assert sorted(names) == sorted(name for task in offered for name in (task.name, task.harness_name))
+    assert sorted(names) == sorted(
+        name for task in offered for name in (task.name, task.harness_name)
+    )
     sources = {(folder, config) for _, folder, config in json.loads(table)}
     assert sources == {(str(script.home / task.dataset), "demo") for task in offered}
     # lighteval would take its worked examples from the questions that are being asked.
@@ -184,8 +217,23 @@ def test_inspect_and_our_runner_on_one_endpoint(
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
         variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
         logs = script.home / "logs"
-        words = ["eval", "medical_tasks/medcalc", "medical_tasks/kqa", "--model", "openai-api/script/m"]
-        words += ["-T", "config=demo", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
+        words = [
+            "eval",
+            "medical_tasks/medcalc",
+            "medical_tasks/kqa",
+            "--model",
+            "openai-api/script/m",
+        ]
+        words += [
+            "-T",
+            "config=demo",
+            "--log-dir",
+            str(logs),
+            "--log-format",
+            "json",
+            "--display",
+            "none",
+        ]
         _run(warm, ["inspect_ai", *words], script, **variables)
         asked = len(server.calls)
         assert asked == len(script.answers)
@@ -193,10 +241,25 @@ def test_inspect_and_our_runner_on_one_endpoint(
         assert len(files) == 2
         for file in files:
             log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+            scores = {
+                score["name"]: score["metrics"]["mean"]["value"]
+                for score in log["results"]["scores"]
+            }
             judged = log["eval"]["task"].endswith("kqa")
-            assert scores == pytest.approx(_shown(expected["kqa"]) if judged else expected["medcalc"])
-        words = ["run", "--tasks", "medcalc,kqa", "--config", "demo", "--model", "openai-api/script/m", "--out", "ours"]
+            assert scores == pytest.approx(
+                _shown(expected["kqa"]) if judged else expected["medcalc"]
+            )
+        words = [
+            "run",
+            "--tasks",
+            "medcalc,kqa",
+            "--config",
+            "demo",
+            "--model",
+            "openai-api/script/m",
+            "--out",
+            "ours",
+        ]
         _run(warm, ["medical_tasks", *words], script, **variables)
         assert len(server.calls) == 2 * asked
         # Byte for byte the same questions.
@@ -221,22 +284,46 @@ def plain(file):
 
 @pytest.mark.parametrize("task", [MEDCALC, KQA], ids=lambda task: task.name)
 def test_logs_of_inspect_are_scored_as_ours(
-    task: TaskSpec, warm: WarmProcess, script: Script, expected: dict[str, dict[str, float]], tmp_path: Path
+    task: TaskSpec,
+    warm: WarmProcess,
+    script: Script,
+    expected: dict[str, dict[str, float]],
+    tmp_path: Path,
 ) -> None:
     """`inspect score --scorer medical_tasks/TASK` on answers that another task asked for, and on an exported run."""
     (script.home / "plain.py").write_text(_PLAIN, encoding="utf-8")
     prompts = task.benchmark.load_prompts(task)
     rows: list[dict[str, Any]] = [
-        {"id": item.id, "input": prompts.render(item)[0]["content"]} for item in script.items[task.name]
+        {"id": item.id, "input": prompts.render(item)[0]["content"]}
+        for item in script.items[task.name]
     ]
     if task is KQA:  # as the Hub's `eval.yaml` makes samples
         rows = [{"input": row["input"], "metadata": {"id": row["id"]}} for row in rows]
     words = ["--action", "overwrite", "--overwrite", "--model", "mockllm/model"]
-    words = ["inspect_ai", "score", "--scorer", f"medical_tasks/{task.name}", "-S", "config=demo", *words]
+    words = [
+        "inspect_ai",
+        "score",
+        "--scorer",
+        f"medical_tasks/{task.name}",
+        "-S",
+        "config=demo",
+        *words,
+    ]
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
-        for name, asked in (("log", rows), ("strange", [{**rows[0], "id": "strange", "metadata": {}}])):
+        for name, asked in (
+            ("log", rows),
+            ("strange", [{**rows[0], "id": "strange", "metadata": {}}]),
+        ):
             (tmp_path / "rows.json").write_text(json.dumps(asked), encoding="utf-8")
-            asking = ["inspect_ai", "eval", "plain.py", "--model", "openai-api/script/m", "--display", "none"]
+            asking = [
+                "inspect_ai",
+                "eval",
+                "plain.py",
+                "--model",
+                "openai-api/script/m",
+                "--display",
+                "none",
+            ]
             asking += [
                 "-T",
                 f"file={tmp_path / 'rows.json'}",
@@ -253,23 +340,56 @@ def test_logs_of_inspect_are_scored_as_ours(
         (file,) = (tmp_path / name).glob("*.json")
         _run(warm, [*words, str(file)], script)
         log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
-        assert scores == pytest.approx(expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"]))
+        scores = {
+            score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]
+        }
+        assert scores == pytest.approx(
+            expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"])
+        )
     (strange,) = (tmp_path / "strange").glob("*.json")
-    refused = warm.run(["-m", *words, str(strange)], cwd=script.home, environment=_environment(script))
+    refused = warm.run(
+        ["-m", *words, str(strange)], cwd=script.home, environment=_environment(script)
+    )
     assert refused.returncode != 0
     told = " ".join((refused.stdout + refused.stderr).split())
-    assert f"{task.name}: sample 'strange' of the log is no item of the task, whose ids look like" in told
+    assert (
+        f"{task.name}: sample 'strange' of the log is no item of the task, whose ids look like"
+        in told
+    )
 
 
 def test_inspect_scores_no_reply_without_choices(warm: WarmProcess, script: Script) -> None:
     """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
-    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [], "usage": usage}
+    body = {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [],
+        "usage": usage,
+    }
     with FaultServer(lambda call: Fault.json_body(body)) as server:
         logs = script.home / "logs-no-choices"
-        words = ["inspect_ai", "eval", "medical_tasks/medcalc", "--model", "openai-api/script/m", "-T", "config=demo"]
-        words += ["--limit", "2", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
+        words = [
+            "inspect_ai",
+            "eval",
+            "medical_tasks/medcalc",
+            "--model",
+            "openai-api/script/m",
+            "-T",
+            "config=demo",
+        ]
+        words += [
+            "--limit",
+            "2",
+            "--log-dir",
+            str(logs),
+            "--log-format",
+            "json",
+            "--display",
+            "none",
+        ]
         environment = _environment(script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
         warm.run(["-m", *words], cwd=script.home, environment=environment)
     (file,) = logs.glob("*.json")

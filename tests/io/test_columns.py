@@ -12,7 +12,12 @@ def test_features_and_those_of_a_card_keep_order_and_types() -> None:
     features = hub_features(COLUMNS)
     assert datasets.Features._from_yaml_list(yaml_features(COLUMNS)) == features
     assert list(features) == ["id", "count", "weight", "checked", "statements", "sentences"]
-    assert [features[name].dtype for name in list(features)[:4]] == ["string", "int64", "float64", "bool"]
+    assert [features[name].dtype for name in list(features)[:4]] == [
+        "string",
+        "int64",
+        "float64",
+        "bool",
+    ]
     assert features["statements"].feature.dtype == "string"
     members = features["sentences"].feature
     assert (members["number"].dtype, members["text"].dtype) == ("int64", "string")
@@ -35,7 +40,11 @@ def test_croissant_fields_of_a_list_of_records() -> None:
 
 
 def test_type_name() -> None:
-    columns = [COLUMNS[0], *COLUMNS[4:6], Column(name="a", description="", dtype="struct", fields=(COLUMNS[0],))]
+    columns = [
+        COLUMNS[0],
+        *COLUMNS[4:6],
+        Column(name="a", description="", dtype="struct", fields=(COLUMNS[0],)),
+    ]
     names = ["string", "list of string", "list of struct(number, text)", "struct(id)"]
     assert [column.type_name for column in columns] == names
     with pytest.raises(ValueError, match="column 'a': a struct, and nothing else, has fields"):

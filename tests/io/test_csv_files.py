@@ -63,19 +63,29 @@ def test_other_columns_where_they_are_allowed(tmp_path: Path) -> None:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(table=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
-def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(tmp_path: Path, table: list[tuple[str, str, str]]) -> None:
+def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
+    tmp_path: Path, table: list[tuple[str, str, str]]
+) -> None:
     stream = io.StringIO()
     writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(table)
-    assert [tuple(cells.values()) for _, cells in rows_of(write(tmp_path / "x.csv", stream.getvalue()))] == table
+    assert [
+        tuple(cells.values()) for _, cells in rows_of(write(tmp_path / "x.csv", stream.getvalue()))
+    ] == table
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
-def test_a_file_cut_anywhere_never_yields_a_changed_row(tmp_path: Path, data: st.DataObject) -> None:
+def test_a_file_cut_anywhere_never_yields_a_changed_row(
+    tmp_path: Path, data: st.DataObject
+) -> None:
     whole = 'a,b,c\n1,"x\ny",3\n4,"5, 6",7\n8,9,"z"\n'
     cut = data.draw(st.integers(0, len(whole)))
     true_rows = rows_of(write(tmp_path / "x.csv", whole))
@@ -98,7 +108,10 @@ HEAD = b"id,who,text\n"
 
 
 def streamed(path: Path, *wanted: str) -> list[tuple[int, dict[str, str]]]:
-    return [(row.number, row.cells) for row in stream_rows(path, FIELDS, wanted={"who": wanted}, release="test file")]
+    return [
+        (row.number, row.cells)
+        for row in stream_rows(path, FIELDS, wanted={"who": wanted}, release="test file")
+    ]
 
 
 def refusal(path: Path, *wanted: str) -> str:
@@ -110,7 +123,9 @@ def refusal(path: Path, *wanted: str) -> str:
 
 
 def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
-    content = HEAD + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
+    content = (
+        HEAD + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
+    )
     found = [
         (2, {"id": "1", "who": "7", "text": 'two\nlines, a "quote"'}),
         (4, {"id": "3", "who": "7", "text": '"\n"'}),
@@ -131,9 +146,13 @@ def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
 FIELD = st.text(st.sampled_from(list('ab7,"\n\r \x1c\u2028é')), max_size=8)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    rows=st.lists(st.tuples(FIELD, st.sampled_from(["7", "8", "77"]), FIELD), min_size=1, max_size=8),
+    rows=st.lists(
+        st.tuples(FIELD, st.sampled_from(["7", "8", "77"]), FIELD), min_size=1, max_size=8
+    ),
     line_end=st.sampled_from(["\n", "\r\n"]),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     chunk=st.integers(1, 30),
@@ -185,23 +204,44 @@ def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]
         texts = [[field.decode() for field in row] for row in whole]
     except UnicodeDecodeError:
         return None
-    plain = [[text[1:-1].replace('""', '"') if text[:1] == '"' else text for text in row] for row in texts]
+    plain = [
+        [text[1:-1].replace('""', '"') if text[:1] == '"' else text for text in row]
+        for row in texts
+    ]
     found_rows = [dict(zip(FIELDS, row, strict=True)) for row in plain]
     return [row for row in found_rows if all(row[name] in each for name, each in wanted.items())]
 
 
 PIECE = st.one_of(
     st.sampled_from(
-        [b"7", b"8", b",", b'"', b'""', b"\n", b"\r", b"\r\n", b'","', b'"\n"', b"\xff", "é".encode(), b" "]
+        [
+            b"7",
+            b"8",
+            b",",
+            b'"',
+            b'""',
+            b"\n",
+            b"\r",
+            b"\r\n",
+            b'","',
+            b'"\n"',
+            b"\xff",
+            "é".encode(),
+            b" ",
+        ]
     ),
     st.sampled_from([b"1,7,x\n", b'"1","7","x"\n', b'2,8,"a ""b"""\n', b'3,"7",\r\n', b',"",""\n']),
 )
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     pieces=st.lists(PIECE, max_size=14),
-    wanted=st.sampled_from([{}, {"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]),
+    wanted=st.sampled_from(
+        [{}, {"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]
+    ),
     before=st.integers(0, 9),
     chunk=st.integers(1, 60),
 )
@@ -216,7 +256,9 @@ def test_the_rows_that_the_grammar_gives_or_a_refusal(
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     content = b'9,"9",other\n' * before + b"".join(pieces)
     expected = plainly(content, wanted)
-    rows = stream_rows(write(tmp_path / "x", HEAD + content), FIELDS, wanted=wanted, release="test file")
+    rows = stream_rows(
+        write(tmp_path / "x", HEAD + content), FIELDS, wanted=wanted, release="test file"
+    )
     if expected is None:
         with pytest.raises(UsageError):
             list(rows)
@@ -226,15 +268,22 @@ def test_the_rows_that_the_grammar_gives_or_a_refusal(
 
 @pytest.mark.parametrize(("content", "message"), CASES["a_damaged_file_is_refused"])
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_damaged_file_is_refused(tmp_path: Path, content: str, message: str, packed: bool) -> None:
+def test_a_damaged_file_is_refused(
+    tmp_path: Path, content: str, message: str, packed: bool
+) -> None:
     raw = content.encode("latin-1")
     assert message in refusal(write(tmp_path / "x", gzip.compress(raw) if packed else raw))
 
 
 def test_a_row_without_end(tmp_path: Path) -> None:
-    whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'  # longer than the csv module's own limit
+    whole = (
+        HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'
+    )  # longer than the csv module's own limit
     assert len(streamed(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 300_000
     endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 3_000_000
     told = refusal(write(tmp_path / "x", gzip.compress(endless)))
-    assert "begins on line 3 has a quoted field that is left open, or more than 16,777,216 bytes" in told
+    assert (
+        "begins on line 3 has a quoted field that is left open, or more than 16,777,216 bytes"
+        in told
+    )
     assert "cannot be read (Is a directory)" in refusal(tmp_path)

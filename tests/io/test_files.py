@@ -14,7 +14,15 @@ import pytest
 
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io import files
-from medical_tasks.io.files import WholeFile, checked_file, open_file, open_text, read_bytes, read_chunks, read_text
+from medical_tasks.io.files import (
+    WholeFile,
+    checked_file,
+    open_file,
+    open_text,
+    read_bytes,
+    read_chunks,
+    read_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -52,14 +60,17 @@ def test_an_error_leaves_the_older_file(tmp_path: Path, error: type[BaseExceptio
     assert names(tmp_path) == ["out.txt"]
 
 
-def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(number: int) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     with (
         pytest.raises(
-            IncompleteError, match=r"out.txt: cannot be written \(No space left on device\). Free some space"
+            IncompleteError,
+            match=r"out.txt: cannot be written \(No space left on device\). Free some space",
         ),
         WholeFile(tmp_path / "out.txt") as file,
     ):
@@ -83,7 +94,9 @@ def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None
 
 def test_only_a_file_is_read_or_written(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
-        with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):
+        with pytest.raises(
+            UsageError, match="is a folder or a device; it takes the name of a file to write"
+        ):
             WholeFile(path)
     with pytest.raises(ValueError, match="not open; use it in a with block"):
         WholeFile(tmp_path / "out.txt").write("text")
@@ -113,7 +126,8 @@ def outcome(path: Path) -> bytes | str:
 
 
 @pytest.mark.parametrize(
-    "content", [TEXT, PACKED, gzip.compress(TEXT[:9], mtime=0) + b"\0" + gzip.compress(TEXT[9:], mtime=0)]
+    "content",
+    [TEXT, PACKED, gzip.compress(TEXT[:9], mtime=0) + b"\0" + gzip.compress(TEXT[9:], mtime=0)],
 )
 @pytest.mark.parametrize("chunk", [1000, 1_000_000])
 def test_all_bytes_in_bounded_chunks(
@@ -133,9 +147,13 @@ def test_all_bytes_in_bounded_chunks(
 def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     cases = {PACKED[:kept]: "cut off" for kept in (2, 9, 10, 500, len(PACKED) - 8, len(PACKED) - 1)}
-    cases |= dict.fromkeys((PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"), "damaged")
+    cases |= dict.fromkeys(
+        (PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"), "damaged"
+    )
     for place in range(2, len(PACKED), len(PACKED) // 40):
-        cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = "damaged|cut off"
+        cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = (
+            "damaged|cut off"
+        )
     wholes = 0
     for content, expected in cases.items():
         path.write_bytes(content)
@@ -143,4 +161,7 @@ def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
         wholes += told == TEXT
         assert told == TEXT or (isinstance(told, str) and re.search(f"{path}: ({expected})", told))
     assert wholes <= 2  # a changed byte of the header that nobody reads: time, system
-    assert outcome(tmp_path / "absent") == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."
+    assert (
+        outcome(tmp_path / "absent")
+        == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."
+    )

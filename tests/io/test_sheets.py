@@ -41,15 +41,21 @@ def as_xlsx(rows: list[list[Any]], **formats: str) -> bytes:
 
 def as_parquet(rows: list[list[Any]]) -> bytes:
     made = io.BytesIO()
-    pq.write_table(pa.table(dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))), made)
+    pq.write_table(
+        pa.table(dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))), made
+    )
     return made.getvalue()
 
 
 # What XML has a place for, and a table a cell; openpyxl, like a spreadsheet, has line feeds alone, and "=" begins a formula.
 TEXT = st.text(
-    st.characters(min_codepoint=32, max_codepoint=0xFFFD, exclude_categories=["Cs"]) | st.just("\n"), min_size=1
+    st.characters(min_codepoint=32, max_codepoint=0xFFFD, exclude_categories=["Cs"])
+    | st.just("\n"),
+    min_size=1,
 )
-SOUND = TEXT.filter(lambda text: text.strip() and not text.startswith(("=", "#")) and "_x" not in text)
+SOUND = TEXT.filter(
+    lambda text: text.strip() and not text.startswith(("=", "#")) and "_x" not in text
+)
 
 
 @settings(deadline=None, max_examples=40)
@@ -57,7 +63,12 @@ SOUND = TEXT.filter(lambda text: text.strip() and not text.startswith(("=", "#")
 def test_answers_in_any_form_are_the_same(answers: dict[str, str]) -> None:
     rows = [["ID ", "Response"], *([name, text] for name, text in answers.items())]
     forms = [as_csv(rows, separator) for separator in ",;\t"]
-    forms += [as_csv(rows, ";", "utf-8-sig"), as_csv(rows, "\t", "utf-16"), as_xlsx(rows), as_parquet(rows)]
+    forms += [
+        as_csv(rows, ";", "utf-8-sig"),
+        as_csv(rows, "\t", "utf-16"),
+        as_xlsx(rows),
+        as_parquet(rows),
+    ]
     for content in forms:
         assert read_responses(HERE, answers, content=content) == answers
 
@@ -78,11 +89,27 @@ def test_values_are_what_a_spreadsheet_shows(capsys: pytest.CaptureFixture[str])
     ]
     names = [f"c{n}" for n in range(len(values))]
     cells = read_sheet(HERE, as_xlsx([names, values], G2="0.0%")).rows[0][1]
-    shown = ["25", "17", "0.3", "TRUE", "05/30/2024", "05/30/2024 07:05", "1.5%", None, None, "x" * 32_767]
+    shown = [
+        "25",
+        "17",
+        "0.3",
+        "TRUE",
+        "05/30/2024",
+        "05/30/2024 07:05",
+        "1.5%",
+        None,
+        None,
+        "x" * 32_767,
+    ]
     assert list(cells.values()) == shown
-    assert "note: t: row 2, column 'c9': cut by the spreadsheet, whose cells hold 32,767" in capsys.readouterr().err
+    assert (
+        "note: t: row 2, column 'c9': cut by the spreadsheet, whose cells hold 32,767"
+        in capsys.readouterr().err
+    )
     # A separator that is declared, empty columns behind, empty rows between.
-    assert read_sheet(HERE, b"sep=|\r\na|b||\r\n||\r\n1|2||\r\n").rows == [("row 4", {"a": "1", "b": "2"})]
+    assert read_sheet(HERE, b"sep=|\r\na|b||\r\n||\r\n1|2||\r\n").rows == [
+        ("row 4", {"a": "1", "b": "2"})
+    ]
     for text in ("caf\u00e9 2 \u00b5g\u2013\u201cx\u201d", "na\u00efve cr\u00e9\u00e9e"):
         assert read_sheet(HERE, f"a,b\n1,{text}\n".encode("cp1252")).rows[0][1]["b"] == text
         assert "not UTF-8, read as Windows-1252 with" in capsys.readouterr().err
@@ -96,7 +123,15 @@ def test_what_is_no_table_is_refused(text: str, encoding: str, message: str) -> 
 
 def test_records_of_every_form(tmp_path: Path) -> None:
     rows = [["a", "b"], ["1", "x"]]
-    forms = [as_csv(rows), as_xlsx(rows), as_parquet(rows), b'{"a": "1", "b": "x"}', b'[{"a": "1", "b": "x"}]']
+    forms = [
+        as_csv(rows),
+        as_xlsx(rows),
+        as_parquet(rows),
+        b'{"a": "1", "b": "x"}',
+        b'[{"a": "1", "b": "x"}]',
+    ]
     for content in forms:
         (tmp_path / "t").write_bytes(content)
-        assert [value for _, value in read_table(tmp_path / "t", form="{}")] == [{"a": "1", "b": "x"}]
+        assert [value for _, value in read_table(tmp_path / "t", form="{}")] == [
+            {"a": "1", "b": "x"}
+        ]

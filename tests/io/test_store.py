@@ -24,7 +24,9 @@ from tests.support import counts
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -48,10 +50,14 @@ def test_records_come_back_and_a_second_put_replaces_and_is_counted(tmp_path: Pa
     assert found == {"k": {"text": "25.2", "n": None}, content_key({"q": text}): {"text": text}}
 
 
-def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_something_else_or_a_newer_format_or_a_damaged_one_is_refused(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.sqlite"
     path.write_bytes(b"not a database " * 100)
-    with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"):
+    with pytest.raises(
+        UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"
+    ):
         Store(path)
     connection = sqlite3.connect(tmp_path / "newer")
     connection.execute("PRAGMA user_version=99")
@@ -79,7 +85,10 @@ def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> No
 
 def test_the_key_is_the_same_in_every_process_and_version() -> None:
     # SHA-256 of {"a":[1,"x"],"b":null} by hand: printf '{"a":[1,"x"],"b":null}' | sha256sum
-    assert content_key({"b": None, "a": [1, "x"]}) == hashlib.sha256(b'{"a":[1,"x"],"b":null}').hexdigest()
+    assert (
+        content_key({"b": None, "a": [1, "x"]})
+        == hashlib.sha256(b'{"a":[1,"x"],"b":null}').hexdigest()
+    )
     with pytest.raises(ValueError, match="Out of range float"):
         content_key({"a": float("nan")})
 
@@ -93,7 +102,9 @@ def _write_many(path: Path, name: str, count: int) -> None:
 def test_several_processes_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    writers = [context.Process(target=_write_many, args=(path, f"w{number}", 100)) for number in range(4)]
+    writers = [
+        context.Process(target=_write_many, args=(path, f"w{number}", 100)) for number in range(4)
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -119,7 +130,9 @@ def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     for _ in range(5):
         path.unlink(missing_ok=True)
-        writer = subprocess.Popen([sys.executable, "-c", _ENDLESS, str(path)], stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _ENDLESS, str(path)], stdout=subprocess.PIPE, text=True
+        )
         assert writer.stdout is not None
         for _ in range(20):
             writer.stdout.readline()
@@ -132,7 +145,10 @@ def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
         with Store(path) as store:
             records, _times = counts(store, "answer")
             assert committed <= records <= committed + 1
-            assert len(store.get_many("answer", [str(number) for number in range(committed)])) == committed
+            assert (
+                len(store.get_many("answer", [str(number) for number in range(committed)]))
+                == committed
+            )
 
 
 def _fill(path: Path, limit: int) -> None:
@@ -160,8 +176,13 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert counts(store, "answer")[0] == number
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.text(st.characters()))), st.sampled_from([1, 2**24]))
-def test_texts_come_back_from_memory_and_from_the_file(put: list[tuple[str, str]], in_memory: int) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.text(st.characters()))),
+    st.sampled_from([1, 2**24]),
+)
+def test_texts_come_back_from_memory_and_from_the_file(
+    put: list[tuple[str, str]], in_memory: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stores, "_IN_MEMORY", in_memory)
         texts = Texts([*put, ("half a pair", "\ud800")])

@@ -24,7 +24,10 @@ ROWS = (NAMES, ("1", "one"), ("2", "two"))
 
 def read(path: Path) -> list[tuple[int, dict[str, str]]]:
     sheet = read_sheet(path, path.read_bytes(), form=AGAIN)
-    return [(int(place.split()[1]), {name: cell or "" for name, cell in cells.items()}) for place, cells in sheet.rows]
+    return [
+        (int(place.split()[1]), {name: cell or "" for name, cell in cells.items()})
+        for place, cells in sheet.rows
+    ]
 
 
 def sheet(*rows: str) -> str:
@@ -35,7 +38,8 @@ def sheet(*rows: str) -> str:
 
 def test_a_table(tmp_path: Path) -> None:
     path = write_xlsx(
-        tmp_path / "x.xlsx", [("Text", "Id"), ("one <&>\n µ ", "1"), ("", ""), ("", "3"), ("four", "4", "")]
+        tmp_path / "x.xlsx",
+        [("Text", "Id"), ("one <&>\n µ ", "1"), ("", ""), ("", "3"), ("four", "4", "")],
     )
     assert read(path) == [
         (2, {"Text": "one <&>\n µ ", "Id": "1"}),
@@ -78,7 +82,10 @@ def test_parts_that_are_not_as_they_should_be(
     tmp_path: Path, changes: dict[str, str | bytes | None], message: str
 ) -> None:
     path = with_parts(write_xlsx(tmp_path / "x.xlsx", ROWS), changes)
-    with pytest.raises(UsageError, match=f"x.xlsx: not a whole XLSX file .*{message}.*Download the tiny table again"):
+    with pytest.raises(
+        UsageError,
+        match=f"x.xlsx: not a whole XLSX file .*{message}.*Download the tiny table again",
+    ):
         read(path)
 
 
@@ -94,7 +101,9 @@ def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
 
 @given(cut=st.integers(min_value=0, max_value=10_000), flip=st.integers(min_value=0, max_value=255))
 @settings(deadline=None, max_examples=150)
-def test_a_damaged_file_is_the_table_or_an_error(cut: int, flip: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_damaged_file_is_the_table_or_an_error(
+    cut: int, flip: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.getbasetemp()
     whole = write_xlsx(folder / "whole.xlsx", ROWS).read_bytes()
     place = cut % len(whole)
@@ -128,9 +137,15 @@ def nested(depth: int) -> bytes:
 
 def test_a_document_and_its_bounds() -> None:
     root = xml_root(
-        b'\xef\xbb\xbf<?xml version="1.0"?><a b="1"><!-- no --><c>x&#8217;&amp;&lt;</c></a>', limit_bytes=100
+        b'\xef\xbb\xbf<?xml version="1.0"?><a b="1"><!-- no --><c>x&#8217;&amp;&lt;</c></a>',
+        limit_bytes=100,
     )
-    assert (root.tag, root.attrib, [each.tag for each in root], root[0].text) == ("a", {"b": "1"}, ["c"], "x\u2019&<")
+    assert (root.tag, root.attrib, [each.tag for each in root], root[0].text) == (
+        "a",
+        {"b": "1"},
+        ["c"],
+        "x\u2019&<",
+    )
     assert xml_root(nested(DEPTH_LIMIT), limit_bytes=1_000).tag == "a"
     with pytest.raises(PlainXmlError, match="elements within one another deeper than 64"):
         xml_root(nested(DEPTH_LIMIT + 1), limit_bytes=1_000)

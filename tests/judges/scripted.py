@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from medical_tasks.judges.base import LABELS, Backend, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import (
+    LABELS,
+    Backend,
+    Call,
+    NoReply,
+    OnReply,
+    Pair,
+    Question,
+    Reply,
+    Unscored,
+    Verdict,
+)
 from medical_tasks.judges.base import Unreadable as Unreadable
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 
@@ -61,14 +72,21 @@ class ScriptedBackend:
             said = self._script(call)
             if isinstance(said, BaseException):
                 raise said
-            budget.settle(prompt_tokens=prompt, output_tokens=call.question.max_tokens, used=prompt + 10)
+            budget.settle(
+                prompt_tokens=prompt, output_tokens=call.question.max_tokens, used=prompt + 10
+            )
             on_reply(self._outcome(call, said))
 
     def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
         if isinstance(said, str) and self.reads == "pair":
             return Reply(key=call.key, label=LABELS[LABELS.index(said)])
         if isinstance(said, str):
-            return Reply(key=call.key, text=said, prompt_tokens=estimate_chat(call.messages), output_tokens=10)
+            return Reply(
+                key=call.key,
+                text=said,
+                prompt_tokens=estimate_chat(call.messages),
+                output_tokens=10,
+            )
         return replace(said, key=call.key)
 
     def close(self) -> None:
@@ -85,7 +103,9 @@ class TableJudge:
     name = "table/judge"
     reads: Literal["prompt", "pair"] = "prompt"
 
-    def __init__(self, verdicts: Mapping[str, Any] | Callable[[Question], Any], *, comparable: bool = True) -> None:
+    def __init__(
+        self, verdicts: Mapping[str, Any] | Callable[[Question], Any], *, comparable: bool = True
+    ) -> None:
         self.comparable = comparable
         self.asked: list[Question] = []
         self._say = verdicts if callable(verdicts) else lambda question: verdicts.get(question.id)
@@ -98,7 +118,9 @@ class TableJudge:
             if value is None:
                 outcomes.append(Unscored(id=each.id, reason="judge: http 500"))
             else:
-                outcomes.append(Verdict(id=each.id, value=value, votes=(value,), text=f"I say {value}."))
+                outcomes.append(
+                    Verdict(id=each.id, value=value, votes=(value,), text=f"I say {value}.")
+                )
         return outcomes
 
 
@@ -131,10 +153,15 @@ def question(
 def calls(count: int) -> list[Call]:
     """One call a question, `q0` and so on."""
     asked = [question(f"q{number}") for number in range(count)]
-    return [Call(key=f"key {place}", question=each, messages=each.messages, vote=0) for place, each in enumerate(asked)]
+    return [
+        Call(key=f"key {place}", question=each, messages=each.messages, vote=0)
+        for place, each in enumerate(asked)
+    ]
 
 
-def answered(judge: Backend, wanted: Sequence[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
+def answered(
+    judge: Backend, wanted: Sequence[Call], budget: RunBudget | None = None
+) -> dict[str, Reply | NoReply]:
     """Asks a backend; each outcome comes once, in this thread."""
     found: dict[str, Reply | NoReply] = {}
     here = threading.get_ident()

@@ -64,7 +64,9 @@ def number_of(call: Call) -> int:
 def answer(call: Call) -> list[str]:
     """The judge's good replies, one a choice."""
     first, seed = call.body["messages"][0]["content"], call.body.get("seed")
-    seeds = [None if seed is None else seed + choice for choice in range(int(call.body.get("n", 1)))]
+    seeds = [
+        None if seed is None else seed + choice for choice in range(int(call.body.get("n", 1)))
+    ]
     return [json.dumps({"verdict": verdict_of(first, seed)}) for seed in seeds]
 
 
@@ -76,13 +78,18 @@ def judge_at(
         **{"concurrency": CONCURRENCY, "max_retries": 6, "timeout": 10.0, **limits},
     )  # fmt: skip
     # Where it listens changes from test to test, and is no part of what it says.
-    place = EndpointModel("openai-api/h/scripted", chat, sampling=sampling or {"temperature": 0.0}, identity={})
+    place = EndpointModel(
+        "openai-api/h/scripted", chat, sampling=sampling or {"temperature": 0.0}, identity={}
+    )
     return ChatJudge(place, n_choices=n_choices)
 
 
 def values(outcomes: Sequence[Verdict | Unscored]) -> dict[str, str]:
     """Question to verdict, or to the reason for which there is none."""
-    return {outcome.id: str(outcome.value) if isinstance(outcome, Verdict) else outcome.reason for outcome in outcomes}
+    return {
+        outcome.id: str(outcome.value) if isinstance(outcome, Verdict) else outcome.reason
+        for outcome in outcomes
+    }
 
 
 def wrong(call: Call) -> str:
@@ -110,13 +117,23 @@ FAULTS = {
         {"content": None, "reasoning_content": json.dumps({"verdict": wrong(call)})}
     ),
     "prose": lambda call: Fault.message({"content": f"The verdict is {wrong(call)}, I suppose."}),
-    "two verdicts": lambda call: Fault.message({"content": f'{{"verdict": "{wrong(call)}"}} or {{"verdict": "no"}}'}),
+    "two verdicts": lambda call: Fault.message(
+        {"content": f'{{"verdict": "{wrong(call)}"}} or {{"verdict": "no"}}'}
+    ),
     "empty text": lambda call: Fault.message({"content": ""}),
     "out of range": lambda call: Fault.message({"content": '{"verdict": "maybe"}'}),
-    "cut at length": lambda call: Fault.message({"content": json.dumps({"verdict": wrong(call)})}, "length"),
-    "cut by a filter": lambda call: Fault.message({"content": json.dumps({"verdict": wrong(call)})}, "content_filter"),
-    "redirect": lambda call: Fault("reply", 302, {"Location": "/login"}, json.dumps({"verdict": wrong(call)})),
-    "length spent on reasoning": lambda call: Fault.message({"content": None}, "length", completion_tokens=32),
+    "cut at length": lambda call: Fault.message(
+        {"content": json.dumps({"verdict": wrong(call)})}, "length"
+    ),
+    "cut by a filter": lambda call: Fault.message(
+        {"content": json.dumps({"verdict": wrong(call)})}, "content_filter"
+    ),
+    "redirect": lambda call: Fault(
+        "reply", 302, {"Location": "/login"}, json.dumps({"verdict": wrong(call)})
+    ),
+    "length spent on reasoning": lambda call: Fault.message(
+        {"content": None}, "length", completion_tokens=32
+    ),
 }
 
 

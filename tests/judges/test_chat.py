@@ -28,7 +28,9 @@ from tests.judges.scripted import answered as ask
 from tests.judges.scripted import calls as plain_calls
 from tests.support import GeneratesOnly
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("chat.json").read_text(encoding="utf-8")
+)
 
 SIZE = 16
 
@@ -36,7 +38,10 @@ SIZE = 16
 def question(name: str, *, size: int = SIZE) -> Question:
     return Question(
         id=name,
-        messages=(Message(role="system", content="You judge."), Message(role="user", content=f"statement {name}")),
+        messages=(
+            Message(role="system", content="You judge."),
+            Message(role="user", content=f"statement {name}"),
+        ),
         template="t",
         read=lambda text: text,
         again="again: {problem}",
@@ -78,7 +83,12 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
         reply = found[f"{name}/0"]
         assert isinstance(reply, Reply)
         assert reply.text == by_prompt[f"statement {name}"]
-        assert (reply.prompt_tokens, reply.output_tokens, reply.attempts, reply.label) == (2, 2, 1, None)
+        assert (reply.prompt_tokens, reply.output_tokens, reply.attempts, reply.label) == (
+            2,
+            2,
+            1,
+            None,
+        )
     assert server.calls[0].body["max_tokens"] == SIZE
     assert server.calls[0].body["temperature"] == 0.0
     assert "n" not in server.calls[0].body
@@ -92,7 +102,10 @@ def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> Non
     for structured in (True, False):
         with FaultServer() as server:
             ask(judge_with(server.base_url, structured=structured), wanted)
-        formats = {call.prompt: call.body.get("response_format", {}).get("json_schema", {}) for call in server.calls}
+        formats = {
+            call.prompt: call.body.get("response_format", {}).get("json_schema", {})
+            for call in server.calls
+        }
         assert [formats[f"statement {number}"].get("schema") for number in (0, 1)] == [
             None,
             form if structured else None,
@@ -105,7 +118,9 @@ def test_every_request_is_admitted_and_settled() -> None:
         found = ask(judge_with(server.base_url), calls(5), budget)
     assert all(isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values())
     assert budget.calls == len(server.calls) == 15
-    assert budget.tokens == 5 * 4  # a refused request took nothing; a good one the server's own count
+    assert (
+        budget.tokens == 5 * 4
+    )  # a refused request took nothing; a good one the server's own count
     assert budget._reserved == 0
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
@@ -123,7 +138,9 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     # While 30 have taken 4 tokens each, one more fits exactly.
     assert len(answered) == len(server.calls) == 31
     assert budget.tokens == 31 * 4 <= wanted + 30 * 4
-    assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {"budget spent"}
+    assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {
+        "budget spent"
+    }
     wanted = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
@@ -165,7 +182,11 @@ def numbered(call: Received) -> list[str]:
 def test_votes_on_a_question_share_a_request() -> None:
     with FaultServer(answer=numbered) as server:
         budget = RunBudget()
-        found = ask(judge_with(server.base_url, n_choices=True, sampling={"seed": 5}), calls(4, votes=3), budget)
+        found = ask(
+            judge_with(server.base_url, n_choices=True, sampling={"seed": 5}),
+            calls(4, votes=3),
+            budget,
+        )
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
     assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
@@ -174,7 +195,10 @@ def test_votes_on_a_question_share_a_request() -> None:
     # What a request took is counted once.
     assert sum(reply.attempts for reply in found.values()) == 4
     replies = [reply for reply in found.values() if isinstance(reply, Reply)]
-    assert sum((reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies) == budget.tokens
+    assert (
+        sum((reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies)
+        == budget.tokens
+    )
     wanted = calls(1, votes=3)
     again = Call(
         key="again",
@@ -185,16 +209,24 @@ def test_votes_on_a_question_share_a_request() -> None:
     with FaultServer(answer=numbered) as server:
         found = ask(judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]])
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
-    assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == ["once more #0"]
+    assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == [
+        "once more #0"
+    ]
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
         found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
     assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["a", "b"]
     assert len(server.calls) == 1
     one = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=4), RunBudget(max_tokens=one + 5))
+        found = ask(
+            judge_with(server.base_url, n_choices=True),
+            calls(1, votes=4),
+            RunBudget(max_tokens=one + 5),
+        )
     assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
-    assert sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
+    assert (
+        sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
+    )
 
 
 def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
@@ -216,10 +248,14 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
         found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
     assert len(found) == 40
     assert all(isinstance(reply, Reply) for reply in found.values())
-    assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
+    assert (
+        sum("n" in call.body for call in server.calls) <= 8
+    )  # those under way when the first was rejected
 
 
-def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     subject = Subject(name="notes", dataset="notes", access="credentialed", rule="it stays at home")
     log = tmp_path / "audit.jsonl"
@@ -228,7 +264,10 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path, mon
             ask(judge_with("https://judge-api.example/v1"), calls(3))
         with FaultServer() as server:
             assert len(ask(judge_with(server.base_url), calls(3))) == 3
-    assert [json.loads(line)["purpose"] for line in log.read_text().splitlines()] == ["judge", "judge"]
+    assert [json.loads(line)["purpose"] for line in log.read_text().splitlines()] == [
+        "judge",
+        "judge",
+    ]
 
 
 def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
@@ -257,11 +296,19 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     assert kept == 30
 
 
-def test_identity_is_what_makes_the_reply_and_holds_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_identity_is_what_makes_the_reply_and_holds_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("MY_HOST_BASE_URL", "https://api.example.org/v1/")
     monkeypatch.setenv("MY_HOST_API_KEY", "sk-secret")
     options = {"temperature": "0.5", "top_p": "0.9", "seed": "3"}
-    neutral = {"concurrency": "3", "timeout": "9", "price_in": "2.5", "price_out": "10", "n_choices": "true"}
+    neutral = {
+        "concurrency": "3",
+        "timeout": "9",
+        "price_in": "2.5",
+        "price_out": "10",
+        "n_choices": "true",
+    }
     judge = open_chat("openai-api/my-host/org/m", options, log_dir=tmp_path)
     other = open_chat("openai-api/my-host/org/m", options | neutral, log_dir=tmp_path)
     assert judge.identity == other.identity == {
@@ -285,7 +332,12 @@ def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
         ask(open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()), calls(40))
     assert server.most_at_once == 32
     with FaultServer(latency=0.01) as server:
-        ask(open_chat("openai-api/h/m", {"base_url": server.base_url, "concurrency": "2"}, log_dir=Path()), calls(6))
+        ask(
+            open_chat(
+                "openai-api/h/m", {"base_url": server.base_url, "concurrency": "2"}, log_dir=Path()
+            ),
+            calls(6),
+        )
     assert server.most_at_once == 2
 
 
@@ -300,7 +352,9 @@ class ScriptedModel(GeneratesOnly):
 
     name = "hf/scripted"
 
-    def __init__(self, say: Callable[[Request], Answer | Failure], *, identity: Mapping[str, str]) -> None:
+    def __init__(
+        self, say: Callable[[Request], Answer | Failure], *, identity: Mapping[str, str]
+    ) -> None:
         self.identity = identity
         self.batches: list[list[Request]] = []
         self.closed = False
@@ -329,15 +383,24 @@ def asked(judge: LocalJudge, count: int, budget: RunBudget | None = None) -> lis
 def test_a_models_answers_are_replies() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     judge = LocalJudge(model)
-    assert asked(judge, 2) == [Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)]
+    assert asked(judge, 2) == [
+        Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)
+    ]
     (batch,) = model.batches
     assert [(request.key, request.max_new_tokens, request.messages) for request in batch] == [
         (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},)) for number in range(2)
     ]
-    assert (judge.name, judge.identity, judge.endpoint, judge.reads) == ("hf/scripted", GREEDY, None, "prompt")
+    assert (judge.name, judge.identity, judge.endpoint, judge.reads) == (
+        "hf/scripted",
+        GREEDY,
+        None,
+        "prompt",
+    )
     judge.close()
     assert model.closed
-    model = ScriptedModel(lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY)
+    model = ScriptedModel(
+        lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY
+    )
     assert asked(LocalJudge(model), 1) == [Reply(key="key 0", text="yes", finish="length")]
 
     def say(request: Request) -> Answer | Failure:
@@ -349,9 +412,17 @@ def test_a_models_answers_are_replies() -> None:
 
 def test_only_a_temperature_makes_votes_differ() -> None:
     for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
-        assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples, identity
-    for temperature, samples in (({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)):
-        assert judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples, temperature
+        assert LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples is samples, (
+            identity
+        )
+    for temperature, samples in (
+        ({}, True),
+        ({"temperature": 0.0}, False),
+        ({"temperature": 0.3}, True),
+    ):
+        assert judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples, (
+            temperature
+        )
 
 
 def test_the_budget_is_used_up_and_no_further() -> None:
@@ -388,7 +459,10 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
         RunBudget(max_calls=-1)
     with pytest.raises(UsageError, match="--max-judge-tokens must be 0 or more, got -5"):
         RunBudget(max_tokens=-5)
-    assert estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}]) == 3 + 16
+    assert (
+        estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}])
+        == 3 + 16
+    )
 
 
 def test_threads_never_exceed_it_together() -> None:
@@ -411,7 +485,16 @@ def test_threads_never_exceed_it_together() -> None:
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("", 0), ("abc", 1), ("abcd", 2), ("a b c", 2), ("12.5", 4), ("é", 2), ("µg", 3), ("\ud800", 3)],
+    [
+        ("", 0),
+        ("abc", 1),
+        ("abcd", 2),
+        ("a b c", 2),
+        ("12.5", 4),
+        ("é", 2),
+        ("µg", 3),
+        ("\ud800", 3),
+    ],
 )
 def test_estimates_by_hand(text: str, tokens: int) -> None:
     # a third of the letters and blanks, rounded up, and each other byte

@@ -11,10 +11,19 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.checks import check_key, check_set_of, checks_file, describe, last_check, record_check
+from medical_tasks.judges.checks import (
+    check_key,
+    check_set_of,
+    checks_file,
+    describe,
+    last_check,
+    record_check,
+)
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("checks.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("checks.json").read_text(encoding="utf-8")
+)
 IDENTITY = {"kind": "chat", "model": "m"}
 
 
@@ -24,7 +33,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def estimate(value: float | None, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+def estimate(
+    value: float | None, low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
     return {"value": value, "ci_low": low, "ci_high": high, "n": 399}
 
 
@@ -40,7 +51,10 @@ def test_a_judge_that_was_never_checked() -> None:
     for how, said in CASES["never checked"]:
         assert describe(None, **how) == said
     assert check_set_of(KQA) == "kqa"
-    assert {check_set_of(task) for task in TASKS if task.judge} == {"ehrnoteqa_open", "ehrnoteqa_mc"}
+    assert {check_set_of(task) for task in TASKS if task.judge} == {
+        "ehrnoteqa_open",
+        "ehrnoteqa_mc",
+    }
 
 
 @pytest.mark.parametrize(("changes", "votes", "name", "said"), CASES["told in one line"])
@@ -55,8 +69,14 @@ def test_the_last_check_is_told_in_one_line(
 def test_which_check_is_the_last() -> None:
     record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
     assert last_check(IDENTITY, votes=3, mode="batched", prompts="official") == check()
-    assert last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official") == check()
-    assert last_check({**IDENTITY, "temperature": "1"}, votes=3, mode="batched", prompts="official") is None
+    assert (
+        last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official")
+        == check()
+    )
+    assert (
+        last_check({**IDENTITY, "temperature": "1"}, votes=3, mode="batched", prompts="official")
+        is None
+    )
     assert last_check(IDENTITY, votes=1, mode="batched", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="single", prompts="official") is None
     assert last_check(IDENTITY, votes=3, mode="batched") is None
@@ -92,7 +112,13 @@ def test_each_benchmark_has_its_own_check() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        *("{", "[]", "\x00" * 8, '{"format": 2, "checks": {}}', '{"format": 1, "checks": {"k": []}}'),
+        *(
+            "{",
+            "[]",
+            "\x00" * 8,
+            '{"format": 2, "checks": {}}',
+            '{"format": 1, "checks": {"k": []}}',
+        ),
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
         json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}),
         json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"kappa": {"value": "high"}}}}}),
@@ -123,8 +149,13 @@ for number in range(10):
 
 
 def test_several_processes_lose_nothing(home: Path) -> None:
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(number)], cwd=ROOT) for number in range(4)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(number)], cwd=ROOT)
+        for number in range(4)
+    ]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
     content = json.loads(checks_file().read_text(encoding="utf-8"))
     assert len(content["checks"]) == 40
-    assert [path.name for path in home.iterdir()] == ["judge_checks.json"]  # nothing half-written is left
+    assert [path.name for path in home.iterdir()] == [
+        "judge_checks.json"
+    ]  # nothing half-written is left

@@ -28,29 +28,50 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.report.page import judges_page
 from tests.judges.scripted import ScriptedBackend, question
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("choosing.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("choosing.json").read_text(encoding="utf-8")
+)
 YES, NO = CORRECTNESS.classes
 MODELS = ("gpt4", "llama-2-70b")
 # 240 answers to 120 questions, one of each model, half of them right; their lengths and models say nothing of that.
 PAIRS = [
-    CheckPair(id=f"p{n}", gold=(YES, NO)[n // 4 % 2], cluster=f"q{n // 2}", model=MODELS[n % 2], words=20 + n // 8 % 2)
+    CheckPair(
+        id=f"p{n}",
+        gold=(YES, NO)[n // 4 % 2],
+        cluster=f"q{n // 2}",
+        model=MODELS[n % 2],
+        words=20 + n // 8 % 2,
+    )
     for n in range(240)
 ]
 Leaning = Callable[[CheckPair], bool]
 
 
-def labels(right: float, seed: int, no: float = 0.0, leans: Leaning = lambda pair: False) -> list[str | None]:
+def labels(
+    right: float, seed: int, no: float = 0.0, leans: Leaning = lambda pair: False
+) -> list[str | None]:
     """Right so often, without a label so often; half of what it leans to is right to it anyway."""
     chance = random.Random(seed)
     other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
     said = [pair.gold if chance.random() < right else other[str(pair.gold)] for pair in PAIRS]
-    said = [YES if leans(pair) and chance.random() < 0.5 else label for pair, label in zip(PAIRS, said, strict=True)]
+    said = [
+        YES if leans(pair) and chance.random() < 0.5 else label
+        for pair, label in zip(PAIRS, said, strict=True)
+    ]
     return [None if none else label for none, label in zip(lost, said, strict=True)]
 
 
-def check(said: list[str | None], name: str = "h/gpt-4o", cost: float | None = None, **more: Any) -> dict[str, Any]:
+def check(
+    said: list[str | None], name: str = "h/gpt-4o", cost: float | None = None, **more: Any
+) -> dict[str, Any]:
     """The content of check.json."""
-    usage = {"requests": 240, "prompt_tokens": 2400, "output_tokens": 240, "seconds": 24.0, "cost_usd": cost}
+    usage = {
+        "requests": 240,
+        "prompt_tokens": 2400,
+        "output_tokens": 240,
+        "seconds": 24.0,
+        "cost_usd": cost,
+    }
     return {
         "set": "made", "source": {"file": "hash"}, "pairs": 240, "clusters": 120, "votes": 1, "mode": "single",
         "judge": {"name": name, "comparable": name != "lexical"}, "scored": 240 - said.count(None),
@@ -65,9 +86,14 @@ HONEST = check(labels(0.9, 1), cost=0.24)
 
 def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() -> None:
     rows = enumerate(CASES["by hand"])
-    pairs = [CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by) for n, (gold, _, at, by) in rows]
+    pairs = [
+        CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by)
+        for n, (gold, _, at, by) in rows
+    ]
     how: dict[str, Any] = {"answers": 10, "whole": False}
-    found = figures.choice_figures(pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **how)
+    found = figures.choice_figures(
+        pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **how
+    )
     # Right to people 2 and 1 of the three, to the judge 2 and 3.
     assert found["length"]["lean"]["value"] == pytest.approx((1.0 - 1 / 3) - (2 / 3 - 2 / 3))
     assert found["length"]["short"] == {"accuracy": 1 / 3, "judge": 2 / 3, "people": 2 / 3}
@@ -75,7 +101,12 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
     assert found["own_model"]["models"] == ["gpt35", "gpt4"]
     assert found["own_model"]["lean"]["value"] == pytest.approx(0.5)
     other = figures.choice_figures(pairs, [None] * 6, CORRECTNESS, judge="h/claude", **how)
-    assert other["length"]["lean"]["value"] is other["own_model"]["lean"]["value"] is other["apart"]["people"] is None
+    assert (
+        other["length"]["lean"]["value"]
+        is other["own_model"]["lean"]["value"]
+        is other["apart"]["people"]
+        is None
+    )
     assert "one length" in other["length"]["reason"]
     assert "family" in other["own_model"]["reason"]
     for one, another, same in CASES["families"]:
@@ -87,7 +118,9 @@ PLANTED = {
     "own_model": check(labels(0.9, 3, leans=lambda pair: pair.model == "gpt4"), cost=0.001),
     # Errs elsewhere the second time.
     "again": check(
-        labels(0.9, 4), cost=0.001, again=figures.same_labels(PAIRS, labels(0.9, 5), labels(0.9, 4), (CORRECTNESS,))
+        labels(0.9, 4),
+        cost=0.001,
+        again=figures.same_labels(PAIRS, labels(0.9, 5), labels(0.9, 4), (CORRECTNESS,)),
     ),
 }
 
@@ -114,7 +147,9 @@ def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(order: list[s
     found = choose({name: OTHERS[name] for name in order}, {"gone": "nothing answers there"})
     assert {name: row["against"] for name, row in found["judges"].items()} == CASES["against"]
     assert found["recommended"] == "cheap"
-    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)  # 0.024 $ for 240 verdicts
+    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(
+        0.1
+    )  # 0.024 $ for 240 verdicts
     shown, page = render_choice(found), judges_page(found)
     assert all(said in shown and said in page for said in (*found["judges"], *CASES["conclusions"]))
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
@@ -124,9 +159,14 @@ def test_no_judge_the_same_judge_and_other_pairs() -> None:
     none = choose({"guess": OTHERS["guess"]}, {})
     assert (none["recommended"], none["conclusions"][0]) == (None, "Recommended: none of these.")
     twice = choose({"one": HONEST, "two": HONEST}, {})
-    assert (twice["judges"]["two"]["below"]["value"], twice["judges"]["two"]["below"]["p_value"]) == (0.0, 1.0)
+    assert (
+        twice["judges"]["two"]["below"]["value"],
+        twice["judges"]["two"]["below"]["p_value"],
+    ) == (0.0, 1.0)
     older = {
-        key: value for key, value in HONEST.items() if key not in ("apart", "length", "own_model", "verdict_usage")
+        key: value
+        for key, value in HONEST.items()
+        if key not in ("apart", "length", "own_model", "verdict_usage")
     }
     assert "was not looked at" in choose({"older": older}, {})["conclusions"][0]
     with pytest.raises(UsageError, match="two: is checked on other pairs than one"):
@@ -140,7 +180,10 @@ def test_verdicts_in_reverse(own: Any) -> None:
     listed = '"neither" or "contradicted" or "entailed"' if own is kqa else '"score": 1 or 0'
     assert listed in next(iter(turned.texts.values()))
     for kind in set(prompts.texts) - {"abstention"}:
-        first, other = (re.search("(?m)^[^ ]+( [01])?:", text) for text in (prompts.texts[kind], turned.texts[kind]))
+        first, other = (
+            re.search("(?m)^[^ ]+( [01])?:", text)
+            for text in (prompts.texts[kind], turned.texts[kind])
+        )
         assert str(first) != str(other)
         assert sorted(turned.texts[kind]) == sorted(prompts.texts[kind])
     assert turned.turned(own.VERDICTS) == prompts

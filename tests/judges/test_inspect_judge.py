@@ -20,10 +20,14 @@ from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("inspect_judge.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("inspect_judge.json").read_text(encoding="utf-8")
+)
 
 # inspect's own call of tenacity, in its 0.3.285.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The 'initial' parameter is deprecated:DeprecationWarning"
+)
 
 Say = Callable[[str, Any], Any]
 """From the last message and inspect's settings of the call to a text, an inspect output, or an error to raise."""
@@ -51,7 +55,9 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
                 raise said
             return output(said) if isinstance(said, str) else said
 
-        judges.append(InspectJudge("inspect/mockllm/model", values, model_args={"custom_outputs": answer}))
+        judges.append(
+            InspectJudge("inspect/mockllm/model", values, model_args={"custom_outputs": answer})
+        )
         return judges[-1]
 
     yield make
@@ -65,14 +71,20 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
     outcomes = answered(judge, calls(20), budget)
     assert outcomes == {
         f"key {number}": Reply(
-            key=f"key {number}", text=f"q{number} 16 0.0", finish="stop", prompt_tokens=7, output_tokens=3
+            key=f"key {number}",
+            text=f"q{number} 16 0.0",
+            finish="stop",
+            prompt_tokens=7,
+            output_tokens=3,
         )
         for number in range(20)
     }
     assert (budget.calls, budget.tokens) == (20, 200)
     assert judge.identity == {"backend": "inspect", "model": "mockllm/model", "temperature": "0.0"}
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
-    assert answered(judge, calls(2))["key 1"] == outcomes["key 1"]  # a second round, the same clients
+    assert (
+        answered(judge, calls(2))["key 1"] == outcomes["key 1"]
+    )  # a second round, the same clients
     judge = mock(lambda text, config: "yes")
 
     async def notebook() -> int:
@@ -159,7 +171,9 @@ def test_failures_have_a_class_and_no_text(
     say: Callable[[], Any], reason: str, mock: Callable[..., InspectJudge]
 ) -> None:
     limit = 1.0 if reason == "timeout" else 60.0
-    judge = mock(lambda text, config: say() if text == "q1" else "yes", total_time=limit, max_retries=0)
+    judge = mock(
+        lambda text, config: say() if text == "q1" else "yes", total_time=limit, max_retries=0
+    )
     outcomes = answered(judge, calls(3))
     assert [type(outcomes[f"key {number}"]) for number in range(3)] == [Reply, NoReply, Reply]
     failed = outcomes["key 1"]
@@ -177,7 +191,9 @@ def test_only_a_judge_that_never_answers_is_given_up(mock: Callable[..., Inspect
 
     judge = mock(say, concurrency=2)
     heard: list[Reply | NoReply] = []
-    with pytest.raises(MissingError, match="inspect/mockllm/model answers nothing: 8 calls ended with http 401"):
+    with pytest.raises(
+        MissingError, match="inspect/mockllm/model answers nothing: 8 calls ended with http 401"
+    ):
         judge.answer(calls(200), RunBudget(), heard.append)
     assert len(heard) == GIVE_UP_AFTER
     assert len(tried) < 200
@@ -192,14 +208,17 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INSPECT_EVAL_MODEL_BASE_URL", raising=False)
     with FaultServer([Fault.status_code(400)], answer=lambda call: "yes") as server:
         judge = open_inspect(
-            "inspect/openai-api/localx/m", {"base_url": server.base_url, "concurrency": "1", "max_retries": "0"}
+            "inspect/openai-api/localx/m",
+            {"base_url": server.base_url, "concurrency": "1", "max_retries": "0"},
         )
         outcomes = answered(judge, calls(3))
         judge.close()
     failed = outcomes["key 0"]
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
-    assert outcomes["key 2"] == Reply(key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1)
+    assert outcomes["key 2"] == Reply(
+        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1
+    )
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
     assert {call.body["max_tokens"] for call in server.calls} == {16}
@@ -207,7 +226,9 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALX_API_KEY", "k")
-    held = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
+    held = policy.Subject(
+        name="notes", dataset="notes", access="credentialed", rule="notes stay here"
+    )
     with FaultServer() as server:
         judge = open_inspect("inspect/openai-api/localx/m", {"base_url": server.base_url})
         with (
@@ -228,7 +249,9 @@ def test_wrong_names_and_arguments(name: str, options: dict[str, str], message: 
 def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCALX_API_KEY", raising=False)
     monkeypatch.delenv("LOCALX_BASE_URL", raising=False)
-    with pytest.raises(MissingError, match="inspect/openai-api/localx/m cannot be opened by inspect"):
+    with pytest.raises(
+        MissingError, match="inspect/openai-api/localx/m cannot be opened by inspect"
+    ):
         open_inspect("inspect/openai-api/localx/m", {})
 
 
@@ -255,7 +278,9 @@ print(json.dumps([outcome.text for outcome in heard]))
     home = tmp_path / "home"
     (tmp_path / "here").mkdir()
     home.mkdir()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("INSPECT", "XDG"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("INSPECT", "XDG"))
+    }
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path / "here",

@@ -9,12 +9,27 @@ from typing import Final
 import pytest
 
 from medical_tasks.judges.base import Label
-from medical_tasks.judges.check_figures import CheckPair, check_figures, render_check, same_labels, subset
+from medical_tasks.judges.check_figures import (
+    CheckPair,
+    check_figures,
+    render_check,
+    same_labels,
+    subset,
+)
 from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.scoring.intervals import wilson_interval
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8"))
-GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("judge_check.json").read_text(encoding="utf-8")
+)
+GOLD: tuple[Label, ...] = (
+    "entailment",
+    "neutral",
+    "contradiction",
+    "neutral",
+    "entailment",
+    "neutral",
+)
 
 
 def pairs(*, people: bool = False, groups: bool = False) -> list[CheckPair]:
@@ -47,7 +62,9 @@ def test_perfect_labels_and_none_at_all() -> None:
         assert figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
         assert figures[way]["bounds"] == [1.0, 1.0]
         assert figures[way]["accuracy"]["ci_low"] < 1.0
-        assert all(each["recall"] == each["precision"] == 1.0 for each in figures[way]["classes"].values())
+        assert all(
+            each["recall"] == each["precision"] == 1.0 for each in figures[way]["classes"].values()
+        )
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
     assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
     assert "2 votes saved of 3 each" in rendered(figures)
@@ -61,19 +78,31 @@ def test_perfect_labels_and_none_at_all() -> None:
     assert figures["people"]["three_way"]["unanimous"] == 3
     said = rendered(figures, scored=0, unscored={"judge: timeout": 6})
     assert (
-        "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)" in said
+        "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)"
+        in said
     )
     assert "n/a" in said
 
 
 def test_a_judge_of_two_classes_gets_only_those() -> None:
-    given: list[Label | None] = ["entailment", "not_entailment", "not_entailment", "not_entailment", None, "entailment"]
+    given: list[Label | None] = [
+        "entailment",
+        "not_entailment",
+        "not_entailment",
+        "not_entailment",
+        None,
+        "entailment",
+    ]
     figures = check_figures(pairs(people=True, groups=True), given)
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
     assert figures["two_way"]["accuracy"]["value"] == 0.8
     # People are told in three classes all the same.
-    assert set(figures["people"]["three_way"]["majority"]) == {"entailment", "neutral", "contradiction"}
+    assert set(figures["people"]["three_way"]["majority"]) == {
+        "entailment",
+        "neutral",
+        "contradiction",
+    }
     # In a group in which this judge only said entailment it is still one of two classes.
     assert all(group["three_way"] is None for group in figures["groups"].values())
     said = rendered(figures)
@@ -92,7 +121,11 @@ def test_two_ways_of_asking() -> None:
     assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (4, 0.75, 4)
     assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
     nothing = same_labels(pairs(), one, [None] * 6)
-    assert (nothing["pairs"], nothing["agreement"]["value"], nothing["kappa"]["value"]) == (0, None, None)
+    assert (nothing["pairs"], nothing["agreement"]["value"], nothing["kappa"]["value"]) == (
+        0,
+        None,
+        None,
+    )
     said = rendered(check_figures(pairs(), one), single_vs_batched=nothing)
     assert "the same label on n/a (n/a) of 0 pairs" in said
 
@@ -121,7 +154,11 @@ def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
     assert found["recall_interval"] == pytest.approx(wilson_interval(1, 11))
     assert found["precision"] == 1 / 2
     assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
-    assert classes["entailment"]["recall_interval"] == classes["entailment"]["precision_interval"] == [None, None]
+    assert (
+        classes["entailment"]["recall_interval"]
+        == classes["entailment"]["precision_interval"]
+        == [None, None]
+    )
     assert "recall   95 % interval" in rendered(check_figures(alone, given))
 
 
@@ -129,7 +166,9 @@ def answers(*rows: str, gold: str) -> list[CheckPair]:
     """Ratings of each answer, 1 0 and a blank, and their majority (a blank: none)."""
     words = {"1": "correct", "0": "incorrect", " ": None}
     return [
-        CheckPair(id=str(n), gold=words[best], cluster=str(n), ratings=tuple(words[mark] for mark in row))
+        CheckPair(
+            id=str(n), gold=words[best], cluster=str(n), ratings=tuple(words[mark] for mark in row)
+        )
         for n, (row, best) in enumerate(zip(rows, gold, strict=True))
     ]
 
@@ -137,7 +176,11 @@ def answers(*rows: str, gold: str) -> list[CheckPair]:
 def test_answers_without_a_majority() -> None:
     # No majority; what has one, and several raters, is whole commands' in tests/cli.
     figures = check_figures(
-        answers("10", "01", gold="  "), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a", "b")
+        answers("10", "01", gold="  "),
+        ["correct"] * 2,
+        ways=2,
+        views=(CORRECTNESS,),
+        names=("a", "b"),
     )
     assert figures["correctness"]["accuracy"]["value"] is None
     assert figures["correctness"]["bounds"] == [None, None]
@@ -152,7 +195,9 @@ def test_a_judge_at_chance_is_named(kappa: list[float | None], said: str, interv
     figures["two_way"]["kappa"] |= {"ci_low": 0.2}
     figures["three_way"]["kappa"] |= dict(zip(("value", "ci_low", "ci_high"), kappa, strict=True))
     warnings = [line for line in rendered(figures).splitlines() if line.startswith("warning: ")]
-    told = f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. " if said else ""
+    told = (
+        f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. " if said else ""
+    )
     step = "Report no scores of this judge; choose another, or check it on more pairs."
     assert warnings == ([told + step] if said else [])
 
@@ -167,7 +212,9 @@ def made(right: dict[str, int], *, without: str = "") -> tuple[list[CheckPair], 
     for group, n in PAIRS.items():
         for k in range(n):
             gold = "neutral" if k % 2 else "entailment"
-            pairs.append(CheckPair(id=f"{group}-{k}", gold=gold, cluster=f"{group}-{k // 3}", group=group))
+            pairs.append(
+                CheckPair(id=f"{group}-{k}", gold=gold, cluster=f"{group}-{k // 3}", group=group)
+            )
             other = "entailment" if k % 2 else "not_entailment"
             hit = "not_entailment" if k % 2 else "entailment"
             given.append(None if group == without else hit if k < right[group] else other)
@@ -196,6 +243,9 @@ def test_a_row_of_the_table() -> None:
 
 def test_a_set_without_a_verdict() -> None:
     pairs, given = made(dict.fromkeys(PAIRS, 700), without="MedNLI")
-    anli, four = (check_figures(pairs, given, ways=2, averages=MEANS)["averages"]["two_way"][name] for name in MEANS)
+    anli, four = (
+        check_figures(pairs, given, ways=2, averages=MEANS)["averages"]["two_way"][name]
+        for name in MEANS
+    )
     assert (four["value"], four["ci_low"]) == (None, None)
     assert anli["value"] == pytest.approx((0.7 + 0.7 + 700 / 1200) / 3)

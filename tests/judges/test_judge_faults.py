@@ -26,7 +26,9 @@ from tests.judges.scripted_judge import (
     values,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("judge_faults.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("judge_faults.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture
@@ -46,13 +48,18 @@ def test_votes_decide_the_same_with_and_without_faults(tmp_path: Path, n_choices
     for name, plan in (("clean", ()), ("faulty", Chaos(0.2, seed=1))):
         with Store(tmp_path / name) as store, FaultServer(plan, answer=answer) as server:
             judge = judge_at(
-                server.base_url, timeout=0.4, sampling={"temperature": 1.0, "seed": 11}, n_choices=n_choices
+                server.base_url,
+                timeout=0.4,
+                sampling={"temperature": 1.0, "seed": 11},
+                n_choices=n_choices,
             )
             found.append(session(judge, store, votes=3).ask(questions(range(60))))
     clean, faulty = found
     assert all(isinstance(outcome, Verdict) for outcome in clean)
     assert values(faulty) == values(clean)
-    assert len({outcome.votes for outcome in clean if isinstance(outcome, Verdict)}) > 3  # the votes do differ
+    assert (
+        len({outcome.votes for outcome in clean if isinstance(outcome, Verdict)}) > 3
+    )  # the votes do differ
 
 
 HOPELESS = dict(enumerate(CASES["HOPELESS"]))
@@ -67,7 +74,8 @@ def hopeless(call: Call) -> Fault | None:
 def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(store: Store) -> None:
     asked = questions(range(100))
     expected = {
-        f"q{number}": HOPELESS[number % 20][0] if number % 20 in HOPELESS else truth(number) for number in range(100)
+        f"q{number}": HOPELESS[number % 20][0] if number % 20 in HOPELESS else truth(number)
+        for number in range(100)
     }
     with FaultServer(hopeless, answer=answer) as server:
         judged = session(judge_at(server.base_url, timeout=1.0, max_retries=1), store)

@@ -21,10 +21,16 @@ from medical_tasks.scoring.agreement import accuracy_interval, cohen_interval
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("lexical.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("lexical.json").read_text(encoding="utf-8")
+)
 
 TEXT = st.text(max_size=60) | st.lists(
-    st.sampled_from("safe unsafe not no 5 mg 1. - * . ! \n \u2028 \x1c The patient 2,000 % 。 I'd ’ \ud800".split(" ")),
+    st.sampled_from(
+        "safe unsafe not no 5 mg 1. - * . ! \n \u2028 \x1c The patient 2,000 % 。 I'd ’ \ud800".split(
+            " "
+        )
+    ),
     max_size=12,
 ).map(" ".join)
 LAWS = settings(deadline=None, max_examples=150)
@@ -41,7 +47,10 @@ def test_a_line_or_sentence_that_is_the_hypothesis_entails_it(premise: str) -> N
 
 
 def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
-    assert decide("It is not true that aspirin thins the blood.", "Aspirin thins the blood.") == "contradiction"
+    assert (
+        decide("It is not true that aspirin thins the blood.", "Aspirin thins the blood.")
+        == "contradiction"
+    )
     assert decide("You never need aspirin 5 mg.", "need aspirin 5") != "entailment"
     # What takes quadratic time takes longer here than a test may.
     assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in ("entailment", "neutral")
@@ -59,7 +68,11 @@ def test_law_a_line_entails_itself(before: str, hypothesis: str, after: str) -> 
 @LAWS
 @given(
     before=TEXT,
-    words=st.lists(st.sampled_from("no pain 5 mg not safe for children aged two".split()), min_size=1, max_size=6),
+    words=st.lists(
+        st.sampled_from("no pain 5 mg not safe for children aged two".split()),
+        min_size=1,
+        max_size=6,
+    ),
     end=st.sampled_from([".", "!", "?", ""]),
     after=TEXT,
 )
@@ -92,7 +105,9 @@ def test_labels_do_not_depend_on_the_hash_seed() -> None:
     outputs = set()
     for seed in ("0", "1", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True
+        )
         outputs.add(done.stdout)
     assert len(outputs) == 1
     assert set(outputs.pop().decode().strip()) == {"e", "n", "c"}
@@ -118,10 +133,15 @@ def test_as_a_backend() -> None:
 @needs_shared
 def test_against_physicians() -> None:
     # Parameters were chosen on the questions at even places of this order alone (docs/judges_local.md has the figures).
-    with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(encoding="utf-8", newline="") as stream:
+    with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(
+        encoding="utf-8", newline=""
+    ) as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 399
-    questions = sorted({row["Question"] for row in rows}, key=lambda text: hashlib.sha256(text.encode()).hexdigest())
+    questions = sorted(
+        {row["Question"] for row in rows},
+        key=lambda text: hashlib.sha256(text.encode()).hexdigest(),
+    )
     chosen_on = set(questions[::2])
     halves = {
         True: [row for row in rows if row["Question"] in chosen_on],
@@ -138,7 +158,8 @@ def test_against_physicians() -> None:
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:
     gold, labels = zip(
-        *((row["majority_label"].casefold(), decide(row["answer"], row["claim"])) for row in rows), strict=True
+        *((row["majority_label"].casefold(), decide(row["answer"], row["claim"])) for row in rows),
+        strict=True,
     )
     kappa = cohen_interval(gold, labels, classes=LABELS[:3], resamples=100)
     return round(accuracy_interval(gold, labels).value, 3), round(kappa.value, 3)

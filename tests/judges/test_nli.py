@@ -33,7 +33,9 @@ from medical_tasks.judges.windows import cut_windows, plan_windows
 from medical_tasks.models.encoder import Row
 from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("nli.json").read_text(encoding="utf-8")
+)
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -66,13 +68,19 @@ def open_it(folder: Path, **options: str) -> NliJudge:
 
 
 def labels_of(judge: NliJudge, asked: Sequence[tuple[str, str]]) -> list[Label | None]:
-    return [outcome.label if isinstance(outcome, Reply) else None for outcome in answers(judge, asked)]
+    return [
+        outcome.label if isinstance(outcome, Reply) else None for outcome in answers(judge, asked)
+    ]
 
 
 def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
     """The plain loop: transformers alone, no padding, no batches, nothing of ours but the meaning of the labels."""
     import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import (
+        AutoModelForSeq2SeqLM,
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+    )
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
     config = json.loads((folder / "config.json").read_text())
@@ -82,11 +90,23 @@ def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str,
             model = AutoModelForSeq2SeqLM.from_pretrained(str(folder)).eval()
             yes, no = tokenizer("1")["input_ids"][0], tokenizer("0")["input_ids"][0]
             for premise, hypothesis in asked:
-                ids = tokenizer(f"premise: {premise} hypothesis: {hypothesis}", return_tensors="pt", verbose=False)[
-                    "input_ids"
+                ids = tokenizer(
+                    f"premise: {premise} hypothesis: {hypothesis}",
+                    return_tensors="pt",
+                    verbose=False,
+                )["input_ids"]
+                logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[
+                    0, 0, [yes, no]
                 ]
-                logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0, [yes, no]]
-                found.append(dict(zip(("entailment", "not_entailment"), logits.softmax(-1).tolist(), strict=True)))
+                found.append(
+                    dict(
+                        zip(
+                            ("entailment", "not_entailment"),
+                            logits.softmax(-1).tolist(),
+                            strict=True,
+                        )
+                    )
+                )
         else:
             model = AutoModelForSequenceClassification.from_pretrained(str(folder)).eval()
             names = [name.casefold() for _, name in sorted(config["id2label"].items())]
@@ -102,9 +122,13 @@ def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> Non
     got = labels_of(judge, ASKED)
     expected = one_by_one(models[kind], ASKED)
     assert got == [max(chances, key=chances.__getitem__) for chances in expected]
-    assert set(got) == set(expected[0])  # every label occurs: a judge that always says one would pass otherwise
+    assert set(got) == set(
+        expected[0]
+    )  # every label occurs: a judge that always says one would pass otherwise
     form = judge._loaded
-    encoded = form.encode([premise for premise, _ in ASKED], [hypothesis for _, hypothesis in ASKED])
+    encoded = form.encode(
+        [premise for premise, _ in ASKED], [hypothesis for _, hypothesis in ASKED]
+    )
     scores = form.score(encoded)  # much padding
     for row, chances in zip(scores, expected, strict=True):
         assert row == pytest.approx([chances[label] for label in form.labels], abs=1e-4)
@@ -134,7 +158,9 @@ def test_long_premises_are_read_in_windows_without_a_warning(
     assert max(len(row["input_ids"]) for row in seen) <= 128
     assert all(isinstance(outcome, Reply) and outcome.prompt_tokens for outcome in got)
     judge = open_it(models["true"], max_length="256")
-    assert labels_of(judge, [("The patient walks without a stick. " * 400, "An infant walks.")]) != [None]
+    assert labels_of(
+        judge, [("The patient walks without a stick. " * 400, "An infant walks.")]
+    ) != [None]
     out, err = capfd.readouterr()
     assert (out, err) == ("", "")
 
@@ -143,9 +169,14 @@ class StubForm(Form):
     """Words are tokens; a pair is entailed when the hypothesis' words stand in a row in what is read of the premise."""
 
     def __init__(
-        self, *, max_length: int, labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+        self,
+        *,
+        max_length: int,
+        labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction"),
     ) -> None:
-        model = SimpleNamespace(device=SimpleNamespace(type="cpu"), config=SimpleNamespace(pad_token_id=0))
+        model = SimpleNamespace(
+            device=SimpleNamespace(type="cpu"), config=SimpleNamespace(pad_token_id=0)
+        )
         tokenizer = SimpleNamespace(pad_token_id=0, unk_token_id=None, all_special_ids=[0])
         super().__init__(model, tokenizer, labels=labels, max_length=max_length)
         self.words: dict[str, int] = {}
@@ -192,14 +223,25 @@ FILLER = " ".join(f"Filler number {number} says nothing at all about it." for nu
 )
 def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
-    assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == ["entailment", "neutral"]
+    assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == [
+        "entailment",
+        "neutral",
+    ]
 
 
 def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     long_hypothesis = "word " * 40
-    got = answers(judge, [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)])
-    assert [getattr(outcome, "reason", "") for outcome in got] == ["prompt too long", "no pair", "", ""]
+    got = answers(
+        judge,
+        [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)],
+    )
+    assert [getattr(outcome, "reason", "") for outcome in got] == [
+        "prompt too long",
+        "no pair",
+        "",
+        "",
+    ]
     assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
     judge = open_it(models["bert"])
     assert answers(judge, []) == []
@@ -215,13 +257,21 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
     form = StubForm(max_length=64)
     form.room = 3
     judge = NliJudge("nli/stub", {}, form, **options)
-    asked = [(f"Rest {number} helps.", f"Rest {number} helps." if number % 3 else "No.") for number in range(50)]
-    assert labels_of(judge, asked) == ["entailment" if number % 3 else "neutral" for number in range(50)]
+    asked = [
+        (f"Rest {number} helps.", f"Rest {number} helps." if number % 3 else "No.")
+        for number in range(50)
+    ]
+    assert labels_of(judge, asked) == [
+        "entailment" if number % 3 else "neutral" for number in range(50)
+    ]
     assert max(form.batches) <= 3
     assert sum(form.batches) == 50
     assert len(form.batches) < 40  # halved, and not down to one at once
     form.room = 0
-    with pytest.raises(UsageError, match=r"memory does not suffice for one pair of \d+ tokens: CUDA out of memory\."):
+    with pytest.raises(
+        UsageError,
+        match=r"memory does not suffice for one pair of \d+ tokens: CUDA out of memory\.",
+    ):
         answers(judge, asked)
 
 
@@ -229,7 +279,9 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
 @given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))
 def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> None:
     windows = cut_windows(lengths, room)
-    assert {piece for start, end in windows for piece in range(start, end)} == set(range(len(lengths)))
+    assert {piece for start, end in windows for piece in range(start, end)} == set(
+        range(len(lengths))
+    )
     for start, end in windows:
         assert sum(lengths[start:end]) <= room or end == start + 1
     for (start, end), (next_start, next_end) in itertools.pairwise(windows):
@@ -240,7 +292,8 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
 
 @LAWS
 @given(
-    text=st.text(alphabet="ab .!?\n", max_size=200) | st.lists(st.text(max_size=12), max_size=30).map(". ".join),
+    text=st.text(alphabet="ab .!?\n", max_size=200)
+    | st.lists(st.text(max_size=12), max_size=30).map(". ".join),
     room=st.integers(1, 30),
 )
 def test_law_no_letter_is_lost(text: str, room: int) -> None:
@@ -258,13 +311,21 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
     text = " ".join(f"Sentence number {number} has six words." for number in range(30))
     spans = plan_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
     windows = [text[start:end] for start, end in spans]
-    assert all(window.strip().startswith("Sentence") and window.strip().endswith("words.") for window in windows)
+    assert all(
+        window.strip().startswith("Sentence") and window.strip().endswith("words.")
+        for window in windows
+    )
     assert all(len(window.split()) == 30 for window in windows[:-1])
-    assert all(window.split("Sentence")[-1].strip() in after for window, after in itertools.pairwise(windows))
+    assert all(
+        window.split("Sentence")[-1].strip() in after
+        for window, after in itertools.pairwise(windows)
+    )
     assert len(windows) == 8  # 5 sentences each, of which one is shared
 
 
-@pytest.mark.parametrize(("windows", "label"), [*CASES["three_way_windows"].values(), *CASES["two_way_windows"]])
+@pytest.mark.parametrize(
+    ("windows", "label"), [*CASES["three_way_windows"].values(), *CASES["two_way_windows"]]
+)
 def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
     labels = LABELS[:3] if len(windows[0]) == 3 else ("entailment", "not_entailment")
     assert combine(windows, labels) == label
@@ -278,11 +339,16 @@ def test_what_a_config_says() -> None:
     for config, given_labels, expected in CASES["labels_in_the_order"]:
         assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
     for architectures, kind, family in CASES["families"]:
-        assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
+        assert (
+            find_family({"architectures": architectures, "model_type": kind}, model="nli/m")
+            == family
+        )
 
 
 @pytest.mark.parametrize(("config", "given_labels", "message"), CASES["labels_that_mean_nothing"])
-def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str | None, message: str) -> None:
+def test_labels_that_mean_nothing(
+    config: dict[str, object], given_labels: str | None, message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         read_labels(config, given_labels, model="nli/m")
 
@@ -305,10 +371,15 @@ class _Tokens:
         ([209], [3, 632], ([], 209, 3)),  # as T5's own vocabulary has it
         ([10], [11], ([], 10, 11)),
         ([3, 17], [3, 18], ([3], 17, 18)),  # a blank before each: the step after it decides
-        *((yes, no, None) for yes, no in (([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5]))),
+        *(
+            (yes, no, None)
+            for yes, no in (([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5]))
+        ),
     ],
 )
-def test_where_the_answers_part(yes: list[int], no: list[int], found: tuple[list[int], int, int] | None) -> None:
+def test_where_the_answers_part(
+    yes: list[int], no: list[int], found: tuple[list[int], int, int] | None
+) -> None:
     cannot = pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart")
     with contextlib.nullcontext() if found else cannot:
         assert answer_tokens(_Tokens(yes, no), model="nli/m") == found
@@ -326,7 +397,9 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     expected = []
     for premise, hypothesis in asked:
         cut = " ".join(premise.split(" ")[:500])
-        ids = tokenizer(f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False)["input_ids"]
+        ids = tokenizer(
+            f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False
+        )["input_ids"]
         with torch.inference_mode():
             written = model.generate(ids, max_new_tokens=3, do_sample=False)
         text = tokenizer.decode(written[0], skip_special_tokens=True)
@@ -336,8 +409,12 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     assert judge.identity["max_length"] == "500 words"
     form = judge._loaded
     longer = " ".join(f"w{number}" for number in range(502))
-    assert form.encode([longer], ["No."]) == form.encode([longer.replace(" w500 w501", "")], ["No."])
-    assert form.encode([longer], ["No."]) != form.encode([longer.replace(" w499 w500 w501", "")], ["No."])
+    assert form.encode([longer], ["No."]) == form.encode(
+        [longer.replace(" w500 w501", "")], ["No."]
+    )
+    assert form.encode([longer], ["No."]) != form.encode(
+        [longer.replace(" w499 w500 w501", "")], ["No."]
+    )
 
 
 @pytest.mark.parametrize(
@@ -364,13 +441,21 @@ def test_half_precision(models: dict[str, Path], kind: str) -> None:
     assert judge.identity["dtype"] == "bfloat16"
     plain = open_it(models[kind])
     assert plain.identity["dtype"] == "float32"
-    same = [one == other for one, other in zip(labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True)]
+    same = [
+        one == other
+        for one, other in zip(labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True)
+    ]
     assert sum(same) > 0.8 * len(same)  # random weights have near ties, which three digits move
 
 
 def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     judge = open_it(models["bert"])
-    assert (judge.comparable, judge.samples, judge.endpoint, judge.reads) == (True, False, None, "pair")
+    assert (judge.comparable, judge.samples, judge.endpoint, judge.reads) == (
+        True,
+        False,
+        None,
+        "pair",
+    )
     assert dict(judge.identity) | {"weights": "", "engine": ""} == {
         "kind": "nli", "model": "bert", "weights": "", "form": "classifier", "official": "false",
         "labels": "contradiction,neutral,entailment", "max_length": "128", "windows": "1", "dtype": "float32",
@@ -384,11 +469,15 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
     assert turned.identity["labels"] == "entailment,neutral,contradiction"
     swap = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    assert labels_of(turned, ASKED[:30]) == [swap[str(label)] for label in labels_of(judge, ASKED[:30])]
+    assert labels_of(turned, ASKED[:30]) == [
+        swap[str(label)] for label in labels_of(judge, ASKED[:30])
+    ]
 
 
 @pytest.mark.parametrize(("kind", "options", "message"), CASES["bad_options"])
-def test_bad_options(models: dict[str, Path], kind: str, options: dict[str, str], message: str) -> None:
+def test_bad_options(
+    models: dict[str, Path], kind: str, options: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{models[kind]}", options)
 
@@ -411,8 +500,12 @@ def test_models_and_packages_that_are_not_here(
     import importlib.util
 
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find(name))
-    with pytest.raises(MissingError, match=r"needs torch: pip install 'accelerate>=1.0' 'torch>=2.7'"):
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "torch" else find(name)
+    )
+    with pytest.raises(
+        MissingError, match=r"needs torch: pip install 'accelerate>=1.0' 'torch>=2.7'"
+    ):
         open_nli(f"nli/{models['bert']}", {})
 
 
@@ -424,13 +517,18 @@ def _changed(model: Path, folder: Path, **config: Any) -> Path:
 
 
 @pytest.mark.parametrize(("config", "message"), CASES["models_that_do_not_fit"])
-def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str) -> None:
+def test_models_that_do_not_fit(
+    models: dict[str, Path], tmp_path: Path, config: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
 
 
 def test_models_that_lack_a_file_or_bring_code(models: dict[str, Path], tmp_path: Path) -> None:
-    empty, mute = _changed(models["bert"], tmp_path / "empty"), _changed(models["true"], tmp_path / "mute")
+    empty, mute = (
+        _changed(models["bert"], tmp_path / "empty"),
+        _changed(models["true"], tmp_path / "mute"),
+    )
     (empty / "model.safetensors").unlink()
     with pytest.raises(MissingError, match="no weights"):
         open_nli(f"nli/{empty}", {})

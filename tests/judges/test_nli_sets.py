@@ -20,7 +20,9 @@ from medical_tasks.judges.check_sets import (
     template_sha256,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("nli_sets.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("nli_sets.json").read_text(encoding="utf-8")
+)
 
 # Lines as the sets' own files have them, with texts of our own; fields that are not read are there too.
 ANLI = CASES["ANLI"]
@@ -39,7 +41,9 @@ def write(path: Path, *values: Any) -> Path:
 @pytest.fixture
 def anli(tmp_path: Path) -> Path:
     for number, name in enumerate(ROUNDS):
-        lines = [{**ANLI, "uid": f"{name}-{label}", "label": label} for label in "enc"[: number + 1]]
+        lines = [
+            {**ANLI, "uid": f"{name}-{label}", "label": label} for label in "enc"[: number + 1]
+        ]
         write(tmp_path / "anli_v1.0" / name / "test.jsonl", *lines)
         write(tmp_path / "anli_v1.0" / name / "dev.jsonl", {**ANLI, "uid": f"{name}-dev"})
     return tmp_path / "anli_v1.0"
@@ -57,13 +61,20 @@ def test_anli(anli: Path, tmp_path: Path) -> None:
     ]
     assert (pairs[0].premise, pairs[0].hypothesis) == ("Ada has two cats.", "Ada has a pet.")
     assert [pair.id for pair in read_anli(find_anli(anli, round_name="R2"))] == ["R2-e", "R2-n"]
-    assert [pair.id for pair in read_anli(find_anli(anli, split="dev"))] == ["R1-dev", "R2-dev", "R3-dev"]
+    assert [pair.id for pair in read_anli(find_anli(anli, split="dev"))] == [
+        "R1-dev",
+        "R2-dev",
+        "R3-dev",
+    ]
     assert [pair.group for pair in read_anli(find_anli(anli / "R3"))] == ["R3"] * 3
     assert [pair.id for pair in read_anli(find_anli(anli / "R1" / "dev.jsonl"))] == ["R1-dev"]
     assert find_anli(anli / "R1", round_name="R1") == {anli / "R1" / "test.jsonl": "R1"}
     with pytest.raises(UsageError, match="is round R1, --round asks for R2"):
         find_anli(anli / "R1" / "test.jsonl", round_name="R2")
-    with pytest.raises(MissingError, match="no such file: .*R1/train.jsonl, .*R2/train.jsonl, .*facebookresearch/anli"):
+    with pytest.raises(
+        MissingError,
+        match="no such file: .*R1/train.jsonl, .*R2/train.jsonl, .*facebookresearch/anli",
+    ):
         find_anli(anli, split="train")
     (anli / "R2" / "test.jsonl").unlink()
     with pytest.raises(MissingError, match=r"no such file: [^,]*R2/test\.jsonl\."):
@@ -73,7 +84,9 @@ def test_anli(anli: Path, tmp_path: Path) -> None:
 
 
 def test_mednli_and_messages_without_its_sentences(tmp_path: Path) -> None:
-    path = write(tmp_path / "mli_test_v1.jsonl", MEDNLI, {**MEDNLI, "pairID": "p2", "gold_label": "neutral"})
+    path = write(
+        tmp_path / "mli_test_v1.jsonl", MEDNLI, {**MEDNLI, "pairID": "p2", "gold_label": "neutral"}
+    )
     assert find_mednli(tmp_path) == find_mednli(path) == path
     first, second = read_mednli(path)
     assert (first.id, first.label, second.label) == ("p1", "contradiction", "neutral")
@@ -105,14 +118,18 @@ def test_wrong_lines_and_files_of_another_form(tmp_path: Path) -> None:
         read_anli(find_anli(write(tmp_path / "c.jsonl")))
     cut = write(tmp_path / "d.jsonl", ANLI)
     cut.write_text(cut.read_text(encoding="utf-8")[:40], encoding="utf-8")
-    with pytest.raises(UsageError, match=r"d.jsonl: line 1 is not whole JSON \(Unterminated string"):
+    with pytest.raises(
+        UsageError, match=r"d.jsonl: line 1 is not whole JSON \(Unterminated string"
+    ):
         read_anli(find_anli(cut))
     cut.write_bytes(b'{"uid": "\xff"}\n')
     with pytest.raises(UsageError, match="not UTF-8"):
         read_anli(find_anli(cut))
 
 
-PAIR = LabelledPair(id="p", premise="Ada has two cats.", hypothesis="Ada has a pet.", label="entailment")
+PAIR = LabelledPair(
+    id="p", premise="Ada has two cats.", hypothesis="Ada has a pet.", label="entailment"
+)
 THREE = ["entailment", "neutral", "contradiction"]
 
 
@@ -130,7 +147,10 @@ def test_what_a_judge_of_pairs_may_say() -> None:
         "contradiction": "not_entailment",
         "not_entailment": "not_entailment",
     }
-    two, three = nli_question(PAIR, ways=2).messages[0]["content"], nli_question(PAIR).messages[0]["content"]
+    two, three = (
+        nli_question(PAIR, ways=2).messages[0]["content"],
+        nli_question(PAIR).messages[0]["content"],
+    )
     assert "neutral" not in two
     assert "not_entailment" not in three
     assert len({template_sha256(style) for style in STYLES}) == len(STYLES) == 4

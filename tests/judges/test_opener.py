@@ -13,14 +13,32 @@ from medical_tasks.judges.base import JudgeOptions, Verdict
 from medical_tasks.judges.case import NO_PAIR, UNREADABLE
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.check_sets import LabelledPair, nli_question
-from medical_tasks.judges.session import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, next_step, open_judge, open_session
+from medical_tasks.judges.session import (
+    JUDGE_KINDS,
+    NEUTRAL_JUDGE_ARGS,
+    next_step,
+    open_judge,
+    open_session,
+)
 from tests.support import ROOT
 
 URL = {"base_url": "http://127.0.0.1:1/v1"}
 
 
 @pytest.mark.parametrize(
-    "name", ["", "gpt-4", "lexical/x", "lexical/", "nli", "nli/", "openai-api/", "baseline/reference", "/x", "hf"]
+    "name",
+    [
+        "",
+        "gpt-4",
+        "lexical/x",
+        "lexical/",
+        "nli",
+        "nli/",
+        "openai-api/",
+        "baseline/reference",
+        "/x",
+        "hf",
+    ],
 )
 def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -35,7 +53,12 @@ def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
 
 def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
     judge = open_judge("lexical", {}, log_dir=Path())
-    assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == ("lexical", False, False, None)
+    assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == (
+        "lexical",
+        False,
+        False,
+        None,
+    )
     with pytest.raises(UsageError, match="takes no arguments, got temperature, x"):
         open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
     # Votes do not slip it an argument.
@@ -43,7 +66,9 @@ def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
     judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
     assert judge.name == "vllm-server/m"
     assert judge.endpoint == URL["base_url"]
-    with pytest.raises(UsageError, match="unknown judge argument 'base_url' for transformers-server/x"):
+    with pytest.raises(
+        UsageError, match="unknown judge argument 'base_url' for transformers-server/x"
+    ):
         open_judge("transformers-server/x", URL, log_dir=Path())
     with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
         open_judge("openai-api/only-a-host", URL, log_dir=Path())
@@ -82,7 +107,9 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     }
 
 
-@pytest.mark.parametrize(("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})])
+@pytest.mark.parametrize(
+    ("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})]
+)
 @pytest.mark.parametrize("name", ["hf/some/model", "vllm/some/model"])
 def test_local_chat_models_are_wrapped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, votes: int, passed: dict[str, str]
@@ -91,7 +118,9 @@ def test_local_chat_models_are_wrapped(
 
     def open_it(name: str, options: Mapping[str, str], *, log_dir: Path) -> SimpleNamespace:
         opened.append((name, dict(options), log_dir))
-        return SimpleNamespace(name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None)
+        return SimpleNamespace(
+            name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None
+        )
 
     monkeypatch.setattr("medical_tasks.models.opener.open_model", open_it)
     judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
@@ -106,23 +135,31 @@ def test_opening_imports_nothing_heavy() -> None:
         "open_judge('openai-api/h/m', {'base_url': 'http://127.0.0.1:1/v1'}, log_dir=Path())\n"
         "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
-QUESTION = nli_question(LabelledPair(id="p", premise="Tea is warm.", hypothesis="Tea is warm.", label="entailment"))
+QUESTION = nli_question(
+    LabelledPair(id="p", premise="Tea is warm.", hypothesis="Tea is warm.", label="entailment")
+)
 
 
 def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
     for from_store in (0, 1):
-        with open_session("lexical", {}, JudgeOptions(), store=tmp_path / "s.sqlite", log_dir=tmp_path) as session:
+        with open_session(
+            "lexical", {}, JudgeOptions(), store=tmp_path / "s.sqlite", log_dir=tmp_path
+        ) as session:
             (outcome,) = session.ask([QUESTION])
             assert isinstance(outcome, Verdict)
             assert outcome.value == "entailment"
             assert session.stats.from_store == from_store
     store = tmp_path / "other.sqlite"
     with (
-        pytest.raises(UsageError, match="the judge lexical compares two texts and reads no instructions"),
+        pytest.raises(
+            UsageError, match="the judge lexical compares two texts and reads no instructions"
+        ),
         open_session("lexical", {}, JudgeOptions(), store=store, log_dir=tmp_path, must_read=True),
     ):
         pass
@@ -138,11 +175,15 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
         (["judge: timeout", UNREADABLE], True, True),
     ],
 )
-def test_what_can_be_done_about_missing_verdicts(reasons: list[str], again: bool, lasting: bool) -> None:
+def test_what_can_be_done_about_missing_verdicts(
+    reasons: list[str], again: bool, lasting: bool
+) -> None:
     said = next_step(reasons)
     assert ("same command again" in said) == again
     assert ("stays so with this judge" in said) == lasting
     # What a file of verdicts lacks is not asked for again.
-    said = next_step(["judge: not in the recorded verdicts", "judge: recorded for another question"])
+    said = next_step(
+        ["judge: not in the recorded verdicts", "judge: recorded for another question"]
+    )
     assert "does not hold the missing ones" in said
     assert "same command again" not in said

@@ -30,7 +30,9 @@ from medical_tasks.judges.reading import (
 )
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("reading.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("reading.json").read_text(encoding="utf-8")
+)
 
 KEYS = {"verdict": boolean, "reason": free_text}
 GRADED = {"score": whole_number(1, 5), "reason": free_text}
@@ -67,13 +69,17 @@ def test_words_and_keys_of_objects() -> None:
     assert problem(read_object('{"label": "Neutral"}', {"label": one_of("neutral", "other")})) == (
         "label must be one of neutral, other"
     )
-    assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith("label must")
+    assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith(
+        "label must"
+    )
     assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
         "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
     }
     assert isinstance(read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable)
     assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
-    assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
+    assert "Verdict is not one of A, B" in problem(
+        read_choice("Verdict: C", ("A", "B"), label="Verdict")
+    )
     assert read_closing_claim("The hypothesis is true.") is True
     assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
     assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
@@ -144,7 +150,9 @@ STRICTER = {
 @needs_shared
 @pytest.mark.upstream
 def test_the_checked_labels() -> None:
-    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]["label_units"]
+    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"][
+        "label_units"
+    ]
     assert len(units) == 10
     for unit in units:
         read = read_closing_claim(unit["judge_text"])
@@ -153,7 +161,11 @@ def test_the_checked_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [*CASES["the_closing_claim_is_read"], *((text, None) for text in CASES["no_verdict_is_made_up"])]
+    ("text", "value"),
+    [
+        *CASES["the_closing_claim_is_read"],
+        *((text, None) for text in CASES["no_verdict_is_made_up"]),
+    ],
 )
 def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | None) -> None:
     read = read_closing_claim(text)
@@ -161,9 +173,17 @@ def test_the_closing_claim_is_read_and_none_made_up(text: str, value: bool | Non
 
 
 REASONS, LEADS, SUBJECTS, LINKS, LABELS, MARKED, ENDS, WHYS = (
-    CASES[name] for name in ("REASONS", "LEADS", "SUBJECTS", "LINKS", "LABELS", "MARKED", "ENDS", "WHYS")
+    CASES[name]
+    for name in ("REASONS", "LEADS", "SUBJECTS", "LINKS", "LABELS", "MARKED", "ENDS", "WHYS")
 )
-WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
+WORDS = [
+    ("True", True),
+    ("true", True),
+    ("TRUE", True),
+    ("False", False),
+    ("false", False),
+    ("FALSE", False),
+]
 
 
 def _sentence(text: str) -> str:
@@ -176,7 +196,13 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
         word, value = chance.choice(WORDS)
         said, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
         if turn % 4:
-            claim = chance.choice(LEADS) + chance.choice(SUBJECTS) + chance.choice(LINKS) + said + chance.choice(WHYS)
+            claim = (
+                chance.choice(LEADS)
+                + chance.choice(SUBJECTS)
+                + chance.choice(LINKS)
+                + said
+                + chance.choice(WHYS)
+            )
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
@@ -222,7 +248,9 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     made = dict(plain_verdicts())
     assert len(made) > 2_000
     read = {text: read_closing_claim(text) for text in made}
-    assert [text for text, value in read.items() if isinstance(value, bool) and value is not made[text]] == []
+    assert [
+        text for text, value in read.items() if isinstance(value, bool) and value is not made[text]
+    ] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
     assert len(missed) <= 0.01 * len(made), missed[:10]
     tempting = set(tempting_non_verdicts())
@@ -231,7 +259,10 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.sampled_from(["The answer is True.", "true", "Verdict: False"]), st.text(min_size=1).filter(str.strip))
+@given(
+    st.sampled_from(["The answer is True.", "true", "Verdict: False"]),
+    st.text(min_size=1).filter(str.strip),
+)
 def test_what_follows_a_verdict_takes_it_back_or_says_it_again(claim: str, more: str) -> None:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
@@ -276,7 +307,9 @@ def test_no_random_reply_raises(text: str) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(st.text(), st.booleans(), st.sampled_from(["verdict", "reason"]))
-def test_whatever_the_reason_says_the_verdict_stands(reason: str, verdict: bool, first: str) -> None:
+def test_whatever_the_reason_says_the_verdict_stands(
+    reason: str, verdict: bool, first: str
+) -> None:
     value = {"verdict": verdict, "reason": f"x{reason}"}
     ordered = {key: value[key] for key in sorted(value, key=lambda key: key != first)}
     assert read_object(json.dumps(ordered, ensure_ascii=False), KEYS) == value
@@ -301,13 +334,19 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if schema["type"] == "object":
-        return st.fixed_dictionaries({key: _replies(part) for key, part in schema["properties"].items()})
+        return st.fixed_dictionaries(
+            {key: _replies(part) for key, part in schema["properties"].items()}
+        )
     if schema["type"] == "array":
         key = (lambda entry: entry["id"]) if "id" in schema["items"].get("properties", {}) else None
         return st.lists(_replies(schema["items"]), min_size=1, max_size=3, unique_by=key)
     if schema["type"] == "integer":
         return st.integers(schema.get("minimum", 1), schema.get("maximum", 9))
-    return st.booleans() if schema["type"] == "boolean" else st.text('ab {}[],:"', min_size=1).filter(str.strip)
+    return (
+        st.booleans()
+        if schema["type"] == "boolean"
+        else st.text('ab {}[],:"', min_size=1).filter(str.strip)
+    )
 
 
 def _with_schema() -> list[Question]:
@@ -321,7 +360,9 @@ def _with_schema() -> list[Question]:
         kqa.abstention_question(kqa_prompts, "a", **about),
         maker.claim("c", text="T", claim="C", form="note"),
         maker.claims("m", text="T", claims=["C", "D"], form="note"),
-        maker.citation("n", sentence="S.", cited=[(3, "T"), (12, "U")], form="note", section="full"),
+        maker.citation(
+            "n", sentence="S.", cited=[(3, "T"), (12, "U")], form="note", section="full"
+        ),
         open_question(ehr, "o", notes=[], question="Q?", right="R", output="A."),
         choice_question(ehr, "x", choices=list("vwxyz"), letter="B", output="A."),
     ]

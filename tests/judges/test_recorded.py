@@ -13,32 +13,43 @@ from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("recorded.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("recorded.json").read_text(encoding="utf-8")
+)
 
 
 def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:
     path = tmp_path / "verdicts.jsonl"
     path.write_text(
-        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows),
+        encoding="utf-8",
     )
     return RecordedJudge(path)
 
 
 def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
-    judge = recorded(tmp_path, {"id": "a", "value": True}, "", {"id": "b", "value": [1, [2]], "text": "because"})
+    judge = recorded(
+        tmp_path, {"id": "a", "value": True}, "", {"id": "b", "value": [1, [2]], "text": "because"}
+    )
     a, b, c = judge.ask([question("a"), question("b"), question("c")])
     assert isinstance(a, Verdict)
     assert (a.value, a.votes) == (True, (True,))
     assert isinstance(b, Verdict)
     assert (b.value, b.text) == ((1, (2,)), "because")
     assert c == Unscored(id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256)
-    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (3, 2, {c.reason: 1})
+    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (
+        3,
+        2,
+        {c.reason: 1},
+    )
     assert [row["id"] for row in judge.rows] == ["a", "b", "c"]
     assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
 
 
 def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
-    backend = ScriptedBackend(lambda call: "yes" if call.question.id != "b" else NoReply(key="", reason="timeout"))
+    backend = ScriptedBackend(
+        lambda call: "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
+    )
     asked = [question("a"), question("b"), question("c")]
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
@@ -52,13 +63,19 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
     assert other.reason == "judge: recorded for another question"
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(
-            ScriptedBackend(lambda call: call.messages[0]["content"]), JudgeOptions(), store, quiet=True
+            ScriptedBackend(lambda call: call.messages[0]["content"]),
+            JudgeOptions(),
+            store,
+            quiet=True,
         )
         tasks = [question("a", content="yes"), question("a", content="no")]
         for task in tasks:
             session.ask([task])
     judge = recorded(tmp_path, *session.rows)
-    assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == ["yes", "no"]
+    assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == [
+        "yes",
+        "no",
+    ]
     pair = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
     with Store(tmp_path / "store.sqlite") as store:
@@ -71,27 +88,36 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
     judge = recorded(
-        tmp_path, {"id": "a", "value": True, "finish": "length"}, {"id": "b", "value": True, "finish": "stop"}
+        tmp_path,
+        {"id": "a", "value": True, "finish": "length"},
+        {"id": "b", "value": True, "finish": "stop"},
     )
     cut, whole = judge.ask([question("a"), question("b")])
     assert isinstance(cut, Unscored)
     assert cut.reason == "judge: cut reply"
     assert isinstance(whole, Verdict)
-    judge = recorded(tmp_path, {"id": "a", "unscored": "the note says\nX"}, {"id": "b", "unscored": "judge: http 500"})
+    judge = recorded(
+        tmp_path,
+        {"id": "a", "unscored": "the note says\nX"},
+        {"id": "b", "unscored": "judge: http 500"},
+    )
     outcomes = judge.ask([question("a"), question("b")])
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)] == [
         "judge: recorded without a verdict",
         "judge: http 500",
     ]
     # What makes a file another judge.
-    assert not recorded(tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}).comparable
+    assert not recorded(
+        tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}
+    ).comparable
     first = recorded(tmp_path, {"id": "a", "value": 1}).identity
     assert first == recorded(tmp_path, {"id": "a", "value": 1}).identity
     assert first != recorded(tmp_path, {"id": "a", "value": 2}).identity
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"), [(["", "[" * 100_000], "line 2 is not whole JSON"), *CASES["other_files_are_refused"]]
+    ("rows", "message"),
+    [(["", "[" * 100_000], "line 2 is not whole JSON"), *CASES["other_files_are_refused"]],
 )
 def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
@@ -105,8 +131,11 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not UTF-8"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
-    asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False}))
+    asked = question(
+        "a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False})
+    )
     with pytest.raises(
-        UsageError, match="id 'a' has the value \"true\", and values of this question are of the kind of true, false"
+        UsageError,
+        match="id 'a' has the value \"true\", and values of this question are of the kind of true, false",
     ):
         judge.ask([asked])

@@ -20,13 +20,24 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import case
-from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Call,
+    JudgeOptions,
+    NoReply,
+    Pair,
+    Question,
+    Reply,
+    Unscored,
+    Verdict,
+)
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("session.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("session.json").read_text(encoding="utf-8")
+)
 
 SECRET = "the patient's zebra allergy"
 
@@ -42,7 +53,9 @@ def session(backend: ScriptedBackend, store: Store, **options: Any) -> JudgeSess
 
 
 def values(outcomes: list[Verdict | Unscored]) -> list[Any]:
-    return [outcome.value if isinstance(outcome, Verdict) else outcome.reason for outcome in outcomes]
+    return [
+        outcome.value if isinstance(outcome, Verdict) else outcome.reason for outcome in outcomes
+    ]
 
 
 def questions(count: int) -> list[Question]:
@@ -51,7 +64,8 @@ def questions(count: int) -> list[Question]:
 
 def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     backend = ScriptedBackend(
-        lambda call: "yes" if call.question.id in ("q0", "q2") else "no", order=lambda calls: reversed(calls)
+        lambda call: "yes" if call.question.id in ("q0", "q2") else "no",
+        order=lambda calls: reversed(calls),
     )
     judge = session(backend, store)
     outcomes = judge.ask(questions(4))
@@ -62,7 +76,11 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     assert (first.votes, first.text, len(first.sha256)) == (("yes",), "yes", 64)
     assert backend.rounds == [4]
     assert judge.ask([]) == []
-    assert (judge.name, judge.comparable, judge.identity) == ("scripted/judge", True, backend.identity)
+    assert (judge.name, judge.comparable, judge.identity) == (
+        "scripted/judge",
+        True,
+        backend.identity,
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,8 +89,14 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
         lambda backend, each: (ScriptedBackend(lambda call: "yes", version="2"), each),
         lambda backend, each: (backend, replace(each, template="t2")),
         lambda backend, each: (backend, replace(each, max_tokens=17)),
-        lambda backend, each: (backend, replace(each, messages=({"role": "user", "content": "other"},))),
-        lambda backend, each: (backend, replace(each, messages=({"role": "system", "content": "q0"},))),
+        lambda backend, each: (
+            backend,
+            replace(each, messages=({"role": "user", "content": "other"},)),
+        ),
+        lambda backend, each: (
+            backend,
+            replace(each, messages=({"role": "system", "content": "q0"},)),
+        ),
     ],
     ids=["judge", "template", "length", "content", "role"],
 )
@@ -87,7 +111,10 @@ def test_what_decides_the_reply_is_in_its_key(change: Callable[..., Any], store:
 
 def test_any_value_and_any_signs_are_kept(store: Store) -> None:
     given_values = [None, False, 0, (1, 2), "", 2.5]
-    asked = [question(str(place), read=lambda text: given_values[int(text)]) for place in range(len(given_values))]
+    asked = [
+        question(str(place), read=lambda text: given_values[int(text)])
+        for place in range(len(given_values))
+    ]
     outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(asked)
     assert all(isinstance(outcome, Verdict) for outcome in outcomes)
     assert values(outcomes) == given_values
@@ -98,7 +125,10 @@ def test_any_value_and_any_signs_are_kept(store: Store) -> None:
     assert values(session(backend, store).ask(asked)) == [text]
     assert len(backend.calls) == 1
     backend = ScriptedBackend(lambda call: "yes")
-    same = [question("a", content="same"), question("b", content="same", read=lambda text: text.upper())]
+    same = [
+        question("a", content="same"),
+        question("b", content="same", read=lambda text: text.upper()),
+    ]
     judge = session(backend, store)
     assert values(judge.ask(same)) == ["yes", "YES"]
     assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
@@ -117,7 +147,13 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
     assert (outcome.value, outcome.votes, outcome.text) == ("yes", ("yes",), "yes")
     again = 'Not read: neither yes nor no. Say yes or no, not {"verdict": "yes"}.'
     assert [(message["role"], message["content"]) for message in backend.calls[-1].messages] == [
-        *(("user", "q"), ("assistant", "Maybe."), ("user", again), ("assistant", "Hm {problem}"), ("user", again)),
+        *(
+            ("user", "q"),
+            ("assistant", "Maybe."),
+            ("user", again),
+            ("assistant", "Hm {problem}"),
+            ("user", again),
+        ),
     ]
     assert (judge.stats.reasked, judge.stats.replies, backend.rounds) == (2, 3, [1, 1, 1])
     # A second run goes the same way through the store.
@@ -133,7 +169,9 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
     assert len(backend.calls) == reasks + 1
     assert dict(judge.stats.unscored) == {"judge: unreadable reply": 1}
     assert judge.rows[0]["text"] == f"no idea {2 * reasks + 1}"
-    assert values(session(backend, store, reasks=reasks).ask([question("q")])) == ["judge: unreadable reply"]
+    assert values(session(backend, store, reasks=reasks).ask([question("q")])) == [
+        "judge: unreadable reply"
+    ]
     assert len(backend.calls) == reasks + 1
     # More patience goes on from there.
     session(backend, store, reasks=reasks + 1).ask([question("q")])
@@ -156,7 +194,11 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     # A vote that stays unreadable counts for nobody.
     backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2")
     judge = session(backend, store, votes=3, reasks=0)
-    assert values(judge.ask(questions(3))) == ["yes", "judge: unreadable reply", "judge: unreadable reply"]
+    assert values(judge.ask(questions(3))) == [
+        "yes",
+        "judge: unreadable reply",
+        "judge: unreadable reply",
+    ]
     first = judge.rows[0]
     assert first["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
@@ -169,7 +211,8 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
 def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes", samples=False)
     with pytest.raises(
-        UsageError, match=r"scripted/judge gives the same reply each time, so that votes must be 1, got 5"
+        UsageError,
+        match=r"scripted/judge gives the same reply each time, so that votes must be 1, got 5",
     ):
         session(backend, store, votes=5)
     with pytest.raises(UsageError, match="votes of a judge must be 1 or more, got 0"):
@@ -182,7 +225,9 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
-    assert values(judge.ask([question("more")])) == ["judge: budget spent"]  # the limit is the run's, not the round's
+    assert values(judge.ask([question("more")])) == [
+        "judge: budget spent"
+    ]  # the limit is the run's, not the round's
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
@@ -194,16 +239,28 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
     judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
     judge.ask(questions(2))
-    assert (judge.usage["requests"], judge.usage["prompt_tokens"], judge.usage["output_tokens"]) == (2, 10, 4)
+    assert (
+        judge.usage["requests"],
+        judge.usage["prompt_tokens"],
+        judge.usage["output_tokens"],
+    ) == (2, 10, 4)
     # q1 again from the store, and a vote that came with another's request.
     shared = replace(reply, prompt_tokens=0, output_tokens=0, attempts=0)
     again = session(ScriptedBackend(lambda call: shared, version="5"), store)
     again.ask([question("q1"), question("other")])
-    assert (again.usage["requests"], again.usage["prompt_tokens"], again.usage["output_tokens"]) == (1, 5, 2)
+    assert (
+        again.usage["requests"],
+        again.usage["prompt_tokens"],
+        again.usage["output_tokens"],
+    ) == (1, 5, 2)
     assert again.foreseen["requests"] == [2, 6]
     silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
     silent.ask([question("abc")])
-    assert (silent.usage["requests"], silent.usage["prompt_tokens"], silent.usage["output_tokens"]) == (1, None, None)
+    assert (
+        silent.usage["requests"],
+        silent.usage["prompt_tokens"],
+        silent.usage["output_tokens"],
+    ) == (1, None, None)
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
@@ -213,7 +270,11 @@ def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
 
 def test_labels_become_values(store: Store) -> None:
     labels = {"a": "entailment", "b": "contradiction", "c": "not_entailment"}
-    backend = ScriptedBackend(lambda call: labels[call.question.pair.hypothesis], reads="pair", samples=False)  # type: ignore[union-attr]
+    backend = ScriptedBackend(
+        lambda call: labels[call.question.pair.hypothesis],  # type: ignore[union-attr]
+        reads="pair",
+        samples=False,
+    )
     asked = [question(name, pair=pair(name)) for name in "abc"]
     judge = session(backend, store)
     outcomes = judge.ask(asked)
@@ -222,7 +283,9 @@ def test_labels_become_values(store: Store) -> None:
     assert outcomes[0].text == ""
     # The same pair under other names and prompts, and with other values, is the same question to it.
     other = [
-        question("x", content="other", template="t2", max_tokens=9, pair=pair("a", {"entailment": 0})),
+        question(
+            "x", content="other", template="t2", max_tokens=9, pair=pair("a", {"entailment": 0})
+        ),
         question("y", pair=pair("c", {"not_entailment": "rest"})),
     ]
     assert values(session(backend, store).ask(other)) == [0, "rest"]
@@ -237,7 +300,11 @@ def test_labels_become_values(store: Store) -> None:
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "hm" if len(call.messages) == 1 else "yes")
-    asked = question(SECRET, content=f"Judge this: {SECRET}", pair=Pair(premise=SECRET, hypothesis=SECRET, values={}))
+    asked = question(
+        SECRET,
+        content=f"Judge this: {SECRET}",
+        pair=Pair(premise=SECRET, hypothesis=SECRET, values={}),
+    )
     session(backend, store).ask([asked])
     store.close()
     connection = sqlite3.connect(store.path)
@@ -261,7 +328,10 @@ def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[st
     options = JudgeOptions(votes=3, forecast=True)
     judge = JudgeSession(backend, options, store, label="kqa", quiet=True, prices=(2.0, 10.0))
     asked = [question(f"q{number}", max_tokens=16 if number < 2 else 1000) for number in range(4)]
-    assert values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)])) == ["judge: forecast only"] * 5
+    assert (
+        values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)]))
+        == ["judge: forecast only"] * 5
+    )
     assert len(backend.calls) == 2
     # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote may follow; each may be asked thrice.
     # A prompt is one letter and one digit: 2 tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064
@@ -280,12 +350,18 @@ def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixtu
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: forecast only"]
     assert values(judge.ask(questions(2))) == ["yes", "yes"]
     assert (
-        "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output" in capsys.readouterr().err
+        "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output"
+        in capsys.readouterr().err
     )
     # Of other kinds.
     content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
-    asked = [question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512) for number in range(1589)]
-    backend = ScriptedBackend(lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m")
+    asked = [
+        question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512)
+        for number in range(1589)
+    ]
+    backend = ScriptedBackend(
+        lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m"
+    )
     session(backend, store, forecast=True).ask(asked)
     # 1,589 x (570 + 4 digits + 8) = 924,798; 1,589 x 512 = 813,568
     assert capsys.readouterr().err == (
@@ -293,19 +369,25 @@ def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixtu
         "at most 0.8 million output tokens\n"
     )
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
-    session(backend, store, forecast=True).ask([question("a", pair=pair("a")), question("b", pair=pair("b"))])
+    session(backend, store, forecast=True).ask(
+        [question("a", pair=pair("a")), question("b", pair=pair("b"))]
+    )
     assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
     # Only judges with an address are announced.
     for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
         backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint, version=str(endpoint))
         judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
         judge.ask(questions(2))
-        assert capsys.readouterr().err.count("in the store") == told  # once an `ask`, not once a round
+        assert (
+            capsys.readouterr().err.count("in the store") == told
+        )  # once an `ask`, not once a round
         judge.ask(questions(2))
         assert "in the store" not in capsys.readouterr().err  # nothing left to ask
 
 
-def test_thousands_of_stored_verdicts_take_a_few_queries(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thousands_of_stored_verdicts_take_a_few_queries(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend = ScriptedBackend(voting({f"q{number}": "yny" for number in range(1589)}))
     session(backend, store, votes=3).ask(questions(1589))
     queries: list[int] = []
@@ -367,8 +449,12 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
         process.stdout.close()
     assert 0 < log.read_text().count("\n") < 400
     out, _ = child(path, log, 0).communicate(timeout=60)
-    ballots = [["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)] for number in range(200)]
-    assert out.split("\n")[1] == str(["no" if ballot.count("no") > 1 else "yes" for ballot in ballots])
+    ballots = [
+        ["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)] for number in range(200)
+    ]
+    assert out.split("\n")[1] == str(
+        ["no" if ballot.count("no") > 1 else "yes" for ballot in ballots]
+    )
     asked = log.read_text().split("\n")[:-1]
     # Two first votes each, a third one where they differ.
     assert len(set(asked)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
@@ -382,7 +468,10 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
     def script(call: Call) -> str:
         with Store(path) as other:
             other.put(
-                "verdict", call.key, {"text": "yes", "label": None, "prompt_tokens": 1, "output_tokens": 1}, first=True
+                "verdict",
+                call.key,
+                {"text": "yes", "label": None, "prompt_tokens": 1, "output_tokens": 1},
+                first=True,
             )
         return "no"
 
@@ -391,7 +480,9 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
         (outcome,) = session.ask([question("q1")])
         assert isinstance(outcome, Verdict)
         assert outcome.value == "yes"
-        (again,) = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True).ask([question("q1")])
+        (again,) = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True).ask(
+            [question("q1")]
+        )
         assert again == outcome
 
 
@@ -400,7 +491,10 @@ ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
 CUTS = CASES["CUTS"]
 
 
-@given(finish=st.sampled_from(CUTS) | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED))
+@given(
+    finish=st.sampled_from(CUTS)
+    | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED)
+)
 @settings(deadline=None, max_examples=50)
 def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "store.sqlite")) as store:
@@ -423,12 +517,19 @@ def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
         ("stop", 16, ["yes"]),
     ],
 )
-def test_without_a_finish_reason_the_tokens_tell(store: Store, finish: str, tokens: int, read: list[str]) -> None:
+def test_without_a_finish_reason_the_tokens_tell(
+    store: Store, finish: str, tokens: int, read: list[str]
+) -> None:
     said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
-    assert values(session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1))) == read
+    assert (
+        values(session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1)))
+        == read
+    )
 
 
-def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_kept_without_their_finish_reason_are_asked_anew(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     monkeypatch.setattr(case, "READING", 1)
     session(backend, store).ask(questions(1))
@@ -443,8 +544,14 @@ def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) ->
     backend = ScriptedBackend(lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm")
     judged = session(backend, store, votes=3)
     outcomes = judged.ask([sane, first])
-    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == ["yes", "read hm"]
-    assert [outcome.votes for outcome in outcomes if isinstance(outcome, Verdict)] == [("yes", "yes"), ("read hm",)]
+    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [
+        "yes",
+        "read hm",
+    ]
+    assert [outcome.votes for outcome in outcomes if isinstance(outcome, Verdict)] == [
+        ("yes", "yes"),
+        ("read hm",),
+    ]
     assert len(backend.calls) == 3  # the first reply is shared
     # Nothing is asked again for its sake.
     backend = ScriptedBackend(lambda call: "hm", version="2")

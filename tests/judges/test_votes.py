@@ -62,7 +62,10 @@ def test_a_decision_holds_for_every_completion_and_only_then(data: st.DataObject
         hopeful = [
             more
             for more in range(1, k - len(votes) + 1)
-            if any(isinstance(decide([*votes, *further], k), Decided) for further in product("abc", repeat=more))
+            if any(
+                isinstance(decide([*votes, *further], k), Decided)
+                for further in product("abc", repeat=more)
+            )
         ]
         assert outcome == (hopeful[0] if hopeful else 0)
 
@@ -73,7 +76,9 @@ Votes = list[bool | None]
 def early(votes: Votes) -> tuple[bool | None, int]:
     """What stopping early decides, and after how many votes."""
     asked: Votes = []
-    while not isinstance(outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES), Decided):
+    while not isinstance(
+        outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES), Decided
+    ):
         if not outcome:
             return None, len(asked)
         asked = votes[: len(asked) + outcome]
@@ -82,7 +87,11 @@ def early(votes: Votes) -> tuple[bool | None, int]:
 
 def test_a_session_saves_what_is_expected() -> None:
     patterns = draw_votes(400, paper_agreement(), seed=11)
-    assert session_calls(patterns) == sum(asked for _, asked in map(early, patterns)) <= 0.70 * VOTES * 400
+    assert (
+        session_calls(patterns)
+        == sum(asked for _, asked in map(early, patterns))
+        <= 0.70 * VOTES * 400
+    )
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.8436, 0.8438, 0.95, 1.0])

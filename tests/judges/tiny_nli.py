@@ -17,7 +17,9 @@ from tests.judges.scripted import answered, question
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("tiny_nli.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("tiny_nli.json").read_text(encoding="utf-8")
+)
 
 
 def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:
@@ -27,7 +29,10 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
     def sentence() -> str:
         return f"{chance.choice(CASES['SUBJECTS'])} {chance.choice(CASES['FINDINGS'])}."
 
-    return [(" ".join(sentence() for _ in range(chance.randint(1, longest))), sentence()) for _ in range(count)]
+    return [
+        (" ".join(sentence() for _ in range(chance.randint(1, longest))), sentence())
+        for _ in range(count)
+    ]
 
 
 def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
@@ -36,7 +41,11 @@ def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply |
     for number, texts in enumerate(asked):
         values = {label: label for label in LABELS}
         pair = None if texts is None else Pair(premise=texts[0], hypothesis=texts[1], values=values)
-        given.append(Call(key=f"key {number}", question=question(f"q{number}", pair=pair), messages=(), vote=0))
+        given.append(
+            Call(
+                key=f"key {number}", question=question(f"q{number}", pair=pair), messages=(), vote=0
+            )
+        )
     budget = RunBudget()
     found = answered(judge, given, budget)
     assert budget.calls == 0  # it sends nothing, so it asks no budget
@@ -52,11 +61,19 @@ def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
     raw.pre_tokenizer = pre_tokenizers.Metaspace()
     raw.decoder = decoders.Metaspace()
     special = ["<pad>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
     raw.train_from_iterator([*texts, "premise: hypothesis:", "1 1 1 1 0"], trainer)
-    raw.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    raw.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
     return PreTrainedTokenizerFast(
-        tokenizer_object=raw, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+        tokenizer_object=raw,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=512,
     )
 
 
@@ -64,11 +81,19 @@ def make_true(folder: Path) -> Path:
     """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
     asked = pairs(60, seed=99)
     tokenizer = train_pieces([text for pair in asked for text in pair])
-    return save_true(folder, tokenizer, asked, d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2)
+    return save_true(
+        folder, tokenizer, asked, d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2
+    )
 
 
 def save_true(
-    folder: Path, tokenizer: Any, asked: Sequence[tuple[str, str]], *, d_model: int, vocabulary: int = 0, **sizes: int
+    folder: Path,
+    tokenizer: Any,
+    asked: Sequence[tuple[str, str]],
+    *,
+    d_model: int,
+    vocabulary: int = 0,
+    **sizes: int,
 ) -> Path:
     """Makes and saves the T5; `asked` are pairs of which about half shall be entailed."""
     import torch
@@ -125,7 +150,9 @@ def _first_state(model: Any, tokenizer: Any, pair: tuple[str, str]) -> Any:
     return made.decoder_hidden_states[-1][0, -1]
 
 
-def make_classifier(folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kind: str = "bert") -> Path:
+def make_classifier(
+    folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kind: str = "bert"
+) -> Path:
     """A small BERT, RoBERTa or DeBERTa-v2 that classifies pairs."""
     import torch
     import transformers
@@ -148,13 +175,22 @@ def make_classifier(folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kin
         pad_token_id=0,
         id2label=dict(labels),
         label2id={name: number for number, name in labels.items()},
-        **({"relative_attention": True, "pos_att_type": ["p2c", "c2p"]} if kind == "deberta" else {}),
+        **(
+            {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
+            if kind == "deberta"
+            else {}
+        ),
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = model_class(config).eval()
     with torch.no_grad():
-        logits = torch.cat([model(**tokenizer(premise, given, return_tensors="pt")).logits for premise, given in asked])
+        logits = torch.cat(
+            [
+                model(**tokenizer(premise, given, return_tensors="pt")).logits
+                for premise, given in asked
+            ]
+        )
         head = model.classifier.out_proj if kind == "roberta" else model.classifier
         scale = 3 / logits.std(dim=0)
         head.weight *= scale[:, None]
@@ -165,7 +201,15 @@ def make_classifier(folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kin
 
 
 def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
     from transformers import PreTrainedTokenizerFast
 
     raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -174,10 +218,13 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
     raw.decoder = decoders.WordPiece()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     raw.train_from_iterator(
-        texts, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False)
+        texts,
+        trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False),
     )
     raw.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=raw,

@@ -26,7 +26,9 @@ from huggingface_hub import constants
 
 REPO = "org/board"
 TOKEN = "hf_" + "secretsecretsecret"
-_ATTRIBUTES = b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
+_ATTRIBUTES = (
+    b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
+)
 _SIGNED = "?signature=yes"
 _PAGE = 3  # entries of a page of a listing
 
@@ -46,7 +48,9 @@ class _Server:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._http.daemon_threads = True
         self._http.owner = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self.endpoint = f"http://127.0.0.1:{self._http.server_port}"
         self.asked: list[str] = []
 
@@ -74,7 +78,13 @@ class FakeHub(_Server):
 
     def __init__(self) -> None:
         super().__init__(_HubHandler)
-        self.commits = [Commit("0" * 40, "initial commit", {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"})]
+        self.commits = [
+            Commit(
+                "0" * 40,
+                "initial commit",
+                {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"},
+            )
+        ]
         self.faults: dict[str, list[int | str]] = {}
         self.before_commit: Callable[[], object] | None = None
         self.objects = FakeObjects()
@@ -97,19 +107,27 @@ class FakeHub(_Server):
         self.objects.__exit__(*error)
         constants.HF_HUB_OFFLINE = self._offline
 
-    def add(self, title: str, name: str, content: bytes, *, parent: str | None = None) -> Commit | None:
+    def add(
+        self, title: str, name: str, content: bytes, *, parent: str | None = None
+    ) -> Commit | None:
         """Commits a file; None when the head is no longer the parent."""
         with self._lock:
             if parent is not None and parent != self.head.oid:
                 return None
-            oid = hashlib.sha1(f"{len(self.commits)} {title}".encode(), usedforsecurity=False).hexdigest()
+            oid = hashlib.sha1(
+                f"{len(self.commits)} {title}".encode(), usedforsecurity=False
+            ).hexdigest()
             made = Commit(oid, title, {**self.head.files, name: content}, dict(self.head.by))
             made.by[name] = made
             self.commits.append(made)
             return made
 
     def at(self, revision: str) -> Commit | None:
-        return self.head if revision == "main" else next((one for one in self.commits if one.oid == revision), None)
+        return (
+            self.head
+            if revision == "main"
+            else next((one for one in self.commits if one.oid == revision), None)
+        )
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -174,7 +192,11 @@ class _HubHandler(_Handler):
             self._reply(fault, {"error": "scripted fault"})
         elif self.headers.get("Authorization") != f"Bearer {TOKEN}" or answer is None:
             # A private repository is not even told to be there.
-            self._reply(404 if answer is None else 401, {"error": "Repository not found"}, code="RepoNotFound")
+            self._reply(
+                404 if answer is None else 401,
+                {"error": "Repository not found"},
+                code="RepoNotFound",
+            )
         else:
             self.query, self.lost = parse_qs(parts.query), fault == "lost"
             answer()
@@ -226,7 +248,12 @@ class _HubHandler(_Handler):
                 "verify": {"href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"},
             }
             # What is there already is not asked for again.
-            said.append({**wanted, **({} if wanted["oid"] in self.hub.objects.files else {"actions": actions})})
+            said.append(
+                {
+                    **wanted,
+                    **({} if wanted["oid"] in self.hub.objects.files else {"actions": actions}),
+                }
+            )
         self._reply(200, {"transfer": "basic", "objects": said})
 
     def _verify(self) -> None:
@@ -249,9 +276,13 @@ class _HubHandler(_Handler):
         if content is None:
             self._reply(400, {"error": "the file is not sent as it was asked for"})
             return
-        made = self.hub.add(header["summary"], file["path"], content, parent=header.get("parentCommit"))
+        made = self.hub.add(
+            header["summary"], file["path"], content, parent=header.get("parentCommit")
+        )
         if made is None:
-            self._reply(412, {"error": "A commit has happened since. Please refresh and try again."})
+            self._reply(
+                412, {"error": "A commit has happened since. Please refresh and try again."}
+            )
         elif self.lost:
             self.close_connection = True
         else:
@@ -266,7 +297,9 @@ class _HubHandler(_Handler):
             self._reply(404, {"error": "no such folder"}, code="EntryNotFound")
             return
         folders = sorted({name.rpartition("/")[0] for name in names if "/" in name})
-        entries = [{"type": "directory", "path": name, "oid": "1" * 40, "size": 0} for name in folders]
+        entries = [
+            {"type": "directory", "path": name, "oid": "1" * 40, "size": 0} for name in folders
+        ]
         entries += [self._file(commit, name) for name in names]
         start = int(self.query.get("cursor", ["0"])[0])
         link = {}
@@ -280,17 +313,33 @@ class _HubHandler(_Handler):
         if commit is None or name not in commit.files:
             self._reply(404, {"error": "no such file"}, code="EntryNotFound")
         elif _is_large(name):
-            self._send(302, b"", {"Location": f"{self.hub.objects.endpoint}/{_digest(commit.files[name])}{_SIGNED}"})
+            self._send(
+                302,
+                b"",
+                {"Location": f"{self.hub.objects.endpoint}/{_digest(commit.files[name])}{_SIGNED}"},
+            )
         else:
             self._send(200, commit.files[name])
 
     def _file(self, commit: Commit, name: str) -> dict[str, Any]:
         by, content = commit.by.get(name, self.hub.commits[0]), commit.files[name]
         last = {"id": by.oid, "title": by.title, "date": "2026-01-31T12:00:00.000Z"}
-        return {"type": "file", "path": name, "size": len(content), "oid": _blob(content), "lastCommit": last}
+        return {
+            "type": "file",
+            "path": name,
+            "size": len(content),
+            "oid": _blob(content),
+            "lastCommit": last,
+        }
 
-    def _reply(self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None) -> None:
-        told = {"Content-Type": "application/json", **(headers or {}), **({"X-Error-Code": code} if code else {})}
+    def _reply(
+        self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None
+    ) -> None:
+        told = {
+            "Content-Type": "application/json",
+            **(headers or {}),
+            **({"X-Error-Code": code} if code else {}),
+        }
         self._send(status, json.dumps(value).encode(), told)
 
 

@@ -13,7 +13,11 @@ from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.leaderboard.board import event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
-from medical_tasks.leaderboard.submission_package.package_file import make_manifest, read_package, zip_bytes
+from medical_tasks.leaderboard.submission_package.package_file import (
+    make_manifest,
+    read_package,
+    zip_bytes,
+)
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.results import partial_facts
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
@@ -25,7 +29,9 @@ __all__ = ["cases", "fill", "package", "recipe_of"]
 
 def cases(name: str) -> Any:
     """What `cases/NAME.json` holds."""
-    return json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(
+        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
+    )
 
 
 def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
@@ -44,10 +50,19 @@ def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
             "rows_sha256": "95" * 32,
         },
         "prompts": {"set": "own", "sha256": "ab" * 32},
-        "generation": {"max_new_tokens": task.generation_size, "stop": [], "model_args": {}, "processes": 1},
+        "generation": {
+            "max_new_tokens": task.generation_size,
+            "stop": [],
+            "model_args": {},
+            "processes": 1,
+        },
         "max_samples": None,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
-        "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},
+        "statistics": {
+            "confidence": 0.95,
+            "bootstrap_seed": BOOTSTRAP_SEED,
+            "cluster": task.cluster,
+        },
         "model": {"name": "hf/org/model"},
         "judge": None,
         "python": "3.11.7",
@@ -71,7 +86,12 @@ def package(
     """A package of one task without a judge; the first items are right, the last ones unanswered."""
     spec = task_spec(task)
     items = [
-        Item(id=f"item-{n}", fields={}, groups=dict.fromkeys(spec.groups, "physical"), cluster=f"note-{n}")
+        Item(
+            id=f"item-{n}",
+            fields={},
+            groups=dict.fromkeys(spec.groups, "physical"),
+            cluster=f"note-{n}",
+        )
         for n in range(of)
     ]
     answers = {
@@ -80,7 +100,9 @@ def package(
     }
     scores = {
         item.id: ItemScore(
-            id=item.id, values=dict.fromkeys((metric.name for metric in spec.metrics), float(n < right)), parsed="1"
+            id=item.id,
+            values=dict.fromkeys((metric.name for metric in spec.metrics), float(n < right)),
+            parsed="1",
         )
         for n, item in enumerate(items)
         if item.id in answers
@@ -95,9 +117,13 @@ def package(
         digest = answer_sha256(answers.get(row["id"]))
         hashes = {"answer_sha256": digest, "verdicts_sha256": ""}
         rows.append(
-            {**row, **hashes} if public else {**row, **hashes, "parsed": "", "why": "", "response_sha256": digest}
+            {**row, **hashes}
+            if public
+            else {**row, **hashes, "parsed": "", "why": "", "response_sha256": digest}
         )
-    lines = [{"task": task, "id": item, "response": text} for item, text in answers.items() if public]
+    lines = [
+        {"task": task, "id": item, "response": text} for item, text in answers.items() if public
+    ]
     files = {
         "results.json": json.dumps(results).encode(),
         "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),
@@ -113,16 +139,25 @@ def fill(store: Path, count: int, draw: random.Random, *, first: int = 0, of: in
     for number in range(first, first + count):
         organisation = f"Organisation {number % 97}"
         right = draw.randrange(of + 1)
-        content = package(f"{organisation} Model {number}", organisation=organisation, right=right, of=of)
+        content = package(
+            f"{organisation} Model {number}", organisation=organisation, right=right, of=of
+        )
         manifest = read_package(content).manifest
         digest = hashlib.sha256(content).hexdigest()
         told = Submitted(
-            submitter=manifest.submitter, tasks=manifest.tasks, package_bytes=len(content), package_sha256=digest
+            submitter=manifest.submitter,
+            tasks=manifest.tasks,
+            package_bytes=len(content),
+            package_sha256=digest,
         )
         files = {
             package_name(manifest.id): content,
-            event_name(manifest.id, 1): event_bytes(Event(state="pending", at="2026-03-01T10:00:00Z"), told),
-            event_name(manifest.id, 2): event_bytes(Event(state="accepted", at="2026-03-01T11:00:00Z", by="keeper")),
+            event_name(manifest.id, 1): event_bytes(
+                Event(state="pending", at="2026-03-01T10:00:00Z"), told
+            ),
+            event_name(manifest.id, 2): event_bytes(
+                Event(state="accepted", at="2026-03-01T11:00:00Z", by="keeper")
+            ),
         }
         for name, each in files.items():
             (store / name).parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,13 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
     environment = {**os.environ, "TMPDIR": str(folder / "temporary"), "SPACE_ID": "me/board"}
     with (folder / "log").open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.leaderboard.served_pages", str(store), str(folder / "asked")],
+            [
+                sys.executable,
+                "-m",
+                "tests.leaderboard.served_pages",
+                str(store),
+                str(folder / "asked"),
+            ],
             stdout=subprocess.PIPE,
             stderr=errors,
             env=environment,

@@ -29,7 +29,9 @@ from tests.leaderboard.made_packages import cases, package, recipe_of
 CASES = cases("admission")
 
 
-def changed(recipe: Mapping[str, Any] | None = None, *, task: str = "medcalc", **entry: Any) -> Package:
+def changed(
+    recipe: Mapping[str, Any] | None = None, *, task: str = "medcalc", **entry: Any
+) -> Package:
     """A package of the form that the reader takes, whose numbers it would not."""
     found = read_package(package(of=50, right=20))
     was = found.results["tasks"]["medcalc"]
@@ -50,29 +52,47 @@ def test_what_is_taken(task: str, recipe: dict[str, Any], entry: dict[str, Any])
 
 
 @pytest.mark.parametrize(("task", "recipe", "entry", "message"), CASES["what_is_not_taken"])
-def test_what_is_not_taken(task: str, recipe: dict[str, Any], entry: dict[str, Any], message: str) -> None:
+def test_what_is_not_taken(
+    task: str, recipe: dict[str, Any], entry: dict[str, Any], message: str
+) -> None:
     with pytest.raises(AdmissionError, match=message):
         check_admission(changed(recipe, task=task, **entry))
 
 
 def test_all_reasons_are_told_at_once() -> None:
     with pytest.raises(AdmissionError) as told:
-        check_admission(changed({"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}}))
-    assert [line.split(":")[0] for line in str(told.value).splitlines()] == ["not taken", *["  medcalc"] * 3]
+        check_admission(
+            changed({"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}})
+        )
+    assert [line.split(":")[0] for line in str(told.value).splitlines()] == [
+        "not taken",
+        *["  medcalc"] * 3,
+    ]
 
 
 def test_what_is_taken_but_not_ranked_is_marked() -> None:
     def entry(scored: int, **recipe: Any) -> dict[str, Any]:
-        return {"coverage": {"asked": 1000, "scored": scored}, "recipe": recipe_of(task_spec("medcalc"), **recipe)}
+        return {
+            "coverage": {"asked": 1000, "scored": scored},
+            "recipe": recipe_of(task_spec("medcalc"), **recipe),
+        }
 
-    assert marks(entry(980)) == marks(entry(1000, prompts=None, model={"name": "baseline/random"})) == []
-    assert marks(entry(979)) == ["Only 97.9 % of the items have a score, 98 % are needed for a rank."]
+    assert (
+        marks(entry(980))
+        == marks(entry(1000, prompts=None, model={"name": "baseline/random"}))
+        == []
+    )
+    assert marks(entry(979)) == [
+        "Only 97.9 % of the items have a score, 98 % are needed for a rank."
+    ]
     (made,) = marks(entry(1000, prompts=None))
     assert made.startswith("The answers were made outside this suite")
 
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
-CHARACTERS = tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), ""))
+CHARACTERS = tuple(
+    chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "")
+)
 # Those that show nothing, by what their names say; none of them is in one category alone.
 BLANK = re.compile(
     r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
@@ -95,22 +115,38 @@ def inserted(text: str, wanted: Callable[[str], bool]) -> Iterator[str]:
 
 FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     "case": lambda text: iter(
-        {text.upper(), text.lower(), text.swapcase(), *(text[:n] + text[n:].swapcase() for n in range(1, len(text)))}
+        {
+            text.upper(),
+            text.lower(),
+            text.swapcase(),
+            *(text[:n] + text[n:].swapcase() for n in range(1, len(text))),
+        }
     ),
     "compatible forms": lambda text: replaced(
-        text, lambda one, was: unicodedata.normalize("NFKC", one).casefold() == was.casefold() and not one.isascii()
+        text,
+        lambda one, was: (
+            unicodedata.normalize("NFKC", one).casefold() == was.casefold() and not one.isascii()
+        ),
     ),
-    "nothing to be seen": lambda text: inserted(text, lambda one: bool(BLANK.search(unicodedata.name(one)))),
-    "format and direction": lambda text: inserted(text, lambda one: unicodedata.category(one) == "Cf"),
+    "nothing to be seen": lambda text: inserted(
+        text, lambda one: bool(BLANK.search(unicodedata.name(one)))
+    ),
+    "format and direction": lambda text: inserted(
+        text, lambda one: unicodedata.category(one) == "Cf"
+    ),
     "marks": lambda text: inserted(text, lambda one: unicodedata.category(one) in ("Mn", "Me")),
     "piles of marks": lambda text: iter(
         text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:] for n in range(40)
     ),
-    "spaces": lambda text: replaced(text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"),
+    "spaces": lambda text: replaced(
+        text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"
+    ),
     "dashes and punctuation": lambda text: replaced(
         text, lambda one, was: was == " " and unicodedata.category(one)[0] == "P"
     ),
-    "punctuation behind": lambda text: (text + one for one in CHARACTERS if unicodedata.category(one)[0] == "P"),
+    "punctuation behind": lambda text: (
+        text + one for one in CHARACTERS if unicodedata.category(one)[0] == "P"
+    ),
     "other alphabets": lambda text: replaced(
         text,
         lambda one, was: (
@@ -123,17 +159,31 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     ),
     "letters and digits": lambda text: iter(
         text.replace(was, one)
-        for was, alike in (("l", "1I|i"), ("1", "lI|i"), ("0", "Oo"), ("o", "0O"), ("m", ["rn", "RN"]), ("M", ["rn"]))
+        for was, alike in (
+            ("l", "1I|i"),
+            ("1", "lI|i"),
+            ("0", "Oo"),
+            ("o", "0O"),
+            ("m", ["rn", "RN"]),
+            ("M", ["rn"]),
+        )
         for one in alike
         if was in text
     ),
-    "run together": lambda text: iter([text.replace(" ", ""), text.replace(" ", "", 1), text.replace(" ", "  ")]),
+    "run together": lambda text: iter(
+        [text.replace(" ", ""), text.replace(" ", "", 1), text.replace(" ", "  ")]
+    ),
 }
 
 
 def variants(text: str) -> list[tuple[str, str]]:
     """Family and variant."""
-    return [(family, one) for family, made in FAMILIES.items() for one in dict.fromkeys(made(text)) if one != text]
+    return [
+        (family, one)
+        for family, made in FAMILIES.items()
+        for one in dict.fromkeys(made(text))
+        if one != text
+    ]
 
 
 def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
@@ -176,7 +226,9 @@ def test_from_a_taken_name_to_its_replacement(
 
     board = Board(LocalStorage(Path("board")))
     first = board.submit(package("Honest Model", organisation="Org A", right=4)).id
-    board.decide(first, "accepted", by="Ann", verified={"package": first, "matches": True, "checks": []})
+    board.decide(
+        first, "accepted", by="Ann", verified={"package": first, "matches": True, "checks": []}
+    )
     second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
     beside = board.submit(package("Honest-Model", organisation="Somebody else", right=2)).id
     taken = f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
@@ -184,14 +236,19 @@ def test_from_a_taken_name_to_its_replacement(
     for words in (("list", "--state", "pending"), ("show", second), ("submit", "third.zip")):
         assert taken in run(*words)[1]
     write_site(board, tmp_path / "site")
-    queue = {one["id"]: one for one in json.loads((tmp_path / "site" / "data" / "queue.json").read_text())}
+    queue = {
+        one["id"]: one
+        for one in json.loads((tmp_path / "site" / "data" / "queue.json").read_text())
+    }
     assert (queue[second]["notes"], queue[first]["notes"]) == ([taken], [])
     assert {one["alike"] for one in queue.values()} == {queue[first]["alike"]}
     code, said = run("accept", second, "--by", "Ann", "--unverified")
     assert (code, taken in said, f"--replace {first}" in said) == (2, True, True)
     code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", first)
     assert code == 2
-    assert f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not" in said
+    assert (
+        f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not" in said
+    )
     code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", beside)
     assert (code, f"got '{beside}'. There is {first} (Honest Model, Org A)." in said) == (2, True)
     code, said = run("accept", beside, "--by", "Ann", "--unverified", "--replace", first)
@@ -199,7 +256,10 @@ def test_from_a_taken_name_to_its_replacement(
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
     code, said = run("accept", beside, "--by", "Ann", "--unverified")
     assert code == 0
-    assert f"note: under this model's name another organisation has results: {first} (Honest Model, Org A)" in said
+    assert (
+        f"note: under this model's name another organisation has results: {first} (Honest Model, Org A)"
+        in said
+    )
     report = {"package": second, "matches": True, "checks": []}
     board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
     assert f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
@@ -214,7 +274,9 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
     board = Board(LocalStorage(tmp_path))
     first, second = (board.submit(package(name)).id for name in ("Model", "MODEL"))
     board.decide(first, "accepted", by="Ann")
-    late = Event(state="accepted", at="2099-01-01T00:00:00Z", by="Ben")  # Ben looked before Ann had decided
+    late = Event(
+        state="accepted", at="2099-01-01T00:00:00Z", by="Ben"
+    )  # Ben looked before Ann had decided
     board.storage.create(event_name(second, 2), event_bytes(late))
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
     (note,) = name_notes(board.submission(second), board.submissions("accepted"))
@@ -223,8 +285,12 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
     board.decide(first, "rejected", by="Ann", reason="x")
     report = {"package": first, "matches": True, "checks": []}
     board.decide(first, "accepted", by="Ann", reason="x", verified=report, replaces=second)
-    board.storage.create(event_name(second, 3), event_bytes(Event(state="rejected", at=late.at, by="B", reason="x")))
-    board.storage.create(event_name(second, 4), event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first)))
+    board.storage.create(
+        event_name(second, 3), event_bytes(Event(state="rejected", at=late.at, by="B", reason="x"))
+    )
+    board.storage.create(
+        event_name(second, 4), event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first))
+    )
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
 
 
@@ -234,6 +300,10 @@ def test_events_of_before_there_was_a_word_for_it_are_read(tmp_path: Path) -> No
     board.decide(name, "accepted", by="Ann")
     for number in (1, 2):
         place = tmp_path / event_name(name, number)
-        place.write_text(place.read_text().replace('"format": 2', '"format": 1').replace(',\n "replaces": ""', ""))
+        place.write_text(
+            place.read_text()
+            .replace('"format": 2', '"format": 1')
+            .replace(',\n "replaces": ""', "")
+        )
         assert "replaces" not in place.read_text()
     assert check_store(Board(board.storage)).problems == ()

@@ -18,12 +18,22 @@ import pytest
 from medical_tasks.benchmarks.catalog import build_dataset, task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
-from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
+from medical_tasks.leaderboard.board import (
+    Board,
+    entries_of,
+    event_name,
+    package_name,
+    published_entries,
+)
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
 from medical_tasks.leaderboard.storage import LocalStorage
-from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    PackageError,
+    ReadLimits,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.report.published.figures import all_published
@@ -55,7 +65,9 @@ def test_a_package_is_taken(board: Board) -> None:
     assert made.history[0].at == "2026-01-31T12:00:00Z"
     assert board.storage.names() == [event_name(made.id, 1), package_name(made.id)]
     other = Board(board.storage)
-    assert other.submissions() == other.submissions("pending") == [other.submission(made.id)] == [made]
+    assert (
+        other.submissions() == other.submissions("pending") == [other.submission(made.id)] == [made]
+    )
     assert other.submissions("accepted") == []
     assert other.package(made.id).manifest.id == made.id
     assert other.results(made.id) == other.package(made.id).results
@@ -64,13 +76,15 @@ def test_a_package_is_taken(board: Board) -> None:
 def test_the_same_package_is_told_with_its_state(board: Board) -> None:
     made = board.submit(PACKAGE)
     with pytest.raises(
-        AlreadySubmittedError, match=f"submitted before, 2026-01-31T12:00:00Z, as {made.id}; it is pending"
+        AlreadySubmittedError,
+        match=f"submitted before, 2026-01-31T12:00:00Z, as {made.id}; it is pending",
     ) as told:
         board.submit(PACKAGE)
     assert told.value.submission == made
     board.decide(made.id, "rejected", by="Ann", reason="another data set")
     with pytest.raises(
-        AlreadySubmittedError, match="it is rejected since .*: another data set. Nothing needs to be done"
+        AlreadySubmittedError,
+        match="it is rejected since .*: another data set. Nothing needs to be done",
     ):
         board.submit(PACKAGE)
     assert len(board.submissions()) == 1
@@ -104,7 +118,9 @@ def test_a_verification_is_kept_in_the_event(board: Board) -> None:
             board.decide(other, "accepted", by="A", verified={**wrong, "package": other})
 
 
-def test_a_decision_that_comes_second_is_told(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decision_that_comes_second_is_told(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = board.submit(PACKAGE).id
     late = Board(board.storage)
     known = late.submission(name)
@@ -112,7 +128,9 @@ def test_a_decision_that_comes_second_is_told(board: Board, monkeypatch: pytest.
     seen = iter([known])
     real = late.submission
     monkeypatch.setattr(late, "submission", lambda each: next(seen, None) or real(each))
-    with pytest.raises(UsageError, match=r"it is accepted since .* \(by Ann\). Nothing of yours was kept"):
+    with pytest.raises(
+        UsageError, match=r"it is accepted since .* \(by Ann\). Nothing of yours was kept"
+    ):
         late.decide(name, "rejected", by="Ben", reason="late")
     assert states(board.submission(name)) == ["pending", "accepted"]
 
@@ -148,7 +166,9 @@ def test_a_package_whose_event_was_lost_gets_it_when_it_is_seen(board: Board) ->
     assert (waiting.problems, waiting.waiting, waiting.events) == ((), (name,), 0)
 
 
-def test_a_full_store_is_shown_and_mended_later(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_store_is_shown_and_mended_later(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = board.storage.create
     full = True
 
@@ -212,17 +232,24 @@ def changed(content: bytes, change: Any) -> bytes:
     if isinstance(change, list):
         old, new, *times = change
         return content.replace(old.encode(), new.encode() * (times or [1])[0])
-    return {"longer": content + b" ", "another": package("Another")}.get(change, str(change).encode())
+    return {"longer": content + b" ", "another": package("Another")}.get(
+        change, str(change).encode()
+    )
 
 
 @pytest.mark.parametrize(("file", "change", "message"), CASES["what_was_changed_in_the_store"])
-def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: str, change: Any, message: str) -> None:
+def test_what_was_changed_in_the_store_is_told_and_left_out(
+    board: Board, file: str, change: Any, message: str
+) -> None:
     name = board.submit(PACKAGE).id
     sound = board.submit(package("Another sound one"))
     if file in ("event 1", "event 2"):
         board.decide(name, "accepted", by="A")
     number = 2 if file == "event 2" else 1
-    place = Path(board.storage.folder, package_name(name) if file == "package" else event_name(name, number))  # type: ignore[attr-defined]
+    place = Path(
+        board.storage.folder,  # type: ignore[attr-defined]
+        package_name(name) if file == "package" else event_name(name, number),
+    )
     if change is None:
         place.unlink()
     else:
@@ -253,7 +280,9 @@ def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
     real = board.storage.names
     # The walk through all folders came too early for one of the files.
     monkeypatch.setattr(
-        board.storage, "names", lambda prefix="": [name for name in real(prefix) if prefix or name != left_out]
+        board.storage,
+        "names",
+        lambda prefix="": [name for name in real(prefix) if prefix or name != left_out],
     )
     assert [one.state for one in fresh.submissions()] == ["accepted"]
     assert fresh.damaged == {}
@@ -263,7 +292,10 @@ def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
 def daily(tmp_path: Path) -> Board:
     """A day later each time the clock is asked."""
     days = itertools.count(1)
-    return Board(LocalStorage(tmp_path), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=next(days)))
+    return Board(
+        LocalStorage(tmp_path),
+        clock=lambda: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=next(days)),
+    )
 
 
 def accepted(board: Board, content: bytes, replaces: str = "") -> str:
@@ -287,7 +319,12 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
         "medcalc",
         "MedCalc-Bench",
     )
-    assert (entry.state, entry.submission, entry.at, entry.differences) == ("unverified", name, "2026-01-05", ())
+    assert (entry.state, entry.submission, entry.at, entry.differences) == (
+        "unverified",
+        name,
+        "2026-01-05",
+        (),
+    )
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
     assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
@@ -295,7 +332,9 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
 
 
 def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(tmp_path: Path) -> None:
-    with pytest.raises(PackageError, match=r"has 1,0\d\d bytes, and at most 1,000 are taken"):  # it is not even read
+    with pytest.raises(
+        PackageError, match=r"has 1,0\d\d bytes, and at most 1,000 are taken"
+    ):  # it is not even read
         Board(LocalStorage(tmp_path), limits=ReadLimits(package_bytes=1000)).submit(b"x" * 1001)
     long = package(recipe={"model": {"name": "hf/org/model", "files": ["a" * 2_000] * 1_000}})
     wide = Board(LocalStorage(tmp_path), limits=ReadLimits(ratio=1_000))
@@ -320,7 +359,9 @@ def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
 def test_a_submission_takes_the_place_that_it_was_given(daily: Board) -> None:
     first = accepted(daily, package(right=1))
     other = accepted(daily, package(right=2, organisation="Somebody else"))
-    setting = accepted(daily, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}), first)
+    setting = accepted(
+        daily, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}), first
+    )
     newest = accepted(daily, package("a MODEL", right=4), setting)
     assert [entry.submission for entry in submitted(daily)] == [newest, setting, other]
     daily.decide(newest, "rejected", by="A", reason="withdrawn")
@@ -332,12 +373,22 @@ def test_a_marked_one_is_shown_without_a_rank(daily: Board) -> None:
     accepted(daily, package("whole", of=20, right=10))
     accepted(daily, package("partly", of=20, right=19, unanswered=1))
     entries = submitted(daily)
-    assert [(entry.model, len(entry.differences)) for entry in entries] == [("partly", 1), ("whole", 0)]
-    assert [str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])] == ["None", "1"]
+    assert [(entry.model, len(entry.differences)) for entry in entries] == [
+        ("partly", 1),
+        ("whole", 0),
+    ]
+    assert [str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])] == [
+        "None",
+        "1",
+    ]
 
 
-@pytest.mark.parametrize("results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}'])
-def test_a_package_forged_together_with_its_event_is_left_out(daily: Board, results: str | None) -> None:
+@pytest.mark.parametrize(
+    "results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}']
+)
+def test_a_package_forged_together_with_its_event_is_left_out(
+    daily: Board, results: str | None
+) -> None:
     name = accepted(daily, package("forged"))
     folder, made = Path(daily.storage.folder), io.BytesIO()  # type: ignore[attr-defined]
     if results is not None:
@@ -349,14 +400,19 @@ def test_a_package_forged_together_with_its_event_is_left_out(daily: Board, resu
     event.write_text(event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest()))
     fresh = Board(daily.storage)
     assert submitted(fresh) == []
-    assert "no package with results" in fresh.damaged[name] or "has no results of medcalc" in fresh.damaged[name]
+    assert (
+        "no package with results" in fresh.damaged[name]
+        or "has no results of medcalc" in fresh.damaged[name]
+    )
 
 
 def test_published_results_are_reported_and_have_no_interval(daily: Board) -> None:
     accepted(daily, package())
     entries = entries_of(daily)
     order = list(tasks())
-    assert [order.index(entry.task) for entry in entries] == sorted(order.index(entry.task) for entry in entries)
+    assert [order.index(entry.task) for entry in entries] == sorted(
+        order.index(entry.task) for entry in entries
+    )
     reported = [entry for entry in entries if entry.state == "reported"]
     assert reported == sorted(published_entries(), key=lambda entry: order.index(entry.task))
     assert len(reported) == len(all_published())
@@ -365,12 +421,17 @@ def test_published_results_are_reported_and_have_no_interval(daily: Board) -> No
         assert entry.submission == entry.at == ""
         assert entry.url.startswith("https://")
         assert entry.coverage is None
-        assert all(metric["value"] is not None and metric["ci_low"] is None for metric in entry.metrics.values())
+        assert all(
+            metric["value"] is not None and metric["ci_low"] is None
+            for metric in entry.metrics.values()
+        )
         assert rank_ranges([entry], tasks()[entry.task].metrics[0]) == [None]
 
 
 def test_the_example_store_is_whole_and_has_real_entries(tmp_path: Path) -> None:
-    board = Board(LocalStorage(shutil.copytree(ROOT / "space" / "example-store", tmp_path / "store")))
+    board = Board(
+        LocalStorage(shutil.copytree(ROOT / "space" / "example-store", tmp_path / "store"))
+    )
     assert not check_store(board).problems
     # A judge that was not asked again leaves an entry unverified.
     shown = sorted((entry.task, entry.state) for entry in entries_of(board, published=False))

@@ -30,12 +30,17 @@ HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http:
 
 
 def read_every_eval_ever(folder: Path) -> Values:
-    of_record, of_item = (json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text()) for each in ("", "_item"))
+    of_record, of_item = (
+        json.loads((SCHEMAS / f"every_eval_ever{each}.json").read_text()) for each in ("", "_item")
+    )
     told: Values = {}
     for path in folder.glob("data/*/acme/llm-7b/*.json"):
         record = json.loads(path.read_text())
         jsonschema.validate(record, of_record)
-        rows = [json.loads(line) for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()]
+        rows = [
+            json.loads(line)
+            for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()
+        ]
         assert len(rows) == record["detailed_evaluation_results"]["total_rows"]
         assert (
             path.parent.joinpath(f"{path.stem}_samples.jsonl")
@@ -43,7 +48,10 @@ def read_every_eval_ever(folder: Path) -> Values:
         )
         for row in rows:
             jsonschema.validate(row, of_item)
-            assert (row["evaluation_id"], row["model_id"]) == (record["evaluation_id"], record["model_info"]["id"])
+            assert (row["evaluation_id"], row["model_id"]) == (
+                record["evaluation_id"],
+                record["model_info"]["id"],
+            )
         for each in record["evaluation_results"]:
             task, metric = each["evaluation_result_id"].rsplit("/", 1)
             told[task, metric] = each["score_details"]["score"]
@@ -53,24 +61,36 @@ def read_every_eval_ever(folder: Path) -> Values:
 class _Signatures(etree.Resolver):  # type: ignore[misc]
     def resolve(self, url: str, public: str, context: Any) -> Any:
         of = 'xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.w3.org/2000/09/xmldsig#"'
-        return self.resolve_string(f'<xs:schema {of}><xs:element name="Signature"/></xs:schema>', context)
+        return self.resolve_string(
+            f'<xs:schema {of}><xs:element name="Signature"/></xs:schema>', context
+        )
 
 
 def read_card(folder: Path) -> Values:
     parser = etree.XMLParser(no_network=True)
     parser.resolvers.add(_Signatures())
     card = etree.fromstring((folder / "chai_card.xml").read_bytes())
-    etree.XMLSchema(etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)).assertValid(card)
+    etree.XMLSchema(etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)).assertValid(
+        card
+    )
     told: Values = {}
     for result in card.iter("{*}MetricResult"):
         value = json.loads(result.findtext("{*}ValueJson"))
-        if named := re.match(r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$", result.findtext("{*}Label")):
-            told[named[1], named[2]] = value.get("estimate", value.get("value")) / (100 if value["unit"] == "%" else 1)
+        if named := re.match(
+            r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$", result.findtext("{*}Label")
+        ):
+            told[named[1], named[2]] = value.get("estimate", value.get("value")) / (
+                100 if value["unit"] == "%" else 1
+            )
     return told
 
 
 def read_tripod(folder: Path) -> Values:
-    items = [line.split(" | ") for line in (folder / "tripod_llm.md").read_text().splitlines() if line[2:3].isdigit()]
+    items = [
+        line.split(" | ")
+        for line in (folder / "tripod_llm.md").read_text().splitlines()
+        if line[2:3].isdigit()
+    ]
     assert [int(cells[0].removeprefix("| ")) for cells in items] == list(range(1, 20))
     assert sum(cells[2].startswith("left open") for cells in items) == 9
     number = re.compile(r"(\w+)(?: \([a-z ]+\))?(?: \[not comparable\])? ([\d.]+)( %)? \(95 %")
@@ -95,21 +115,42 @@ def read_inspect(folder: Path) -> Values:
 def read_lm_eval(folder: Path) -> Values:
     (path,) = folder.glob("*/results_*.json")
     results = json.loads(path.read_text())
-    samples = [line for file in path.parent.glob("samples_*.jsonl") for line in file.read_text().splitlines()]
+    samples = [
+        line
+        for file in path.parent.glob("samples_*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
     assert len(samples) == sum(each["effective"] for each in results["n-samples"].values()) == 44
-    named = {task: [name for name in entry if name.endswith(",none")] for task, entry in results["results"].items()}
-    told = {(task, name[:-5]): results["results"][task][name] for task, names in named.items() for name in names}
+    named = {
+        task: [name for name in entry if name.endswith(",none")]
+        for task, entry in results["results"].items()
+    }
+    told = {
+        (task, name[:-5]): results["results"][task][name]
+        for task, names in named.items()
+        for name in names
+    }
     return {key: value for key, value in told.items() if value != "N/A"}
 
 
 def read_csv(folder: Path) -> Values:
-    tables = {path.name: list(csv.DictReader(io.StringIO(path.read_text()))) for path in folder.iterdir()}
+    tables = {
+        path.name: list(csv.DictReader(io.StringIO(path.read_text()))) for path in folder.iterdir()
+    }
     assert len(tables["items.csv"]) == 44
-    return {(row["task"], row["metric"]): float(row["value"]) for row in tables["metrics.csv"] if not row["by"]}
+    return {
+        (row["task"], row["metric"]): float(row["value"])
+        for row in tables["metrics.csv"]
+        if not row["by"]
+    }
 
 
 READERS = dict(
-    zip(FORMATS, (read_every_eval_ever, read_card, read_tripod, read_inspect, read_lm_eval, read_csv), strict=True)
+    zip(
+        FORMATS,
+        (read_every_eval_ever, read_card, read_tripod, read_inspect, read_lm_eval, read_csv),
+        strict=True,
+    )
 )
 
 
@@ -127,13 +168,18 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_each_form_validates_and_has_the_runs_values(form: str, run: Path, home: Path, tmp_path: Path) -> None:
+def test_each_form_validates_and_has_the_runs_values(
+    form: str, run: Path, home: Path, tmp_path: Path
+) -> None:
     mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
     tasks = json.loads((run / "results.json").read_text())["tasks"]
     # Where a form has a name alone, it says that a judge by words stands for itself.
     mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
     told = [(task, name, each) for task in tasks for name, each in tasks[task]["metrics"].items()]
-    values = {(task, name + mark * (not each.get("comparable", True))): each["value"] for task, name, each in told}
+    values = {
+        (task, name + mark * (not each.get("comparable", True))): each["value"]
+        for task, name, each in told
+    }
     assert len(values) == 15
     rounded = 0.05 if form == "tripod-llm" else 1e-9
     assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
@@ -142,14 +188,30 @@ def test_each_form_validates_and_has_the_runs_values(form: str, run: Path, home:
 def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path) -> None:
     """An empty one would be scored again as a wrong answer."""
     inspect_log = pytest.importorskip("inspect_ai.log")
-    ids = [item["id"] for item in read_items(ran(home, tmp_path / "ids", "medcalc", "baseline/reference"))]
+    ids = [
+        item["id"]
+        for item in read_items(ran(home, tmp_path / "ids", "medcalc", "baseline/reference"))
+    ]
     replies = {ids[0]: "The answer is 1.", ids[1]: ""}
     answers, scored = tmp_path / "answers.jsonl", tmp_path / "scored"
-    answers.write_text("".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in replies.items()))
-    words = ["score", "medcalc", "--responses", str(answers), "--config", "demo", "--data", str(home)]
+    answers.write_text(
+        "".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in replies.items())
+    )
+    words = [
+        "score",
+        "medcalc",
+        "--responses",
+        str(answers),
+        "--config",
+        "demo",
+        "--data",
+        str(home),
+    ]
     assert main([*words, "--out", str(scored)]) == 5
     for more, known in (({"responses": [answers]}, ids[:2]), ({}, [])):
-        made = mt.export(scored, to="inspect-log", out=tmp_path / f"log{len(known)}", data=home, **more)
+        made = mt.export(
+            scored, to="inspect-log", out=tmp_path / f"log{len(known)}", data=home, **more
+        )
         log = inspect_log.read_eval_log(str(made.files[0]))
         assert [sample.id for sample in log.samples if sample.output.choices] == known
         assert (log.results.total_samples, log.results.completed_samples) == (len(ids), 2)
@@ -157,7 +219,10 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path)
         assert ("medcalc: the answers, which are not here" in made.left_open) == (not known)
     made = mt.export(scored, to="lm-eval-json", out=tmp_path / "lm", data=home, responses=[answers])
     lines = [json.loads(line) for line in made.files[1].read_text().splitlines()]
-    assert [(line["doc_id"], line["resps"]) for line in lines] == [(0, [["The answer is 1."]]), (1, [[""]])]
+    assert [(line["doc_id"], line["resps"]) for line in lines] == [
+        (0, [["The answer is 1."]]),
+        (1, [[""]]),
+    ]
     assert json.loads(made.files[0].read_text())["n-samples"]["medcalc"]["effective"] == 2
     mt.export(scored, to="csv", out=tmp_path / "csv", data=home)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
@@ -180,9 +245,14 @@ def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_pat
         "data": {"name": HOSTILE},
     }
     entry["recipe"]["model"] = {"name": f"hf//home/me/secret/{HOSTILE}"}
-    entry["recipe"]["task_args"] = {"documents": "/srv/secret/corpus", "api_key": "sk-0123456789abcdef0123"}
+    entry["recipe"]["task_args"] = {
+        "documents": "/srv/secret/corpus",
+        "api_key": "sk-0123456789abcdef0123",
+    }
     results["tasks"] = {"medcalc": entry, "../../../kqa": results["tasks"]["kqa"]}
-    rows = [row | dict.fromkeys(("parsed", "why", "group_category"), HOSTILE) for row in read_items(run)]
+    rows = [
+        row | dict.fromkeys(("parsed", "why", "group_category"), HOSTILE) for row in read_items(run)
+    ]
     rows = [row | {"task": row["task"].replace("kqa", "../../../kqa")} for row in rows]
     write_run(tmp_path / "hostile", results, rows)
     out = tmp_path / "out" / "deep"
@@ -190,7 +260,9 @@ def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_pat
     assert all(path.resolve().is_relative_to(out) for path in made.files)
     assert "../../../kqa" in {task for task, _ in READERS[form](out)}
     for text in (path.read_text(encoding="utf-8") for path in made.files):
-        assert not any(word in text for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00"))
+        assert not any(
+            word in text for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00")
+        )
         if form in ("chai-card", "tripod-llm"):
             assert not any(word in text for word in ("![b](", "<!--", "[a]("))
         if form == "csv":
@@ -200,7 +272,11 @@ def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_pat
 
 
 def test_what_is_left_open_and_what_is_missing_is_told(
-    run: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Path,
+    home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = ["export", str(run), "--data", str(home), "--out", str(tmp_path / "out"), "--to"]
     assert main([*words, "every-eval-ever", "--json"]) == 0

@@ -38,7 +38,9 @@ def figures() -> Any:
     return run
 
 
-numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(lambda n: n / 4)  # quarters are ties
+numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(
+    lambda n: n / 4
+)  # quarters are ties
 
 
 @settings(derandomize=True, max_examples=300)
@@ -48,13 +50,17 @@ def test_a_number_is_written_as_everywhere(figures: Any, value: float, unit: str
     assert ours == theirs or (float(ours), float(theirs)) == (0.0, 0.0)
 
 
-limits = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(lambda two: (min(two) / 8, max(two) / 8))
+limits = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(
+    lambda two: (min(two) / 8, max(two) / 8)
+)
 
 
 @settings(derandomize=True)
 @given(st.lists(limits, max_size=9))
 def test_ranks_are_those_of_the_board(figures: Any, intervals: list[tuple[float, float]]) -> None:
-    assert figures("ranges", intervals) == [[place.first, place.last] for place in ranges(intervals)]
+    assert figures("ranges", intervals) == [
+        [place.first, place.last] for place in ranges(intervals)
+    ]
 
 
 def test_mover_by_hand(figures: Any) -> None:
@@ -71,7 +77,9 @@ def test_the_interval_of_a_mean_covers_it(figures: Any) -> None:
     truth, counts = np.array([0.2, 0.9, 0.55, 0.7, 0.4]), np.array([1047, 201, 529, 120, 100])
     covered = 0
     for right in draw.binomial(counts, truth, size=(2000, 5)):
-        points = [(k / n, *wilson_interval(int(k), int(n))) for k, n in zip(right, counts, strict=True)]
+        points = [
+            (k / n, *wilson_interval(int(k), int(n))) for k, n in zip(right, counts, strict=True)
+        ]
         _, low, high = figures("mean", points)
         covered += low <= truth.mean() <= high
     assert 0.935 <= covered / 2000 <= 0.965
@@ -82,13 +90,18 @@ def test_a_paired_difference_is_that_of_compare(figures: Any, share: int) -> Non
     """Within half a point of the clustered paired bootstrap that `medical-tasks compare` takes."""
     draw = np.random.default_rng(5)
     skill = draw.random(400 // share).repeat(share)
-    a, b = (draw.random(400) < skill).astype(float), (draw.random(400) < np.clip(skill + 0.08, 0, 1)).astype(float)
+    a, b = (
+        (draw.random(400) < skill).astype(float),
+        (draw.random(400) < np.clip(skill + 0.08, 0, 1)).astype(float),
+    )
     clusters = np.arange(400) // share
     found = figures("paired", a.tolist(), b.tolist(), clusters.tolist())
     theirs = paired_bootstrap(a, b, clusters=clusters.tolist(), resamples=5000)
     assert found["difference"] == pytest.approx(theirs.difference)
     assert found["n"] == 400
-    assert (found["low"], found["high"]) == pytest.approx((theirs.ci_low, theirs.ci_high), abs=0.005)
+    assert (found["low"], found["high"]) == pytest.approx(
+        (theirs.ci_low, theirs.ci_high), abs=0.005
+    )
     assert (found["better"], found["worse"]) == (int((b > a).sum()), int((b < a).sum()))
 
 
@@ -106,9 +119,18 @@ def test_a_paired_difference_by_hand(figures: Any) -> None:
 
 @settings(derandomize=True)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), st.booleans())
-def test_the_line_joins_what_none_beats(figures: Any, points: list[tuple[int, int]], higher: bool) -> None:
-    kept = {points[place] for place in figures("pareto", [(x, y if higher else -y) for x, y in points], higher)}
-    best = {(x, y) for x, y in points if not any((c <= x and s > y) or (c < x and s >= y) for c, s in points)}
+def test_the_line_joins_what_none_beats(
+    figures: Any, points: list[tuple[int, int]], higher: bool
+) -> None:
+    kept = {
+        points[place]
+        for place in figures("pareto", [(x, y if higher else -y) for x, y in points], higher)
+    }
+    best = {
+        (x, y)
+        for x, y in points
+        if not any((c <= x and s > y) or (c < x and s >= y) for c, s in points)
+    }
     assert kept == best
 
 
@@ -116,7 +138,9 @@ def test_the_line_joins_what_none_beats(figures: Any, points: list[tuple[int, in
 @given(st.text(st.sampled_from("=+-@＝＋\t\r\n .1e\u00a0x,\"'"), max_size=6))
 def test_a_cell_is_inert_as_everywhere(figures: Any, text: str) -> None:
     # The reader of CSV takes a lone line end for the end of a row: quoted, it comes back.
-    assert list(csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))) == [[table_cell(text), "end"]]
+    assert list(csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))) == [
+        [table_cell(text), "end"]
+    ]
 
 
 def test_a_difference_of_counts_may_be_large(figures: Any) -> None:

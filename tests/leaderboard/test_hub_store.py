@@ -21,7 +21,9 @@ def hub() -> Iterator[FakeHub]:
         yield server
 
 
-def store(hub: FakeHub, *, token: str = TOKEN, deadline_s: float = 60.0, repo: str = REPO) -> HubStorage:
+def store(
+    hub: FakeHub, *, token: str = TOKEN, deadline_s: float = 60.0, repo: str = REPO
+) -> HubStorage:
     return HubStorage(repo, token, endpoint=hub.endpoint, deadline_s=deadline_s, first_wait_s=0.001)
 
 
@@ -45,7 +47,9 @@ def test_files_go_there_and_back(hub: FakeHub) -> None:
 def test_a_name_is_taken_once(hub: FakeHub) -> None:
     store(hub).create("a", b"first")
     for content in (b"second", b"first"):
-        with pytest.raises(AlreadyStoredError, match="a: is in the store already; nothing was changed"):
+        with pytest.raises(
+            AlreadyStoredError, match="a: is in the store already; nothing was changed"
+        ):
             store(hub).create("a", content)
     assert hub.head.files["a"] == b"first"
     assert len(hub.commits) == 2
@@ -93,7 +97,9 @@ def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str, name: str) -
     assert store(hub).names() == [name]
     assert store(hub).read(name) == b"mine"
     assert len(hub.commits) == 2  # stored once, also where the reply was lost
-    assert hub.objects.asked == (["PUT", "GET"] if name == "a.zip" else [])  # an object that is there is not sent again
+    assert hub.objects.asked == (
+        ["PUT", "GET"] if name == "a.zip" else []
+    )  # an object that is there is not sent again
 
 
 class Clock:
@@ -121,11 +127,15 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-        with pytest.raises(MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"):
+        with pytest.raises(
+            MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"
+        ):
             store(hub).names()
     assert (clock.now, hub.asked) == (0.0, [])
     hub.faults["tree"] = [503] * 10_000
-    with pytest.raises(MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"):
+    with pytest.raises(
+        MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"
+    ):
         store(hub, deadline_s=60.0).names()
     assert 50.0 - storage._LONGEST_WAIT_S < clock.now < 60.0
     assert 10 < hub.asked.count("tree") < 60
@@ -134,7 +144,11 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
 def test_a_package_is_an_lfs_object(hub: FakeHub, caplog: pytest.LogCaptureFixture) -> None:
     one = store(hub)
     one.create("submissions/ab/package.zip", b"PK\x03\x04" * 1000)
-    assert [word for word in hub.asked if word in ("batch", "verify", "commit")] == ["batch", "verify", "commit"]
+    assert [word for word in hub.asked if word in ("batch", "verify", "commit")] == [
+        "batch",
+        "verify",
+        "commit",
+    ]
     assert hub.objects.asked == ["PUT"]
     # The reply leads elsewhere, and the token does not go there.
     assert store(hub).read("submissions/ab/package.zip") == b"PK\x03\x04" * 1000
@@ -158,7 +172,8 @@ def test_an_upload_that_is_refused_is_told_at_once(hub: FakeHub) -> None:
 def test_a_hub_that_never_answers_is_not_waited_for(hub: FakeHub) -> None:
     hub.faults["refs"] = ["hang"]
     with pytest.raises(
-        MissingError, match=r"store a: the Hub is not reached \(TimeoutError: no answer in .* nothing is stored twice"
+        MissingError,
+        match=r"store a: the Hub is not reached \(TimeoutError: no answer in .* nothing is stored twice",
     ):
         store(hub, deadline_s=0.2).create("a", b"x")
     assert len(hub.commits) == 1
@@ -177,12 +192,15 @@ def test_a_refused_token_is_told_and_not_shown(hub: FakeHub, status: int, token:
 
 def test_what_is_not_there(hub: FakeHub) -> None:
     with pytest.raises(
-        MissingError, match=r"org/nowhere of the Hub, list .*: not found \(404\).*hf repos create org/nowhere"
+        MissingError,
+        match=r"org/nowhere of the Hub, list .*: not found \(404\).*hf repos create org/nowhere",
     ):
         store(hub, repo="org/nowhere").names("events/")
     with pytest.raises(MissingError, match=r"read a: not found \(404\)"):
         store(hub).read("a")
-    with pytest.raises(UsageError, match="'nowhere': is not the name of a repository of the Hub, OWNER/NAME"):
+    with pytest.raises(
+        UsageError, match="'nowhere': is not the name of a repository of the Hub, OWNER/NAME"
+    ):
         HubStorage("nowhere")
     with FakeHub() as closed:
         endpoint = closed.endpoint

@@ -10,7 +10,12 @@ from medical_tasks.cli.entry import main, read_words
 from medical_tasks.leaderboard.board import Board, event_name
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
-from medical_tasks.leaderboard.submission_package.contents import Check, Package, Verification, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    Check,
+    Package,
+    Verification,
+    VerifyOptions,
+)
 from tests.case_tables import tabled
 from tests.leaderboard.made_packages import cases, package
 
@@ -43,7 +48,10 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("entries", "--task", "medcalc") == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     rows = [line.split() for line in lines if not line.startswith("note: ")]
-    assert " ".join(rows[0][:-1]) == "medcalc A model An organisation unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
+    assert (
+        " ".join(rows[0][:-1])
+        == "medcalc A model An organisation unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
+    )
     assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
     # Papers count as the authors' script does: that figure stands under the headline, under its own name.
     papers = {tuple(row[row.index("reported") + 1 :][:2]) for row in rows[1:]}
@@ -51,7 +59,10 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert {name for name, _ in papers} == {"accuracy_official"}
     assert any(10 < float(value) < 90 for _, value in papers)  # percent
     assert lines[-2].startswith("note: reported: of papers, not verified, without a rank")
-    assert lines[-1] == "note: accuracy_official: what a paper reports beside accuracy; the two do not count alike"
+    assert (
+        lines[-1]
+        == "note: accuracy_official: what a paper reports beside accuracy; the two do not count alike"
+    )
     assert run("reject", name, "--by", "Ben", "--reason", "wrong model") == 0
     assert run("history", name) == 0
     said = capsys.readouterr().out.splitlines()[-4:]
@@ -90,13 +101,18 @@ def test_an_empty_store_and_another(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(*words) == 0
         assert capsys.readouterr().out.startswith(said)
     assert not Path("board").exists()
-    for place, message in (("hub:nowhere", "'nowhere': is not the name of a repository"), (" ", "--store is empty")):
+    for place, message in (
+        ("hub:nowhere", "'nowhere': is not the name of a repository"),
+        (" ", "--store is empty"),
+    ):
         assert main(["leaderboard", "list", "--store", place]) == 2
         assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use_is_told"])
-def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
+def test_wrong_use_is_told(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
+) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err
 
@@ -135,12 +151,32 @@ def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return told
 
 
-def test_accepting_what_matches_makes_it_verified(capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]) -> None:
+def test_accepting_what_matches_makes_it_verified(
+    capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]
+) -> None:
     name = submitted()
-    assert run("accept", name, "--by", "Ann", "--data", "datasets", "--sample", "3", "--judge-args", "a=b") == 0
+    assert (
+        run(
+            "accept",
+            name,
+            "--by",
+            "Ann",
+            "--data",
+            "datasets",
+            "--sample",
+            "3",
+            "--judge-args",
+            "a=b",
+        )
+        == 0
+    )
     assert "accepted, verified, since" in capsys.readouterr().out
     options = outcome["options"]
-    assert (options.data, options.sample, dict(options.judge_args)) == (Path("datasets"), 3, {"a": "b"})
+    assert (options.data, options.sample, dict(options.judge_args)) == (
+        Path("datasets"),
+        3,
+        {"a": "b"},
+    )
     event = Board(LocalStorage(Path("board"))).submission(name).history[-1]
     assert event.verified is not None
     assert {key: event.verified[key] for key in ("package", "matches", "checks")} == {

@@ -19,10 +19,14 @@ from tests.leaderboard.made_packages import cases, recipe_of
 CASES = cases("ranking")
 
 ACCURACY = task_spec("medcalc").metrics[0]
-HALLUCINATION = next(metric for metric in task_spec("kqa").metrics if metric.name == "hallucination_rate")
+HALLUCINATION = next(
+    metric for metric in task_spec("kqa").metrics if metric.name == "hallucination_rate"
+)
 
 
-def entry(low: float | None, high: float | None, metric: MetricSpec = ACCURACY, **named: Any) -> Entry:
+def entry(
+    low: float | None, high: float | None, metric: MetricSpec = ACCURACY, **named: Any
+) -> Entry:
     value = None if low is None or high is None else (low + high) / 2
     told = {"value": value, "ci_low": low, "ci_high": high, "n": 100}
     usual = {
@@ -42,7 +46,12 @@ def shown(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
 
 def test_ranks_by_hand() -> None:
     # 70-80 is above all; 50-60 and 55-65 overlap; 20-30 is below all.
-    assert shown([entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]) == ["2-3", "1", "4", "2-3"]
+    assert shown([entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]) == [
+        "2-3",
+        "1",
+        "4",
+        "2-3",
+    ]
     # A chain: the first and the last do not overlap, both overlap the middle one.
     assert shown([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == ["2-3", "1-3", "1-2"]
     assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]  # those that touch overlap
@@ -50,33 +59,53 @@ def test_ranks_by_hand() -> None:
     assert shown([entry(0.5, 0.6)]) == ["1"]
     assert shown([]) == []
     assert not HALLUCINATION.higher_is_better
-    entries = [entry(0.5, 0.6, HALLUCINATION), entry(0.1, 0.2, HALLUCINATION), entry(0.15, 0.55, HALLUCINATION)]
+    entries = [
+        entry(0.5, 0.6, HALLUCINATION),
+        entry(0.1, 0.2, HALLUCINATION),
+        entry(0.15, 0.55, HALLUCINATION),
+    ]
     assert shown(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
 
 
 def test_groups_tasks_and_measures_are_ranked_apart() -> None:
     apart = [entry(0.5, 0.6), entry(0.7, 0.8, group="h"), entry(0.7, 0.8, task="medcalc_direct")]
     assert shown(apart) == ["1", "1", "1"]
-    bert = next(metric for metric in task_spec("ehrnoteqa_open_level1").metrics if metric.needs == "sentence_bert")
+    bert = next(
+        metric
+        for metric in task_spec("ehrnoteqa_open_level1").metrics
+        if metric.needs == "sentence_bert"
+    )
     recipes = [
         {"scoring": {"sentence_bert": {"sha256": digest, "file": name}}}
         for digest, name in (("a", "x"), ("b", "x"), ("a", "y"))
     ]
     entries = [entry(0.5, 0.6, bert, recipe=recipe) for recipe in recipes]
-    assert shown(entries, bert) == ["1-2", "1", "1-2"]  # by another checkpoint it is another measure
-    score = next(metric for metric in task_spec("archehr_together").metrics if metric.name == "overall_score")
+    assert shown(entries, bert) == [
+        "1-2",
+        "1",
+        "1-2",
+    ]  # by another checkpoint it is another measure
+    score = next(
+        metric for metric in task_spec("archehr_together").metrics if metric.name == "overall_score"
+    )
     whole = entry(0.5, 0.6, score)
-    part = replace(whole, metrics={score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}})
+    part = replace(
+        whole, metrics={score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}}
+    )
     assert shown([whole, part], score) == ["1", "1"]
 
 
 @pytest.mark.parametrize(("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"])
-def test_what_has_no_rank_takes_no_place(low: float | None, high: float | None, odd: dict[str, Any]) -> None:
+def test_what_has_no_rank_takes_no_place(
+    low: float | None, high: float | None, odd: dict[str, Any]
+) -> None:
     assert shown([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
 
 
 Intervals = st.lists(
-    st.tuples(st.integers(0, 20), st.integers(0, 8)).map(lambda pair: (float(pair[0]), float(sum(pair)))),
+    st.tuples(st.integers(0, 20), st.integers(0, 8)).map(
+        lambda pair: (float(pair[0]), float(sum(pair)))
+    ),
     min_size=1,
     max_size=12,
 )
@@ -88,10 +117,17 @@ laws = settings(deadline=None, max_examples=25, derandomize=True)
 def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
     intervals: list[tuple[float, float]], data: st.DataObject
 ) -> None:
-    n, places, turned = len(intervals), ranking.ranges(intervals), ranking.ranges(intervals, higher_is_better=False)
+    n, places, turned = (
+        len(intervals),
+        ranking.ranges(intervals),
+        ranking.ranges(intervals, higher_is_better=False),
+    )
     truth = [data.draw(st.floats(low, high)) for low, high in intervals]
     for index, (value, place, worst) in enumerate(zip(truth, places, turned, strict=True)):
-        best_rank, worst_rank = 1 + sum(other > value for other in truth), sum(other >= value for other in truth)
+        best_rank, worst_rank = (
+            1 + sum(other > value for other in truth),
+            sum(other >= value for other in truth),
+        )
         assert place.first <= best_rank <= worst_rank <= place.last
         # Both ends can be reached: at its own upper end with all others at their lower ends, and the other way round.
         others = [each for number, each in enumerate(intervals) if number != index]
@@ -108,14 +144,22 @@ KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
 @pytest.mark.parametrize("changes", CASES["what_belongs_to_the_model_does_not_separate"])
 def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
-    assert ranking.group_of(task, recipe_of(MEDCALC)) == ranking.group_of(task, recipe_of(MEDCALC, **changes))
-    assert not recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)).refused
+    assert ranking.group_of(task, recipe_of(MEDCALC)) == ranking.group_of(
+        task, recipe_of(MEDCALC, **changes)
+    )
+    assert not recipe_differences(
+        "medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)
+    ).refused
 
 
 @pytest.mark.parametrize("changes", CASES["what_decides_the_numbers_separates"])
 def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
-    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(KQA, recipe_of(MEDCALC, **changes))
-    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(MEDCALC, recipe_of(MEDCALC))
+    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(
+        KQA, recipe_of(MEDCALC, **changes)
+    )
+    assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(
+        MEDCALC, recipe_of(MEDCALC)
+    )
     # Nothing that `compare` refuses or warns of for such a reason is ranked together.
     found = recipe_differences("medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes))
     assert found.refused or found.warned or "baseline" in changes
@@ -128,7 +172,11 @@ def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
     assert group(claims={"file": "a", "sha256": "b"}) == group(claims={"file": "c", "sha256": "b"})
     assert group(claims={"file": "a", "sha256": "b"}) != group(claims={"file": "a", "sha256": "c"})
     # Each model's answers have claims of their own; how they were made is another thing.
-    assert group(output_claims={"sha256": "b"}) == group(output_claims={"sha256": "c"}) != group(output_claims="judge")
+    assert (
+        group(output_claims={"sha256": "b"})
+        == group(output_claims={"sha256": "c"})
+        != group(output_claims="judge")
+    )
     recipe = recipe_of(KQA, judge=CASES["judge"])
     said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
     assert ranking.group_label(recipe) == ranking.setting_of(KQA, recipe) == said

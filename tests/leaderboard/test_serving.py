@@ -32,7 +32,9 @@ class Space:
         self.served, self.board, self.address = running, board, running.address
 
     def send(self, content: bytes, query: str = "", **headers: str) -> httpx.Response:
-        return httpx.post(f"{self.address}/submit{query}", content=content, headers={**ZIP, **headers})
+        return httpx.post(
+            f"{self.address}/submit{query}", content=content, headers={**ZIP, **headers}
+        )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,9 @@ def raw(space: Space, head: str, body: bytes = b"") -> int:
     """Sends a request as it is written, which no library puts right; the status of the answer."""
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     with socket.create_connection(("127.0.0.1", space.served.port)) as line:
-        line.sendall(f"{head} HTTP/1.1\r\nHost: space\r\nConnection: close\r\n{length}\r\n".encode() + body)
+        line.sendall(
+            f"{head} HTTP/1.1\r\nHost: space\r\nConnection: close\r\n{length}\r\n".encode() + body
+        )
         return int(b"".join(iter(lambda: line.recv(1 << 16), b"")).split()[1])
 
 
@@ -60,7 +64,9 @@ def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
         answer = httpx.get(space.address + path)
         assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
         assert answer.headers["content-encoding"] == "gzip"
-        assert {name.decode(): value.decode() for name, value in HEADERS}.items() <= dict(answer.headers).items()
+        assert {name.decode(): value.decode() for name, value in HEADERS}.items() <= dict(
+            answer.headers
+        ).items()
         plain = httpx.get(space.address + path, headers={"accept-encoding": "identity"})
         assert plain.content == answer.content
         again = httpx.get(space.address + path, headers={"if-none-match": answer.headers["etag"]})
@@ -97,9 +103,13 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     (waiting,) = space.board.submissions("pending")
     assert told == {
         "state": "submitted",
-        "said": [f"Its id is {waiting.id}. It is number 1 of 1 in the queue. A maintainer decides."],
+        "said": [
+            f"Its id is {waiting.id}. It is number 1 of 1 in the queue. A maintainer decides."
+        ],
     }
-    assert {space.send(content, query).json()["state"] for query in ("", "?confirm=yes")} == {"known"}
+    assert {space.send(content, query).json()["state"] for query in ("", "?confirm=yes")} == {
+        "known"
+    }
     # What was submitted is in the queue's page at once, or when the server looks next.
     for _ in range(200):
         if waiting.id in httpx.get(f"{space.address}/data/queue.json").text:
@@ -137,7 +147,11 @@ def test_a_bad_package_is_refused_and_nothing_is_kept(space: Space, data: bytes,
 
 def test_another_site_cannot_submit_for_a_visitor(space: Space) -> None:
     content = package("Forged", of=40)
-    for kind in ("text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"):
+    for kind in (
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "application/x-www-form-urlencoded",
+    ):
         assert space.send(content, "?confirm=yes", **{"content-type": kind}).status_code == 415
     assert not [one for one in space.board.submissions() if one.submitter.model == "Forged"]
 
@@ -150,7 +164,9 @@ def test_a_request_is_bounded_and_a_taken_port_is_told(space: Space, tmp_path: P
     too_long = DEFAULT_LIMITS.package_bytes + 1
     assert raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
     assert httpx.get(space.address).status_code == 200
-    with pytest.raises(UsageError, match=f"port {space.served.port} of 127.0.0.1 cannot be listened on"):
+    with pytest.raises(
+        UsageError, match=f"port {space.served.port} of 127.0.0.1 cannot be listened on"
+    ):
         serving.serve(str(tmp_path), "127.0.0.1", space.served.port)
 
 
@@ -199,7 +215,9 @@ def test_a_fault_of_the_server_tells_no_place(
 
     monkeypatch.setattr(Board, "submit", full)
     told: Any = serving._answered(serving._submit, board, package(of=40))
-    assert told["said"] == ["The server could not store it now. Upload it again later, or tell the maintainers."]
+    assert told["said"] == [
+        "The server could not store it now. Upload it again later, or tell the maintainers."
+    ]
     assert f"{tmp_path}: the disk is full" in caplog.text
 
 

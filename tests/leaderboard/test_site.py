@@ -42,7 +42,11 @@ def rows(out: Path) -> list[dict[str, Any]]:
     content = json.loads((out / "data" / "board.json").read_text())
     named = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
     return [
-        {**row, "task": content["tasks"][row["task"]]["name"], "group": content["groups"][row["group"]]}
+        {
+            **row,
+            "task": content["tasks"][row["task"]]["name"],
+            "group": content["groups"][row["group"]],
+        }
         for row in named
         if row["state"] != "reported"
     ]
@@ -62,18 +66,30 @@ def test_results_stand_with_their_ranks_as_on_the_board(board: Board, tmp_path: 
     }  # fmt: skip
     assert found["Strong"]["group"]["words"] == "v1.0 test, own prompts"
     assert (found["Strong"]["group"]["count"], found["Elsewhere"]["group"]["count"]) == (4, 1)
-    assert (found["Weak"]["value"], found["Weak"]["scored"], found["Weak"]["asked"]) == (0.15, 40, 40)
+    assert (found["Weak"]["value"], found["Weak"]["scored"], found["Weak"]["asked"]) == (
+        0.15,
+        40,
+        40,
+    )
     by_metric = json.loads((out / "data" / "tasks" / "medcalc.json").read_text())
     entries = [entry for entry in entries_of(board) if entry.submission]
     for metric in entries[0].metrics:
         for entry in entries:
-            told = dict(zip(by_metric["columns"], by_metric["results"][entry.submission][metric], strict=True))
+            told = dict(
+                zip(
+                    by_metric["columns"],
+                    by_metric["results"][entry.submission][metric],
+                    strict=True,
+                )
+            )
             assert told["value"] == pytest.approx(entry.metrics[metric]["value"], abs=1e-9)
             assert told["low"] == pytest.approx(entry.metrics[metric]["ci_low"], abs=1e-9)
     assert len(by_metric["papers"]) == 8
     queue = json.loads((out / "data" / "queue.json").read_text())
     assert {one["id"]: one["events"][-1][0] for one in queue}[waiting] == "pending"
-    assert {path.stem for path in (out / "packages").iterdir()} == {row["submission"] for row in found.values()}
+    assert {path.stem for path in (out / "packages").iterdir()} == {
+        row["submission"] for row in found.values()
+    }
 
 
 def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) -> None:
@@ -86,7 +102,9 @@ def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) 
     assert "95.0 % of the items have a score" in sentences[found["Half"]["notes"][0]]
 
 
-def test_only_what_is_new_is_read_again(board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_new_is_read_again(
+    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, out = tmp_path / "store", tmp_path / "site"
     fill(store, 3, random.Random(1))
     write_site(board, out)
@@ -102,7 +120,9 @@ def test_only_what_is_new_is_read_again(board: Board, tmp_path: Path, monkeypatc
     assert write_site(board, out) == 4
     assert len([name for name in read if name.endswith(".zip")]) == 1
     # Another version of the suite reads all again; a package that was withdrawn goes.
-    (out / CACHE).write_text("{}\n" + "".join((out / CACHE).read_text().splitlines(keepends=True)[1:]))
+    (out / CACHE).write_text(
+        "{}\n" + "".join((out / CACHE).read_text().splitlines(keepends=True)[1:])
+    )
     gone = rows(out)[0]["submission"]
     board.decide(gone, "rejected", by="keeper", reason="A test.")
     read.clear()
@@ -111,7 +131,9 @@ def test_only_what_is_new_is_read_again(board: Board, tmp_path: Path, monkeypatc
     assert not (out / "packages" / f"{gone}.zip").exists()
 
 
-def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(board: Board, tmp_path: Path) -> None:
+def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(
+    board: Board, tmp_path: Path
+) -> None:
     accepted(board, package("Model", right=20, of=40))
     out = tmp_path / "site"
     write_site(board, out)
@@ -147,14 +169,18 @@ def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) 
 
 
 def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None:
-    name = accepted(board, package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40))
+    name = accepted(
+        board, package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40)
+    )
     out = tmp_path / "site"
     write_site(board, out)
     table = pq.read_table(out / "leaderboard.parquet").to_pylist()
     assert table == json.loads((out / "leaderboard.json").read_text())
     mine = [row for row in table if row["submission"] == name]
     results = board.results(name)["tasks"]["medcalc"]["metrics"]
-    assert {row["metric"]: row["value"] for row in mine} == {name: each["value"] for name, each in results.items()}
+    assert {row["metric"]: row["value"] for row in mine} == {
+        name: each["value"] for name, each in results.items()
+    }
     assert mine[0]["model"] == "=HYPERLINK(1)x"
     with (out / "leaderboard.csv").open(newline="") as file:
         read = [row for row in csv.DictReader(file) if row["submission"] == name]
@@ -162,7 +188,9 @@ def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None
     assert len(read) == len(mine)
 
 
-def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(board: Board, tmp_path: Path) -> None:
+def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(
+    board: Board, tmp_path: Path
+) -> None:
     hostile = "Odd <img src=x onerror=alert(1)> {{model}} ${model} </script>"
     accepted(board, package(hostile, right=20, of=40))
     out = tmp_path / "site"
@@ -175,7 +203,9 @@ def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(board: Board, tmp
     assert "script-src 'self'; style-src 'self'" in page
     scripts = (out / "leaderboard.js").read_text()
     # Texts become text nodes: nothing makes markup or code of them.
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts
+    )
 
 
 def test_of_credentialed_data_only_scores_are_published(board: Board, tmp_path: Path) -> None:
@@ -186,7 +216,9 @@ def test_of_credentialed_data_only_scores_are_published(board: Board, tmp_path: 
         assert set(published.namelist()) == {"results.json", "items.jsonl", "answers.jsonl"}
         assert published.read("answers.jsonl") == b""
     scores = {metric.name for metric in task_spec("ehrnoteqa_mc_prob_index_level1").metrics}
-    allowed = {"task", "id", "cluster", "unscored", *scores} | {key for key in lines[0] if key.startswith("group_")}
+    allowed = {"task", "id", "cluster", "unscored", *scores} | {
+        key for key in lines[0] if key.startswith("group_")
+    }
     assert len(lines) == 40
     assert set(lines[0]) <= allowed
     assert [line["accuracy"] for line in lines] == [1.0] * 20 + [0.0] * 20

@@ -23,7 +23,9 @@ from tests.support import ROOT
 
 
 def files(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
 
 
 def test_only_its_owner_reads_it(tmp_path: Path) -> None:
@@ -32,7 +34,10 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
         LocalStorage(tmp_path / "board").create("a/b/c", b"x")
     finally:
         os.umask(before)
-    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "board", *(tmp_path / "board").rglob("*"))}
+    modes = {
+        path: stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "board", *(tmp_path / "board").rglob("*"))
+    }
     assert len(modes) == 5
     assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
     assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
@@ -40,11 +45,31 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "/a", "a/", "a//b", "../a", "a/../b", ".a", "a/.b", "A", "a b", "a\n", "ä", "a\x00", "-a", "a\\b", "x" * 201],
+    [
+        "",
+        "/a",
+        "a/",
+        "a//b",
+        "../a",
+        "a/../b",
+        ".a",
+        "a/.b",
+        "A",
+        "a b",
+        "a\n",
+        "ä",
+        "a\x00",
+        "-a",
+        "a\\b",
+        "x" * 201,
+    ],
 )
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     store = LocalStorage(tmp_path / "board")
-    with pytest.raises(UsageError, match="no name of a stored file. Its parts, joined by `/`, begin with a lower-case"):
+    with pytest.raises(
+        UsageError,
+        match="no name of a stored file. Its parts, joined by `/`, begin with a lower-case",
+    ):
         store.create(name, b"x")
     with pytest.raises(UsageError, match="no name of a stored file"):
         store.read(name)
@@ -56,10 +81,13 @@ def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
     store.create("a/b", b"x")
     for name in ("c", "a", "a/b/c"):
         with pytest.raises(
-            MissingError, match=f"{name}: cannot be read from the store .* `medical-tasks leaderboard check`"
+            MissingError,
+            match=f"{name}: cannot be read from the store .* `medical-tasks leaderboard check`",
         ):
             store.read(name)
-    with pytest.raises(MissingError, match=r"a/b/c: cannot be written .*\(Not a directory\); nothing was changed"):
+    with pytest.raises(
+        MissingError, match=r"a/b/c: cannot be written .*\(Not a directory\); nothing was changed"
+    ):
         store.create("a/b/c", b"x")
     with pytest.raises(AlreadyStoredError):
         store.create("a", b"x")  # the name of a folder
@@ -93,7 +121,9 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
             for call in ("fsync", "write", "link")
             for number in (errno.ENOSPC, errno.EIO)
         ),
-        *(("fsync", at, errno.EIO, "Free some") for at in (2, 3)),  # after the new folder: the file, its place
+        *(
+            ("fsync", at, errno.EIO, "Free some") for at in (2, 3)
+        ),  # after the new folder: the file, its place
         (
             "link",
             1,
@@ -103,7 +133,12 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
     ],
 )
 def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, broken_at: int, number: int, step: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    broken_at: int,
+    number: int,
+    step: str,
 ) -> None:
     store = LocalStorage(tmp_path)
     store.create("a", b"x")
@@ -118,7 +153,8 @@ def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(os, name, broken)
         with pytest.raises(
-            MissingError, match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}"
+            MissingError,
+            match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}",
         ):
             store.create("b/c", b"y")
     assert files(tmp_path) == ["a"]
@@ -141,13 +177,21 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=12, derandomize=True)
-@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c/d", "c/e", "c/f/g"]), st.binary(max_size=9)), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "c/d", "c/e", "c/f/g"]), st.binary(max_size=9)),
+        max_size=12,
+    )
+)
 def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store, model = LocalStorage(Path(folder)), dict[str, bytes]()
         for name, content in writes:
             if name in model:
-                with pytest.raises(AlreadyStoredError, match=f"{name}: is in the store already; nothing was changed"):
+                with pytest.raises(
+                    AlreadyStoredError,
+                    match=f"{name}: is in the store already; nothing was changed",
+                ):
                     store.create(name, content)
             else:
                 store.create(name, content)
@@ -195,7 +239,9 @@ def test_a_writer_killed_in_the_middle_leaves_whole_files(tmp_path: Path) -> Non
         writer.send_signal(signal.SIGKILL)
     store = LocalStorage(tmp_path)
     names = store.names("files/")
-    assert {f"files/{line.strip()}" for line in told} <= set(names)  # what was told to be stored is stored
+    assert {f"files/{line.strip()}" for line in told} <= set(
+        names
+    )  # what was told to be stored is stored
     for name in names:
         number = name.removeprefix("files/").encode()
         assert store.read(name) == number * 4000

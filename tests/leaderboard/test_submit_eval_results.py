@@ -37,9 +37,21 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setenv("MEDICAL_TASKS_DATA", str(place / "data"))
         for name in ("kqa", "medcalc_bench"):
             build_dataset(name, source=None, config="demo")
-        words = ["run", "--tasks", "kqa,medcalc", "--config", "demo", "--judge", "lexical", "--out", str(place / "run")]
+        words = [
+            "run",
+            "--tasks",
+            "kqa,medcalc",
+            "--config",
+            "demo",
+            "--judge",
+            "lexical",
+            "--out",
+            str(place / "run"),
+        ]
         assert main([*words, "--model", "baseline/random"]) == 0
-    results: dict[str, Any] = json.loads((place / "run" / "results.json").read_text(encoding="utf-8"))
+    results: dict[str, Any] = json.loads(
+        (place / "run" / "results.json").read_text(encoding="utf-8")
+    )
     for name, config in (("kqa", "answered"), ("medcalc", "v1.0")):
         recipe = results["tasks"][name]["recipe"]
         recipe["data"]["config"] = config
@@ -89,14 +101,25 @@ def read(name: str, folder: str = ".eval_results") -> huggingface_hub.EvalResult
     return entry
 
 
-def test_each_task_has_a_file_that_the_hub_reads(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_task_has_a_file_that_the_hub_reads(
+    scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     write(scored)
     assert submit(KQA, MEDCALC) == 0
-    assert sorted(path.name for path in Path(".eval_results").iterdir()) == ["kqa.yaml", "medcalc.yaml"]
+    assert sorted(path.name for path in Path(".eval_results").iterdir()) == [
+        "kqa.yaml",
+        "medcalc.yaml",
+    ]
     medcalc, kqa = read("medcalc.yaml"), read("kqa.yaml")
-    assert (medcalc.dataset_id, medcalc.task_id, medcalc.value) == ("owner/medcalc", "medcalc", 16.51)
+    assert (medcalc.dataset_id, medcalc.task_id, medcalc.value) == (
+        "owner/medcalc",
+        "medcalc",
+        16.51,
+    )
     assert (kqa.dataset_id, kqa.task_id) == ("owner/k-qa", "kqa")
-    assert kqa.value == round(100 * scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]["value"], 2)
+    assert kqa.value == round(
+        100 * scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]["value"], 2
+    )
     assert medcalc.notes == (
         f"accuracy in %, 95 % CI 14.3 to 18.9, n 1047, scored 31/31; medical-tasks 0.1.0, task medcalc {VERSION}; "
         f"prompts own 0123456789ab; data v1.0 1.3.0, rows {scored['tasks']['medcalc']['recipe']['data']['rows_sha256'][:12]}"
@@ -104,7 +127,15 @@ def test_each_task_has_a_file_that_the_hub_reads(scored: dict[str, Any], capsys:
     assert kqa.notes is not None
     assert interval(scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]) in kqa.notes
     assert "judge hf/[judge-7b], mode of 5 votes, prompts own" in kqa.notes
-    optional = ("dataset_revision", "verify_token", "date", "source_url", "source_name", "source_user", "source_org")
+    optional = (
+        "dataset_revision",
+        "verify_token",
+        "date",
+        "source_url",
+        "source_name",
+        "source_user",
+        "source_org",
+    )
     assert [getattr(medcalc, name) for name in optional] == [None] * 7
     told = capsys.readouterr().out
     assert ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written" in told
@@ -145,7 +176,9 @@ def test_the_file_is_what_the_format_says(scored: dict[str, Any]) -> None:
     assert "notes: 'no-tools; # no tools: ''x''; accuracy in %" in text
 
 
-def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_with_other_content_is_kept(
+    scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     write(scored)
     assert submit(KQA, MEDCALC) == 0
     first = Path(".eval_results/kqa.yaml").stat().st_mtime_ns
@@ -156,7 +189,8 @@ def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytes
     Path(".eval_results/kqa.yaml").unlink()
     assert submit(KQA, MEDCALC) == 2
     assert (
-        ".eval_results/medcalc.yaml: there already, with other content. Nothing was written." in capsys.readouterr().err
+        ".eval_results/medcalc.yaml: there already, with other content. Nothing was written."
+        in capsys.readouterr().err
     )
     assert not Path(".eval_results/kqa.yaml").exists()
     assert Path(".eval_results/medcalc.yaml").read_text() == "mine"
@@ -167,7 +201,8 @@ def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytes
     Path(".eval_results/medcalc.yaml").mkdir()
     assert submit(KQA, MEDCALC, "--force") == 2
     assert (
-        ".eval_results/medcalc.yaml: cannot be read (Is a directory). Choose another --out." in capsys.readouterr().err
+        ".eval_results/medcalc.yaml: cannot be read (Is a directory). Choose another --out."
+        in capsys.readouterr().err
     )
     assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]
 
@@ -177,19 +212,29 @@ def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
 
     def make(tasks: dict[str, Any]) -> None:
         for path, value in change.items():
-            part = functools.reduce(dict.__getitem__, path.split(".") if path else [], tasks["medcalc"])
+            part = functools.reduce(
+                dict.__getitem__, path.split(".") if path else [], tasks["medcalc"]
+            )
             part.pop(value) if isinstance(value, str) else part.update(value)
 
     return make
 
 
-WRONG: list[Any] = [(words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]]
-MISLEADING = [(["--tasks=medcalc", MEDCALC], change, message) for change, message in CASES["misleads"]]
+WRONG: list[Any] = [
+    (words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]
+]
+MISLEADING = [
+    (["--tasks=medcalc", MEDCALC], change, message) for change, message in CASES["misleads"]
+]
 
 
 @pytest.mark.parametrize(("words", "change", "message"), [*WRONG, *MISLEADING])
 def test_wrong_use_and_a_number_that_would_mislead_are_refused(
-    scored: dict[str, Any], words: list[str], change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+    scored: dict[str, Any],
+    words: list[str],
+    change: dict[str, Any],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(scored, changed(change))
     assert submit(*words) == 2
@@ -204,7 +249,9 @@ def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
     write(
         scored,
         lambda tasks: tasks["kqa"]["judge"].update(name="lexical", comparable=False),
-        lambda tasks: tasks["kqa"]["metrics"].update(comprehensiveness={**metric, "comparable": False}),
+        lambda tasks: tasks["kqa"]["metrics"].update(
+            comprehensiveness={**metric, "comparable": False}
+        ),
     )
     assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
     told = capsys.readouterr().err
@@ -234,7 +281,10 @@ def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) 
     assert submit("--tasks=kqa", KQA) == 0
     notes = read("kqa.yaml").notes
     assert notes is not None
-    assert "answers made outside the suite, prompts unknown; settings documents=[corpus] top_k=7; judge" in notes
+    assert (
+        "answers made outside the suite, prompts unknown; settings documents=[corpus] top_k=7; judge"
+        in notes
+    )
     assert "; 3 answers were cut at the length limit; data answered" in notes
     assert "secret" not in notes
     assert notes.isprintable()

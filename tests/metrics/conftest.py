@@ -15,7 +15,9 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def load_metric(modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
+def load_metric(
+    modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], Any]:
     import evaluate
 
     monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
@@ -35,7 +37,13 @@ def metric(load_metric: Callable[[Path], Any], request: pytest.FixtureRequest) -
 def example(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What the first call in the card of the module's `FOLDER` is given."""
     folder = request.module.FOLDER
-    code = ast.parse((folder / "README.md").read_text(encoding="utf-8").split("```python")[1].split("```")[0])
+    code = ast.parse(
+        (folder / "README.md").read_text(encoding="utf-8").split("```python")[1].split("```")[0]
+    )
     wanted = f"{folder.name}.compute"
-    (call,) = [node for node in ast.walk(code) if isinstance(node, ast.Call) and ast.unparse(node.func) == wanted]
+    (call,) = [
+        node
+        for node in ast.walk(code)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == wanted
+    ]
     return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}

@@ -15,17 +15,25 @@ from tests.support import ROOT, SHARED, needs_shared
 
 FOLDER = ROOT / "metrics" / "archehr_qa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
-MISSING = [f"{name}{suffix}" for suffix in ("", "_notes") for name in ("bertscore", "medcon", "alignscore")]
+MISSING = [
+    f"{name}{suffix}" for suffix in ("", "_notes") for name in ("bertscore", "medcon", "alignscore")
+]
 
 
 def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
     result = metric.compute(**example)
-    told = ast.literal_eval(CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n"))
+    told = ast.literal_eval(
+        CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n")
+    )
     assert len(told) == 7
     assert told == {name: result[name] for name in told}
     assert result["missing_components"] == MISSING
-    assert result["overall_relevance"] == pytest.approx((result["bleu"] + result["rougeLsum"] + result["sari"]) / 3)
-    assert result["overall_score"] == pytest.approx((result["factuality"] + result["overall_relevance"]) / 2)
+    assert result["overall_relevance"] == pytest.approx(
+        (result["bleu"] + result["rougeLsum"] + result["sari"]) / 3
+    )
+    assert result["overall_score"] == pytest.approx(
+        (result["factuality"] + result["overall_relevance"]) / 2
+    )
     assert not any(name.endswith("_official") for name in result)
     assert metric.compute(**example, official=True)["factuality_official"] == result["factuality"]
 
@@ -35,7 +43,8 @@ def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
 def test_with_a_metric_that_has_no_least_value(example: dict[str, Any]) -> None:
     folder = SHARED / "fixtures" / "bertscore" / "tiny-distilbert"
     rows = [
-        {**example["references"][0], "clinician_answer": answer} for answer in ("A clot.", "He had a clot in a lung.")
+        {**example["references"][0], "clinician_answer": answer}
+        for answer in ("A clot.", "He had a clot in a lung.")
     ]
     result = score_answers(example["predictions"] * 2, rows, bertscore=str(folder))
     assert result["bertscore_ci_low"] < result["bertscore"] < result["bertscore_ci_high"] <= 1
@@ -61,7 +70,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, example: dict[str, Any]) -
         score_answers(texts, [{**row, "relevance": ["essential"]}])
     with pytest.raises(ValueError, match=r"sentence_ids must be different ones"):
         score_answers(texts, [{**row, "sentence_ids": ["1", "1", "2", "3"]}])
-    with pytest.raises(ValueError, match="relevance must be out of essential, supplementary, not-relevant; got 'yes'"):
+    with pytest.raises(
+        ValueError,
+        match="relevance must be out of essential, supplementary, not-relevant; got 'yes'",
+    ):
         score_answers(texts, [{**row, "relevance": ["yes"] * 4}])
     with pytest.raises(UsageError, match="alignscore must be CKPT:FOLDER"):
         score_answers(texts, [row], alignscore="x.ckpt")

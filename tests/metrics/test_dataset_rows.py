@@ -22,9 +22,14 @@ METRICS = ROOT / "metrics"
 @pytest.mark.upstream
 @needs_shared
 def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
-    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(encoding="utf-8", newline="") as stream:
+    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(
+        encoding="utf-8", newline=""
+    ) as stream:
         official = list(csv.DictReader(stream))
-    built = [{ours: row[theirs] for theirs, ours in OFFICIAL_COLUMNS.items() if theirs in row} for row in official]
+    built = [
+        {ours: row[theirs] for theirs, ours in OFFICIAL_COLUMNS.items() if theirs in row}
+        for row in official
+    ]
     names = {
         "calculator_id": "Calculator ID",
         "answer": "Ground Truth Answer",
@@ -35,28 +40,45 @@ def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
     replies = [json.dumps({"answer": row["Ground Truth Answer"]}) for row in official]
     metric = load_metric(METRICS / "medcalc")
     # A model's answer beside the official columns is not the gold; the second half of the replies is wrong.
-    for predictions, share in ((replies, 1.0), (replies[:500] + ['{"answer": "-1"}'] * 547, 500 / 1047)):
-        found = [metric.compute(predictions=predictions, references=rows) for rows in (official, built, own)]
-        found.append(metric.compute(predictions=predictions, references=[row | {"answer": "-1"} for row in official]))
+    for predictions, share in (
+        (replies, 1.0),
+        (replies[:500] + ['{"answer": "-1"}'] * 547, 500 / 1047),
+    ):
+        found = [
+            metric.compute(predictions=predictions, references=rows)
+            for rows in (official, built, own)
+        ]
+        found.append(
+            metric.compute(
+                predictions=predictions, references=[row | {"answer": "-1"} for row in official]
+            )
+        )
         assert found[0]["n"] == 1047
         assert found[0]["accuracy"] == share
         assert all(each == found[0] for each in found)
 
 
 @pytest.mark.parametrize(("module", "row", "wanted"), cases(__file__, "ROWS"))
-def test_a_row_as_the_others_release_it(module: str, row: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_a_row_as_the_others_release_it(
+    module: str, row: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     columns = import_module(f"medical_tasks.benchmarks.{module}").METRIC_COLUMNS
     assert read_row(row, columns, "row") == wanted
     assert read_row(wanted | {"note": "of somebody's own"}, columns, "row") == wanted
 
 
 def test_a_missing_column_is_named_with_what_is_taken(load_metric: Callable[[Path], Any]) -> None:
-    loaded = [load_metric(METRICS / name) for name in ("medcalc", "kqa", "doclens", "ehrnoteqa", "archehr_qa")]
+    loaded = [
+        load_metric(METRICS / name)
+        for name in ("medcalc", "kqa", "doclens", "ehrnoteqa", "archehr_qa")
+    ]
     assert [len(each.columns) for each in loaded] == [4, 2, 2, 2, 6]
     told = r"references\[1\]: has no lower. It is read from Lower Limit or lower_limit or lower; got calculator_id, answer, no"
     good = {"calculator_id": 2, "answer": "1", "lower": "1", "upper": "1"}
     with pytest.raises(ValueError, match=told):
-        loaded[0].compute(predictions=["1", "1"], references=[good, {"calculator_id": 2, "answer": "1", "no": ""}])
+        loaded[0].compute(
+            predictions=["1", "1"], references=[good, {"calculator_id": 2, "answer": "1", "no": ""}]
+        )
     with pytest.raises(ValueError, match="has no nice_to_have.* got Must_have"):
         loaded[1].compute(predictions=["a"], references=[{"Must_have": ["a"]}])
     with pytest.raises(ValueError, match="choice_A and choice_B and .* or choices; got answer"):

@@ -17,7 +17,9 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("doclens_metric.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("doclens_metric.json").read_text(encoding="utf-8")
+)
 
 FOLDER = ROOT / "metrics" / "doclens"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -28,23 +30,39 @@ def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
     result = metric.compute(**example)
     shown = CARD.split("gives, among others,")[1].split("```")[1]
     told = ast.literal_eval(shown.removeprefix("python\n"))
-    assert set(told) == {"judge", *METRICS, "claim_recall_bound_low", "claim_recall_bound_high", "coverage"}
+    assert set(told) == {
+        "judge",
+        *METRICS,
+        "claim_recall_bound_low",
+        "claim_recall_bound_high",
+        "coverage",
+    }
     assert told == {name: result[name] for name in told}
-    assert set(result) == {"judge", "coverage", "reasons"} | {f"{name}{end}" for name in METRICS for end in ENDS}
+    assert set(result) == {"judge", "coverage", "reasons"} | {
+        f"{name}{end}" for name in METRICS for end in ENDS
+    }
     holed = copy.deepcopy(example)
     holed["verdicts"][1]["reference_claims"][1] = None
     again = metric.compute(**holed)
-    assert [again[f"claim_recall{end}"] for end in ("", "_bound_low", "_bound_high")] == [1.0, 0.75, 1.0]
+    assert [again[f"claim_recall{end}"] for end in ("", "_bound_low", "_bound_high")] == [
+        1.0,
+        0.75,
+        1.0,
+    ]
     assert again["coverage"] == {"texts": 2, "missing": 1}
 
 
-def test_from_texts_words_are_counted_and_the_result_says_so(metric: Any, example: dict[str, Any]) -> None:
+def test_from_texts_words_are_counted_and_the_result_says_so(
+    metric: Any, example: dict[str, Any]
+) -> None:
     texts = {name: example[name] for name in ("predictions", "references")}
     result = metric.compute(**texts)
     assert result["judge"] == "lexical (not comparable)"
     assert (result["claim_recall"], result["citation_recall"]) == (0.75, pytest.approx(2 / 3))
     claims = metric.compute(
-        **texts, reference_claims=[["No fracture.", "Dislocation."], ["No edema."]], output_claims=[[], []]
+        **texts,
+        reference_claims=[["No fracture.", "Dislocation."], ["No edema."]],
+        output_claims=[[], []],
     )
     assert claims["claim_recall"] == pytest.approx(1 / 3)
     assert math.isnan(claims["claim_precision"])  # a list without claims is no claims
@@ -63,10 +81,15 @@ def test_notes_questions_and_nothing() -> None:
     assert [result[f"claim_recall_{section}"] for section in SECTIONS[:2]] == [1.0, 1.0]
     assert math.isnan(result["claim_recall_objective_results"])
     assert result["claim_recall"] == 1.0
-    claims = {"subjective": ["Cough."], "objective_exam": ["Lungs are clear.", "Heart is enlarged."]}
+    claims = {
+        "subjective": ["Cough."],
+        "objective_exam": ["Lungs are clear.", "Heart is enlarged."],
+    }
     more = score_texts([note], [reference], form="note", reference_claims=[claims])
     assert more["claim_recall"] == pytest.approx(2 / 3)
-    given = score_texts([note], [reference], form="note", verdicts=[{"subjective": {"reference_claims": [1, 0]}}])
+    given = score_texts(
+        [note], [reference], form="note", verdicts=[{"subjective": {"reference_claims": [1, 0]}}]
+    )
     assert given["claim_recall_subjective"] == given["claim_recall"] == 0.5
     reference = {"reference": "Is the flu contagious?", "sentences": ["is it contagious, the flu?"]}
     result = score_texts(["Is the flu contagious? [0]"], [reference], form="question")
@@ -80,13 +103,18 @@ def test_notes_questions_and_nothing() -> None:
 
 
 def test_what_does_not_fit_is_refused(example: dict[str, Any]) -> None:
-    texts, references, verdicts = (example[name] for name in ("predictions", "references", "verdicts"))
+    texts, references, verdicts = (
+        example[name] for name in ("predictions", "references", "verdicts")
+    )
     for changed, message in (
         ({"form": "letter"}, "form must be one of text, note, question; got 'letter'"),
         ({"verdicts": verdicts[:1]}, "verdicts must be as many as predictions, 2; got 1"),
         ({"references": []}, "references must be as many as predictions, 2; got 0"),
         ({"output_claims": [["a"]]}, "output_claims must be as many as predictions, 2; got 1"),
-        ({"verdicts": verdicts, "output_claims": [["a"], ["b"]]}, "claims are judged, and verdicts are given"),
+        (
+            {"verdicts": verdicts, "output_claims": [["a"], ["b"]]},
+            "claims are judged, and verdicts are given",
+        ),
         ({"judge": "openai-api/host/m"}, "judge must be lexical or nli/FOLDER"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -14,7 +14,9 @@ from medical_tasks.errors import UsageError
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("ehrnoteqa_metric.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("ehrnoteqa_metric.json").read_text(encoding="utf-8")
+)
 
 FOLDER = ROOT / "metrics" / "ehrnoteqa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -39,22 +41,41 @@ def _lettered(letter: str) -> dict[str, Any]:
 def test_the_examples_of_the_card(metric: Any) -> None:
     result = metric.compute(predictions=ANSWERS, references=RIGHT, verdicts=VOTES)
     shown = CARD.split("gives, among others,")[1].split("```")[1]
-    for name in ("judge", "accuracy", "accuracy_bound_low", "accuracy_bound_high", "exact_match", "coverage"):
+    for name in (
+        "judge",
+        "accuracy",
+        "accuracy_bound_low",
+        "accuracy_bound_high",
+        "exact_match",
+        "coverage",
+    ):
         assert f"'{name}': {result[name]!r}" in shown, name
     assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == wilson_interval(1, 2)
     for end in ("low", "high"):
-        assert f"'accuracy_ci_{end}': {math.floor(result[f'accuracy_ci_{end}'] * 100) / 100:.2f}..." in shown
+        assert (
+            f"'accuracy_ci_{end}': {math.floor(result[f'accuracy_ci_{end}'] * 100) / 100:.2f}..."
+            in shown
+        )
     holed = metric.compute(predictions=ANSWERS, references=RIGHT, verdicts=[VOTES[0], None])
-    assert (holed["accuracy"], holed["accuracy_bound_low"], holed["accuracy_bound_high"]) == (1.0, 0.5, 1.0)
+    assert (holed["accuracy"], holed["accuracy_bound_low"], holed["accuracy_bound_high"]) == (
+        1.0,
+        0.5,
+        1.0,
+    )
     assert holed["coverage"] == {"answers": 2, "missing": 1}
     letters = metric.compute(
-        predictions=["She took vitamin D before, and was given thiamine. So the answer is E.", "Vitamin D"],
+        predictions=[
+            "She took vitamin D before, and was given thiamine. So the answer is E.",
+            "Vitamin D",
+        ],
         references=[_lettered("E"), _lettered("B")],
         format="mc",
         verdicts=[1, 1],
     )
     assert (letters["letter_accuracy"], letters["accuracy"]) == (1.0, 1.0)
-    by_value = metric.compute(predictions=[PROBABILITIES], references=[_lettered("B")], format="prob_value")
+    by_value = metric.compute(
+        predictions=[PROBABILITIES], references=[_lettered("B")], format="prob_value"
+    )
     assert (by_value["accuracy"], by_value["judge"]) == (1.0, "none")
     for said in (*ANSWERS, *RIGHT, PROBABILITIES):
         assert said in CARD
@@ -93,11 +114,19 @@ def test_votes_and_what_is_not_told() -> None:
     assert result.pop("judge")
     assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
-    result = score_answers([UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index")
+    result = score_answers(
+        [UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index"
+    )
     assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
-    known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")["gold_probability"]
-    assert result["gold_probability"] == result["gold_probability_bound_low"]  # as near to the other's as it can be
-    assert result["gold_probability_bound_low"] == pytest.approx((known + 1 / (1 + 4 * math.exp(-8.5))) / 2)
+    known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")[
+        "gold_probability"
+    ]
+    assert (
+        result["gold_probability"] == result["gold_probability_bound_low"]
+    )  # as near to the other's as it can be
+    assert result["gold_probability_bound_low"] == pytest.approx(
+        (known + 1 / (1 + 4 * math.exp(-8.5))) / 2
+    )
     assert result["gold_probability_bound_high"] == (known + 1.0) / 2
 
 

@@ -13,10 +13,15 @@ from medical_tasks.benchmarks.kqa.spec import METRICS
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import ROOT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("kqa_metric.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("kqa_metric.json").read_text(encoding="utf-8")
+)
 
 FOLDER = ROOT / "metrics" / "kqa"
-ANSWERS = ["Ibuprofen can raise blood pressure. Acetaminophen should not be taken instead.", "I don't know."]
+ANSWERS = [
+    "Ibuprofen can raise blood pressure. Acetaminophen should not be taken instead.",
+    "I don't know.",
+]
 REFERENCES = CASES["REFERENCES"]
 VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
@@ -32,10 +37,16 @@ def test_the_example_of_the_card(metric: Any) -> None:
     low, high = wilson_interval(1, 2)
     assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (low, high)
     for end in ("low", "high"):
-        assert f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..." in shown
+        assert (
+            f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..."
+            in shown
+        )
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
     assert holed["comprehensiveness"] == 0.5  # its known statement stands for the missing one
-    assert (holed["comprehensiveness_bound_low"], holed["comprehensiveness_bound_high"]) == (0.25, 0.5)
+    assert (holed["comprehensiveness_bound_low"], holed["comprehensiveness_bound_high"]) == (
+        0.25,
+        0.5,
+    )
     assert holed["hallucination_rate_bound_high"] == 1.0
     assert holed["contradicted"] == 0.5
     assert holed["coverage"] == {"answers": 2, "statements": 4, "missing": 1}
@@ -44,15 +55,25 @@ def test_the_example_of_the_card(metric: Any) -> None:
 def test_the_general_score(metric: Any) -> None:
     weights = {"must_have": 1, "nice_to_have": 0.5}
     result = metric.compute(
-        predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, weights=weights, relation="does not contradict"
+        predictions=ANSWERS,
+        references=REFERENCES,
+        verdicts=VERDICTS,
+        weights=weights,
+        relation="does not contradict",
     )
     assert result["weighted"] == (2 + 1) / 2
     listed = metric.compute(
-        predictions=ANSWERS, references=REFERENCES, verdicts=HOLED, weights=[[3, 1, 1], [2]], normalised=True
+        predictions=ANSWERS,
+        references=REFERENCES,
+        verdicts=HOLED,
+        weights=[[3, 1, 1], [2]],
+        normalised=True,
     )
     # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
     assert listed["weighted"] == pytest.approx(0.4)
-    assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx((0.3, 0.4))
+    assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx(
+        (0.3, 0.4)
+    )
     same = {"weights": {"must_have": 1, "nice_to_have": 0}, "normalised": True}
     as_comp = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, **same)
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
@@ -66,9 +87,15 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     )
     assert result["comprehensiveness"] == 0.5
     assert math.isnan(result["hallucination_rate"])
-    assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (0.0, 2.0)
+    assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (
+        0.0,
+        2.0,
+    )
     assert result["coverage"]["missing"] == 2
-    assert result["reasons"]["hallucination_rate"] == "nothing to estimate from: judge: cannot tell contradiction"
+    assert (
+        result["reasons"]["hallucination_rate"]
+        == "nothing to estimate from: judge: cannot tell contradiction"
+    )
     result = metric.compute(predictions=ANSWERS, references=REFERENCES)
     assert result["judge"] == "lexical (not comparable)"
     assert (result["comprehensiveness_answered"], result["answered"]) == (1.0, 0.5)

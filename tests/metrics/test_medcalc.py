@@ -15,16 +15,28 @@ DUE = {"calculator_id": 13, "answer": "03/07/2021", "lower": "03/07/2021", "uppe
 
 
 def test_both_accuracies_and_intervals(metric: Any) -> None:
-    replies = ['{"answer": "25.2"}', "The score is 3.", '{"answer": "2021-03-07"}', '{"answer": "12"}']
+    replies = [
+        '{"answer": "25.2"}',
+        "The score is 3.",
+        '{"answer": "2021-03-07"}',
+        '{"answer": "12"}',
+    ]
     result = metric.compute(predictions=replies, references=[CLEARANCE, SCORE, DUE, SCORE])
     low, high = wilson_interval(3, 4)
     assert result["accuracy"] == 0.75
     assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == (low, high)
     assert result["accuracy_official"] == 0.25
-    assert (result["accuracy_official_ci_low"], result["accuracy_official_ci_high"]) == wilson_interval(1, 4)
+    assert (
+        result["accuracy_official_ci_low"],
+        result["accuracy_official_ci_high"],
+    ) == wilson_interval(1, 4)
     assert result["n"] == 4
     wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
-    assert wide["accuracy_ci_low"] == wilson_interval(1, 1, confidence=0.99)[0] < wilson_interval(1, 1)[0]
+    assert (
+        wide["accuracy_ci_low"]
+        == wilson_interval(1, 1, confidence=0.99)[0]
+        < wilson_interval(1, 1)[0]
+    )
     result = metric.compute(predictions=[], references=[])
     assert result["n"] == 0
     assert all(math.isnan(value) for name, value in result.items() if name != "n")

@@ -12,7 +12,10 @@ from tests.support import ROOT
 FOLDER = ROOT / "metrics" / "sari"
 SOURCE = "The patient was given furosemide in order to treat the swelling of his legs."
 PREDICTION = "He got furosemide to treat leg swelling."
-REFERENCES = ["He was given furosemide to treat his leg swelling.", "Furosemide was given for swollen legs."]
+REFERENCES = [
+    "He was given furosemide to treat his leg swelling.",
+    "Furosemide was given for swollen legs.",
+]
 
 
 def test_the_example_of_the_card_and_other_input(metric: Any) -> None:

@@ -15,7 +15,12 @@ LETTERS = ("A", "B", "C", "D", "E")
 def choose(key: str, text: str, continuations: Sequence[str] = LETTERS) -> Request:
     """A request of one user message for the probability of what may follow it."""
     message = {"role": "user", "content": text}
-    return Request(key=key, messages=(message,), max_new_tokens=0, continuations=tuple(continuations))  # type: ignore[arg-type]
+    return Request(
+        key=key,
+        messages=(message,),  # type: ignore[arg-type]
+        max_new_tokens=0,
+        continuations=tuple(continuations),
+    )
 
 
 # Letters, words and sentences, two to five of them, after prompts of one to three sentences.
@@ -30,7 +35,9 @@ CHOICES = [
 
 
 def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]:
-    return {key: ChoiceScores.from_text(answer.text) for key, answer in answers(model, requests).items()}
+    return {
+        key: ChoiceScores.from_text(answer.text) for key, answer in answers(model, requests).items()
+    }
 
 
 def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:

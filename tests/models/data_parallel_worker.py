@@ -20,7 +20,9 @@ def chosen(model: Model) -> list[dict[str, str]]:
         results: list[Answer | Failure] = []
         model.loglikelihood(requests, results.append)
         assert model.lengths(requests)[-1] is not None
-        runs.append({one.key: one.text if isinstance(one, Answer) else one.reason for one in results})
+        runs.append(
+            {one.key: one.text if isinstance(one, Answer) else one.reason for one in results}
+        )
     return runs
 
 
@@ -31,7 +33,9 @@ def main(folder: str, out: str, counts: str) -> None:
     state = PartialState()
     runs: list[dict[str, object]] = []
     for count in map(int, counts.split(",")):
-        requests = [ask(f"q{index}", TEXTS[index * 2], size=16 + index % 2) for index in range(count)]
+        requests = [
+            ask(f"q{index}", TEXTS[index * 2], size=16 + index % 2) for index in range(count)
+        ]
         requests.append(ask("long", "cough " * 400))
         # The main process alone knows what is pending; the others must come to the same list.
         keys = model.share([request.key for request in requests] if model.is_main else ["mine"])
@@ -41,7 +45,9 @@ def main(folder: str, out: str, counts: str) -> None:
         runs.append(
             {
                 "answers": {
-                    one.key: [one.text, one.output_tokens, one.finish] for one in results if isinstance(one, Answer)
+                    one.key: [one.text, one.output_tokens, one.finish]
+                    for one in results
+                    if isinstance(one, Answer)
                 },
                 "failures": {one.key: one.reason for one in results if isinstance(one, Failure)},
             }
@@ -52,7 +58,12 @@ def main(folder: str, out: str, counts: str) -> None:
     choices["8"] = chosen(wide)
     wide.close()
     report: dict[str, object] = {"choices": choices}
-    report |= {"world": state.num_processes, "is_main": model.is_main, "identity": dict(model.identity), "runs": runs}
+    report |= {
+        "world": state.num_processes,
+        "is_main": model.is_main,
+        "identity": dict(model.identity),
+        "runs": runs,
+    }
     Path(out, f"rank{state.process_index}.json").write_text(json.dumps(report), encoding="utf-8")
 
 

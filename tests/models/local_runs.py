@@ -12,7 +12,10 @@ from tests.models.toy_texts import TEXTS, ask
 
 Opener = Callable[..., Any]
 
-QUESTIONS = [ask(f"q{index}", text, system="Be brief." if index % 2 else "") for index, text in enumerate(TEXTS[::8])]
+QUESTIONS = [
+    ask(f"q{index}", text, system="Be brief." if index % 2 else "")
+    for index, text in enumerate(TEXTS[::8])
+]
 
 
 def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
@@ -38,7 +41,9 @@ def reference(folder: Path) -> tuple[Any, Any]:
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
-    model.generation_config = GenerationConfig(eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.eos_token_id)
+    model.generation_config = GenerationConfig(
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.eos_token_id
+    )
     return model, tokenizer
 
 
@@ -63,7 +68,11 @@ def alone(folder: Path, request: Request, **settings: Any) -> list[int]:
             **settings,
         )
     answer: list[int] = rows[0, ids.shape[1] :].tolist()
-    return answer[: answer.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in answer else answer
+    return (
+        answer[: answer.index(tokenizer.eos_token_id)]
+        if tokenizer.eos_token_id in answer
+        else answer
+    )
 
 
 def decode(folder: Path, ids: list[int]) -> str:

@@ -9,9 +9,22 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.alignscore import MODES, Mode, alignscore_identity, cut_pair, open_alignscore
+from medical_tasks.models.alignscore import (
+    MODES,
+    Mode,
+    alignscore_identity,
+    cut_pair,
+    open_alignscore,
+)
 from medical_tasks.scoring.sentences import split_sentences
-from tests.models.tiny_alignscore import CLAIMS, CONTEXTS, LIMIT, make_alignscore, make_roberta, plain_score
+from tests.models.tiny_alignscore import (
+    CLAIMS,
+    CONTEXTS,
+    LIMIT,
+    make_alignscore,
+    make_roberta,
+    plain_score,
+)
 from tests.support import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -35,12 +48,14 @@ def test_the_recorded_scores_of_the_reference() -> None:
     folder = SHARED / "fixtures" / "alignscore"
     cases = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["cases"]
     assert len(cases) >= 11
-    scorer = open_alignscore(folder / "tiny-align.ckpt", backbone=folder / "tiny-roberta", sentences="punkt")
+    scorer = open_alignscore(
+        folder / "tiny-align.ckpt", backbone=folder / "tiny-roberta", sentences="punkt"
+    )
     contexts, claims = ([case[side] for case in cases] for side in ("context", "claim"))
     for mode in ("nli_sp", "bin_sp", "reg_sp", "nli", "bin"):
-        assert scorer.score(contexts, claims, mode=mode) == pytest.approx([case[mode] for case in cases], abs=1e-5), (
-            mode
-        )
+        assert scorer.score(contexts, claims, mode=mode) == pytest.approx(
+            [case[mode] for case in cases], abs=1e-5
+        ), mode
     assert scorer.truncated == 2  # of the whole pairs
     assert scorer.identity["max_length"] == "512"
 
@@ -73,13 +88,21 @@ def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) 
 
 def test_odd_texts_and_wrong_input(scorer: Any) -> None:
     for mode in MODES:
-        assert scorer.score(["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode) == [0.0, 0.0, 0.0]
+        assert scorer.score(["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode) == [
+            0.0,
+            0.0,
+            0.0,
+        ]
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
     assert scorer.score([], []) == []
     made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
-    assert made.count(2) == 4 - 1  # those of the pair: one behind the first text, one before and one behind the second
+    assert (
+        made.count(2) == 4 - 1
+    )  # those of the pair: one behind the first text, one before and one behind the second
     assert (made.count(0), made.count(1)) == (1, 0)
-    with pytest.raises(ValueError, match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'"):
+    with pytest.raises(
+        ValueError, match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'"
+    ):
         scorer.score(["a"], ["b"], mode="tri")
     with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
         scorer.score(["a", "b"], ["c"])
@@ -93,9 +116,16 @@ def test_the_identity_names_what_decides_and_no_place(paths: Paths, tmp_path: Pa
     file, backbone = paths
     identity = alignscore_identity(file, backbone=backbone)
     assert identity == open_alignscore(str(file), backbone=str(backbone)).identity
-    assert (identity["model"], identity["sentences"], identity["max_length"]) == ("tiny", "medical 1", str(LIMIT))
+    assert (identity["model"], identity["sentences"], identity["max_length"]) == (
+        "tiny",
+        "medical 1",
+        str(LIMIT),
+    )
     assert str(file.parent) not in json.dumps(identity)
-    assert alignscore_identity(file, backbone=backbone, sentences="punkt")["sentences"] == "punkt untrained"
+    assert (
+        alignscore_identity(file, backbone=backbone, sentences="punkt")["sentences"]
+        == "punkt untrained"
+    )
     copy = Path(shutil.copytree(backbone, tmp_path / "copy"))
     (copy / "model.safetensors").unlink()  # the backbone's own weights are not read
     assert alignscore_identity(file, backbone=copy) == identity
@@ -106,24 +136,35 @@ def test_the_identity_names_what_decides_and_no_place(paths: Paths, tmp_path: Pa
 def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> None:
     import torch
 
-    with pytest.raises(MissingError, match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore"):
+    with pytest.raises(
+        MissingError, match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore"
+    ):
         open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
-    with pytest.raises(MissingError, match=r"no folder with a config.json.*hf download FacebookAI/roberta-base"):
+    with pytest.raises(
+        MissingError, match=r"no folder with a config.json.*hf download FacebookAI/roberta-base"
+    ):
         open_alignscore(paths[0], backbone=tmp_path)
     with pytest.raises(
-        UsageError, match="sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got 'nltk'"
+        UsageError,
+        match="sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got 'nltk'",
     ):
         open_alignscore(paths[0], backbone=paths[1], sentences="nltk")
     with pytest.raises(MissingError, match=r"curl -O https://\S+/punkt_tab\.zip"):
         open_alignscore(paths[0], backbone=paths[1], sentences=tmp_path)
     file, backbone = paths
 
-    def refused(message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt") -> None:
+    def refused(
+        message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt"
+    ) -> None:
         with pytest.raises(UsageError, match=message):
             open_alignscore(given, backbone=on).score(["a"], ["b"])
 
     make_roberta(tmp_path / "wide", width=48)
-    refused(r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta", on=tmp_path / "wide", given=file)
+    refused(
+        r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta",
+        on=tmp_path / "wide",
+        given=file,
+    )
     make_roberta(tmp_path / "deep", layers=3)
     message = "does not fit the backbone deep: 16 weights are missing and 0 have no place"
     refused(message, on=tmp_path / "deep", given=file)
@@ -136,7 +177,9 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
     refused("broken gives numbers that are not finite")
     torch.save({"weights": {}}, tmp_path / "broken.ckpt")
     refused("no state_dict with base_model")
-    torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")  # an object whose making is a call
+    torch.save(
+        {"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt"
+    )  # an object whose making is a call
     refused("holds more than tensors, and reading that could run code")
     for raw in (file.read_bytes()[:5000], b"no"):
         (tmp_path / "broken.ckpt").write_bytes(raw)
@@ -146,7 +189,9 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
 def test_the_tokenizers_own_truncation() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "<s>": 1, "</s>": 2, "a": 3, "b": 4}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(
+        models.WordLevel({"[UNK]": 0, "<s>": 1, "</s>": 2, "a": 3, "b": 4}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
     for context, claim, room in product(range(31), range(31), (7, 12)):
@@ -156,7 +201,9 @@ def test_the_tokenizers_own_truncation() -> None:
         tokenizer.enable_truncation(room + 4, strategy="only_first")
         try:
             cut = tokenizer.encode(*texts)
-        except Exception:  # what it raises has no type of its own; the reference then lets it cut both
+        except (
+            Exception
+        ):  # what it raises has no type of its own; the reference then lets it cut both
             tokenizer.enable_truncation(room + 4, strategy="longest_first")
             cut = tokenizer.encode(*texts)
         kept = whole.ids

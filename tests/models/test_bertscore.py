@@ -57,11 +57,15 @@ def test_the_recorded_scores_of_the_reference() -> None:
     cases = [case for case in expected["cases"] if "error" not in case]
     assert len(cases) >= 23
     scorer = open_bertscore(folder / "tiny-distilbert", layer=4)
-    found = scorer.score([case["prediction"] for case in cases], [case["references"] for case in cases])
+    found = scorer.score(
+        [case["prediction"] for case in cases], [case["references"] for case in cases]
+    )
     for case, score in zip(cases, found, strict=True):
         assert numbers(score) == pytest.approx([case[name] for name in "PRF"], abs=1e-5), case["id"]
         stretched = numbers(score.rescaled(DISTILBERT_LAYER_4))
-        assert stretched == pytest.approx([case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5), case["id"]
+        assert stretched == pytest.approx([case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5), (
+            case["id"]
+        )
     assert scorer.truncated == 0
     long = expected["over_length"]
     assert numbers(scorer.score([long["prediction"]], [long["reference"]])[0]) == pytest.approx(
@@ -70,35 +74,57 @@ def test_the_recorded_scores_of_the_reference() -> None:
     assert scorer.truncated == 1
     baseline = expected["baseline_layer4_distilbert_base_uncased"]
     assert [baseline[name] for name in "PRF"] == numbers(
-        BertScore(**{name: getattr(DISTILBERT_LAYER_4, name) for name in ("precision", "recall", "f1")})
+        BertScore(
+            **{name: getattr(DISTILBERT_LAYER_4, name) for name in ("precision", "recall", "f1")}
+        )
     )
     # What the reference crashes on is nothing in common.
     empty = [case for case in expected["cases"] if "error" in case]
     assert len(empty) >= 3
-    for score in scorer.score([case["prediction"] for case in empty], [case["references"] for case in empty]):
+    for score in scorer.score(
+        [case["prediction"] for case in empty], [case["references"] for case in empty]
+    ):
         assert numbers(score) == [0.0, 0.0, 0.0]
-    batch = dict(zip(expected["batched_single_ref"]["ids"], expected["batched_single_ref"]["F"], strict=True))
+    batch = dict(
+        zip(expected["batched_single_ref"]["ids"], expected["batched_single_ref"]["F"], strict=True)
+    )
     known = [row for row in triples() if row["id"] in batch]
     assert len(known) >= 10
-    together = scorer.score([row["prediction"] for row in known], [row["references"][0] for row in known])
-    assert [score.f1 for score in together] == pytest.approx([batch[row["id"]] for row in known], abs=1e-5)
+    together = scorer.score(
+        [row["prediction"] for row in known], [row["references"][0] for row in known]
+    )
+    assert [score.f1 for score in together] == pytest.approx(
+        [batch[row["id"]] for row in known], abs=1e-5
+    )
 
 
 def test_each_pair_alone_by_transformers(bert: Path, scorer: Any) -> None:
-    for layer, opened in ((1, scorer), (0, open_bertscore(bert, layer=0)), (2, open_bertscore(bert, layer=2))):
+    for layer, opened in (
+        (1, scorer),
+        (0, open_bertscore(bert, layer=0)),
+        (2, open_bertscore(bert, layer=2)),
+    ):
         found = opened.score(TEXTS, [*TEXTS[1:], TEXTS[0]])
         for prediction, reference, score in zip(TEXTS, [*TEXTS[1:], TEXTS[0]], found, strict=True):
-            assert numbers(score) == pytest.approx(plain(bert, prediction, reference, layer), abs=1e-5)
+            assert numbers(score) == pytest.approx(
+                plain(bert, prediction, reference, layer), abs=1e-5
+            )
 
 
 def test_a_first_word_of_roberta_is_read_as_one_inside_a_text(tmp_path: Path) -> None:
     make_roberta(tmp_path / "r")
-    found = open_bertscore(tmp_path / "r", layer=1).score(["heparin was given"], ["Lasix was given"])[0]
-    assert numbers(found) == pytest.approx(plain(tmp_path / "r", " heparin was given", " Lasix was given", 1), abs=1e-5)
+    found = open_bertscore(tmp_path / "r", layer=1).score(
+        ["heparin was given"], ["Lasix was given"]
+    )[0]
+    assert numbers(found) == pytest.approx(
+        plain(tmp_path / "r", " heparin was given", " Lasix was given", 1), abs=1e-5
+    )
 
 
 def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
-    assert numbers(scorer.score([TEXTS[1]], [f" {TEXTS[1]}\n"])[0]) == pytest.approx([1, 1, 1], abs=1e-6)
+    assert numbers(scorer.score([TEXTS[1]], [f" {TEXTS[1]}\n"])[0]) == pytest.approx(
+        [1, 1, 1], abs=1e-6
+    )
     for prediction, reference in (("", "no"), ("no", " \n"), ("", ""), ("\u200b", "\u200b")):
         assert numbers(scorer.score([prediction], [reference])[0]) == [0.0, 0.0, 0.0]
     assert scorer.score([], []) == []

@@ -51,7 +51,9 @@ def changed(folder: Path, tmp_path: Path) -> Path:
 def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
     network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
     rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
-    assert network.outputs(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
+    assert network.outputs(rows) == pytest.approx(
+        [number for _, _, number in RECORDED_ROWS], abs=1e-6
+    )
     make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
     assert open_bleurt(tmp_path / "words").score(PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
 
@@ -62,7 +64,9 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
     pieces = SentencePieceProcessor(model_file=str(folder / "spm.model"))
     sides = [[pieces.encode(text) for text in pair] for pair in PAIRS]
     network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
-    expected = network.outputs([make_row(one, two, LIMIT, first=2, between=3) for one, two in sides])
+    expected = network.outputs(
+        [make_row(one, two, LIMIT, first=2, between=3) for one, two in sides]
+    )
     scorer = open_bleurt(folder)
     assert scorer.score(PAIRS) == pytest.approx(expected, abs=1e-6)
     assert scorer.truncated == 2
@@ -95,9 +99,13 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
 
     narrow: dict[str, Any] = {"embedding_size": None} if layout == "bert" else {}
     state = make_bleurt(tmp_path / "a", torch_file=True, **narrow)
-    make_bleurt(tmp_path / "b", torch_file=True, **narrow, model_type=layout, input_embedding_size=12)
+    make_bleurt(
+        tmp_path / "b", torch_file=True, **narrow, model_type=layout, input_embedding_size=12
+    )
     named = {
-        name.replace("bleurt.", f"{layout}.").replace("embedding_projection", "embedding_hidden_mapping_in"): value
+        name.replace("bleurt.", f"{layout}.").replace(
+            "embedding_projection", "embedding_hidden_mapping_in"
+        ): value
         for name, value in state.items()
     }
     torch.save(named, tmp_path / "b" / "pytorch_model.bin")
@@ -107,7 +115,9 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
 def test_length_and_texts_that_are_odd(folder: Path) -> None:
     scorer = open_bleurt(folder, max_length=5)
     assert scorer.identity["max_length"] == "5"
-    assert scorer.score([("no sign", "no sign")]) == scorer.score([("no sign of a fracture", "no sign there is")])
+    assert scorer.score([("no sign", "no sign")]) == scorer.score(
+        [("no sign of a fracture", "no sign there is")]
+    )
     assert all(-5 < score < 5 for score in scorer.score([("\ud800", "🙂"), (" \n", "[CLS] [SEP]")]))
     for wrong in (4, 0, LIMIT + 1):
         with pytest.raises(UsageError, match=f"max_length={wrong}:"):
@@ -120,14 +130,22 @@ def test_length_and_texts_that_are_odd(folder: Path) -> None:
 def test_the_identity_names_what_decides(folder: Path, changed: Path) -> None:
     identity = bleurt_identity(folder)
     assert identity == open_bleurt(folder).identity
-    assert (identity["kind"], identity["model"], identity["max_length"]) == ("bleurt", "tiny-bleurt", str(LIMIT))
+    assert (identity["kind"], identity["model"], identity["max_length"]) == (
+        "bleurt",
+        "tiny-bleurt",
+        str(LIMIT),
+    )
     assert str(folder.parent) not in json.dumps(identity)
     make_bleurt(changed, num_hidden_layers=1)
     assert bleurt_identity(changed)["fingerprint"] != identity["fingerprint"]
 
 
-def test_what_is_not_there_is_said_with_the_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MissingError, match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20"):
+def test_what_is_not_there_is_said_with_the_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        MissingError, match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20"
+    ):
         open_bleurt(tmp_path / "none").score(PAIRS)
     write_json(tmp_path / "config.json", {"model_type": "bleurt", "max_position_embeddings": LIMIT})
     with pytest.raises(MissingError, match="no weights"):
@@ -163,7 +181,10 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     _drop(changed, "bleurt.pooler.dense.bias")
     refused(r"1 of its weights are missing and 0 have no place \(pooler.dense.bias\)")
     make_bleurt(changed, num_hidden_layers=1)
-    write_json(changed / "config.json", {**json.loads((changed / "config.json").read_text()), "hidden_size": 20})
+    write_json(
+        changed / "config.json",
+        {**json.loads((changed / "config.json").read_text()), "hidden_size": 20},
+    )
     refused("changed does not load with transformers")
     (changed / "model.safetensors").write_bytes(b"none")
     refused("its weights do not load|not a safetensors file")
@@ -207,7 +228,8 @@ def authors_folder(folder: Path) -> Path:
 def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> None:
     folder = authors_folder(tmp_path / "BLEURT-20")
     with pytest.raises(
-        MissingError, match="is a checkpoint for TensorFlow. .*git\\+https://github.com/google-research/bleurt"
+        MissingError,
+        match="is a checkpoint for TensorFlow. .*git\\+https://github.com/google-research/bleurt",
     ):
         open_bleurt(folder).score(PAIRS)
     (tmp_path / "site" / "bleurt").mkdir(parents=True)

@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion, check_base_url
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+    Completion,
+    check_base_url,
+)
 from medical_tasks.models.chat_reply import (
     AttemptError,
     pause_before,
@@ -32,7 +38,12 @@ QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
 def quick(server: FaultServer, **changes: Any) -> ChatSettings:
     base = ChatSettings(
-        base_url=server.base_url, model="m", max_retries=3, first_wait=0.001, longest_wait=0.01, timeout=5.0
+        base_url=server.base_url,
+        model="m",
+        max_retries=3,
+        first_wait=0.001,
+        longest_wait=0.01,
+        timeout=5.0,
     )
     return replace(base, **changes)
 
@@ -40,7 +51,9 @@ def quick(server: FaultServer, **changes: Any) -> ChatSettings:
 def ask(chat: ChatSettings, question: str = QUESTION, **parameters: Any) -> Completion:
     async def once() -> Completion:
         async with ChatClient(chat) as client:
-            return await client.complete([Message(role="user", content=question)], max_tokens=8, **parameters)
+            return await client.complete(
+                [Message(role="user", content=question)], max_tokens=8, **parameters
+            )
 
     return asyncio.run(once())
 
@@ -57,7 +70,12 @@ def test_good_answer_is_read_whole_and_the_key_is_not_shown() -> None:
         got = ask(chat)
     assert server.calls[0].headers["authorization"] == "Bearer sk-secret"
     assert "sk-secret" not in repr(chat)
-    assert (got.text, got.choices[0].finish, got.output_tokens, got.attempts) == ("two words", "stop", 2, 1)
+    assert (got.text, got.choices[0].finish, got.output_tokens, got.attempts) == (
+        "two words",
+        "stop",
+        2,
+        1,
+    )
     assert got.prompt_tokens == len(QUESTION.split())
     assert server.calls[0].path == "/v1/chat/completions"
 
@@ -85,7 +103,9 @@ TRANSIENT = {
 
 
 @pytest.mark.parametrize(("fault", "reason"), TRANSIENT.values(), ids=TRANSIENT.keys())
-def test_transient_fault_is_outlived_within_the_retries_or_a_failure_with_its_class(fault: Fault, reason: str) -> None:
+def test_transient_fault_is_outlived_within_the_retries_or_a_failure_with_its_class(
+    fault: Fault, reason: str
+) -> None:
     with FaultServer([fault, fault, fault]) as server:
         got = ask(quick(server))
     assert got.text == echo_answer(server.calls[0])
@@ -103,7 +123,11 @@ FINAL = [
 ]
 FINAL += [
     (Fault.message({"content": None}, "content_filter"), "refused by filter", False),
-    (Fault.message({"content": None, "tool_calls": [{"id": "x"}]}, "tool_calls"), "tool call", False),
+    (
+        Fault.message({"content": None, "tool_calls": [{"id": "x"}]}, "tool_calls"),
+        "tool call",
+        False,
+    ),
 ]
 
 
@@ -116,13 +140,17 @@ def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) 
 
 
 @tabled("message", "finish", "tokens", "text")
-def test_what_the_model_said_is_its_answer(message: dict[str, Any], finish: str, tokens: int, text: str) -> None:
+def test_what_the_model_said_is_its_answer(
+    message: dict[str, Any], finish: str, tokens: int, text: str
+) -> None:
     with FaultServer([Fault.message(message, finish, completion_tokens=tokens)]) as server:
         got = ask(quick(server))
     assert (got.text, got.choices[0].finish, got.attempts) == (text, finish, 1)
 
 
-@pytest.mark.parametrize("fault", [Fault.hang(), Fault.drip()], ids=["silence", "a byte now and then"])
+@pytest.mark.parametrize(
+    "fault", [Fault.hang(), Fault.drip()], ids=["silence", "a byte now and then"]
+)
 def test_slow_answer_times_out_and_is_asked_again(fault: Fault) -> None:
     with FaultServer([fault]) as server:
         got = ask(quick(server, timeout=0.15))
@@ -148,7 +176,12 @@ def test_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert requested_wait(headers, now=NOW) == seconds
 
 
-@given(seed=st.integers(), retry=st.integers(0, 10_000), first_wait=st.floats(0.001, 5), longest=st.floats(0.001, 100))
+@given(
+    seed=st.integers(),
+    retry=st.integers(0, 10_000),
+    first_wait=st.floats(0.001, 5),
+    longest=st.floats(0.001, 100),
+)
 @settings(deadline=None, max_examples=50)
 def test_backoff_grows_to_its_bound_and_is_never_less_than_half(
     seed: int, retry: int, first_wait: float, longest: float
@@ -162,20 +195,27 @@ def test_backoff_grows_to_its_bound_and_is_never_less_than_half(
 
 
 @pytest.mark.parametrize(("status", "message", "detail"), CASES["detail_of_an_error"])
-def test_detail_of_an_error_quotes_neither_question_nor_key(status: int, message: str, detail: str) -> None:
+def test_detail_of_an_error_quotes_neither_question_nor_key(
+    status: int, message: str, detail: str
+) -> None:
     with FaultServer([Fault.status_code(status, message)]) as server:
         assert failure(quick(server, api_key="sk-secret")).detail == f"HTTP {status}{detail}"
 
 
 def test_question_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("openai").setLevel(logging.NOTSET)
-    with caplog.at_level(logging.DEBUG), FaultServer([Fault.status_code(500), Fault.cut()]) as server:
+    with (
+        caplog.at_level(logging.DEBUG),
+        FaultServer([Fault.status_code(500), Fault.cut()]) as server,
+    ):
         ask(quick(server))
     assert caplog.records  # the transport does log
     assert "Smith" not in caplog.text
 
 
-def test_no_proxy_and_no_account_of_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_and_no_account_of_the_environment_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
     with FaultServer() as proxy, FaultServer() as server:
@@ -223,7 +263,10 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason"]), inner)
+        | st.dictionaries(
+            st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason"]),
+            inner,
+        )
     ),
     max_leaves=12,
 )
@@ -232,7 +275,13 @@ JSON = st.recursive(
 @given(body=JSON)
 @settings(deadline=None, max_examples=200)
 def test_any_json_gives_a_reply_or_a_typed_failure(body: object) -> None:
-    assert reason_of(json.dumps(body)) in (None, "empty choices", "empty content", "refused by filter", "tool call")
+    assert reason_of(json.dumps(body)) in (
+        None,
+        "empty choices",
+        "empty content",
+        "refused by filter",
+        "tool call",
+    )
     assert reason_of("<p>down</p>") == reason_of("[" * 200_000) == "not json"
     assert read_error(400, {}, json.dumps(body), sent=[]).reason == "http 400"
 

@@ -18,7 +18,10 @@ from tests.models.toy_texts import TEXTS
 pytestmark = pytest.mark.slow
 
 TURNS = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
-REFUSES = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + TURNS
+REFUSES = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    + TURNS
+)
 DROPS = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
 
 CHAT: list[Message] = [
@@ -42,14 +45,18 @@ def with_own_tokens(tokenizer: Any, *, begin: bool, end: bool) -> Any:
 
     form = f"{'<s> ' if begin else ''}$A{' </s>' if end else ''}"
     marks = [("<s>", tokenizer.bos_token_id), ("</s>", tokenizer.eos_token_id)]
-    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single=form, special_tokens=marks)
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=form, special_tokens=marks
+    )
     return tokenizer
 
 
 @pytest.mark.parametrize("template", ["{{ bos_token }}" + TURNS, TURNS, None])
 @pytest.mark.parametrize("begin", [False, True])
 @pytest.mark.parametrize("end", [False, True])
-def test_one_beginning_token_and_no_end_token(tokenizer: Any, template: str | None, begin: bool, end: bool) -> None:
+def test_one_beginning_token_and_no_end_token(
+    tokenizer: Any, template: str | None, begin: bool, end: bool
+) -> None:
     tokenizer.chat_template = template
     layout = ChatLayout(with_own_tokens(tokenizer, begin=begin, end=end), model="hf/toy")
     ids = layout.tokens(layout.render([{"role": "user", "content": "Fever?"}]))
@@ -63,7 +70,9 @@ def test_one_beginning_token_and_no_end_token(tokenizer: Any, template: str | No
 def test_tokens_are_those_of_the_template_itself(tokenizer: Any) -> None:
     # Reference: transformers' own way from messages to ids.
     layout = ChatLayout(tokenizer, model="hf/toy")
-    expected = tokenizer.apply_chat_template([dict(m) for m in CHAT], add_generation_prompt=True, return_dict=True)
+    expected = tokenizer.apply_chat_template(
+        [dict(m) for m in CHAT], add_generation_prompt=True, return_dict=True
+    )
     assert layout.tokens(layout.render(CHAT)) == tuple(expected["input_ids"])
     assert layout.name == "chat template"
     assert layout.stop == ()
@@ -80,8 +89,20 @@ THINKS = "{% if enable_thinking is not defined %}default{% elif enable_thinking 
         (REFUSES, None, CHAT, FOLDED, WHOLE),
         (DROPS, None, CHAT, FOLDED, WHOLE),
         (TURNS, None, CHAT[:2], "chat template", "<|system|>Be brief.<|user|>Fever?<|assistant|>"),
-        (None, None, CHAT, "plain", "Be brief.\n\nUser: Fever?\n\nAssistant: Yes.\n\nUser: How high?\n\nAssistant:"),
-        ("{{ strftime_now('%d %b %Y') }}" + TURNS, None, CHAT[1:2], "", "01 Jan 2025<|user|>Fever?<|assistant|>"),
+        (
+            None,
+            None,
+            CHAT,
+            "plain",
+            "Be brief.\n\nUser: Fever?\n\nAssistant: Yes.\n\nUser: How high?\n\nAssistant:",
+        ),
+        (
+            "{{ strftime_now('%d %b %Y') }}" + TURNS,
+            None,
+            CHAT[1:2],
+            "",
+            "01 Jan 2025<|user|>Fever?<|assistant|>",
+        ),
         (THINKS + TURNS, None, CHAT[1:2], "", "default<|user|>Fever?<|assistant|>"),
         (THINKS + TURNS, True, CHAT[1:2], "", "on<|user|>Fever?<|assistant|>"),
         (THINKS + TURNS, False, CHAT[1:2], "", "off<|user|>Fever?<|assistant|>"),
@@ -105,18 +126,30 @@ def test_what_is_written(
     ("template", "switch", "message"),
     [
         (None, True, "enable_thinking: hf/toy has no chat template"),
-        ("{{ raise_exception('never') }}", None, "hf/toy: its chat template cannot render one user message: "),
+        (
+            "{{ raise_exception('never') }}",
+            None,
+            "hf/toy: its chat template cannot render one user message: ",
+        ),
         ("{% for m in %}", None, "hf/toy: its chat template cannot render one user message: "),
-        ({"rag": REFUSES, "tools": TURNS}, None, "tokenizer has several chat templates and none is the default"),
+        (
+            {"rag": REFUSES, "tools": TURNS},
+            None,
+            "tokenizer has several chat templates and none is the default",
+        ),
     ],
 )
-def test_what_cannot_be_written(tokenizer: Any, template: Any, switch: bool | None, message: str) -> None:
+def test_what_cannot_be_written(
+    tokenizer: Any, template: Any, switch: bool | None, message: str
+) -> None:
     tokenizer.chat_template = template
     with pytest.raises(UsageError, match=message):
         ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
 
 
-def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_model(tokenizer: Any) -> None:
+def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_model(
+    tokenizer: Any,
+) -> None:
     for chat in ([], CHAT[:1]):
         with pytest.raises(ValueError, match="must end with a message of the user or of the model"):
             ChatLayout(tokenizer, model="hf/toy").render(chat)
@@ -125,7 +158,10 @@ def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_mode
     tokenizer.chat_template = TURNS
     layout = ChatLayout(tokenizer, model="hf/toy")
     more: list[Message] = [*CHAT[:3], {"role": "assistant", "content": "More."}]
-    joined: list[Message] = [*CHAT[:2], {"role": "assistant", "content": f"{CHAT[2]['content']}\n\nMore."}]
+    joined: list[Message] = [
+        *CHAT[:2],
+        {"role": "assistant", "content": f"{CHAT[2]['content']}\n\nMore."},
+    ]
     assert layout.render(more) == layout.render(joined)
     assert layout.render(more).endswith("More.<|assistant|>")
 
@@ -177,8 +213,12 @@ def sentence_pieces(scheme: str) -> Any:
         initial_alphabet=[*"ABCDE[]/\n:?", "▁"],
         show_progress=False,
     )
-    raw.train_from_iterator([*TEXTS, *(f"{letter}\n" for letter in "ABCDE" * 9), "A A A B B C"], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    raw.train_from_iterator(
+        [*TEXTS, *(f"{letter}\n" for letter in "ABCDE" * 9), "A A A B B C"], trainer
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
 
 
 INST = (
@@ -196,7 +236,11 @@ USER: Any = [{"role": "user", "content": "Fever?"}]
         (template(" "), " "),
         (template("\n"), "\n"),
         (template("<think>\n\n</think>\n\n"), ""),  # a chain of thought is no part of an answer
-        ("{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}" + template(" "), ""),
+        (
+            "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}"
+            + template(" "),
+            "",
+        ),
         ("{{ messages[0].content }}<|assistant|>", ""),
         (None, " "),
     ],
@@ -214,9 +258,13 @@ def test_a_tokenizer_that_puts_a_space_before_every_text(scheme: str, gap: str, 
     tokenizer.chat_template = INST.replace("GAP", f"'{gap}'")
     layout = ChatLayout(tokenizer, model="hf/pieces")
     assert layout.gap == gap
-    asked, (letter, sentence, nothing) = layout.answer_tokens(layout.render(USER), ["A", "chest pain", ""])
+    asked, (letter, sentence, nothing) = layout.answer_tokens(
+        layout.render(USER), ["A", "chest pain", ""]
+    )
     # Encoded apart, the letter would have the space in both cases.
-    assert tokenizer.convert_ids_to_tokens(tokenizer("A", add_special_tokens=False)["input_ids"]) == ["▁A"]
+    assert tokenizer.convert_ids_to_tokens(
+        tokenizer("A", add_special_tokens=False)["input_ids"]
+    ) == ["▁A"]
     assert tokenizer.convert_ids_to_tokens(list(letter)) == [piece]
     assert tokenizer.decode([*asked, *sentence]) == tokenizer.decode(asked) + gap + "chest pain"
     assert len(nothing) == len(gap)
@@ -240,7 +288,9 @@ def test_an_answer_that_cannot_be_told_from_the_prompt_has_no_tokens() -> None:
     tokenizer.chat_template = "{{ messages[0].content }} Answer: "
     layout = ChatLayout(tokenizer, model="hf/pieces")
     # The space is joined to the word; and what the vocabulary does not hold reads as another text.
-    asked, (word, both, strange) = layout.answer_tokens(layout.render(USER), ["patient", "patient \u2603", "\u2603"])
+    asked, (word, both, strange) = layout.answer_tokens(
+        layout.render(USER), ["patient", "patient \u2603", "\u2603"]
+    )
     assert tokenizer.decode([*asked, *word]).endswith("Answer: patient")
     assert both == ()
     assert strange == (tokenizer.unk_token_id,)
@@ -250,7 +300,9 @@ def test_an_answer_that_cannot_be_told_from_the_prompt_has_no_tokens() -> None:
 def toy_layout(folder: Path, gap: str) -> ChatLayout:
     from transformers import AutoTokenizer
 
-    return ChatLayout(AutoTokenizer.from_pretrained(folder, chat_template=template(gap)), model="hf/toy")
+    return ChatLayout(
+        AutoTokenizer.from_pretrained(folder, chat_template=template(gap)), model="hf/toy"
+    )
 
 
 @settings(deadline=None, max_examples=60)

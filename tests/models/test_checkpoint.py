@@ -31,7 +31,9 @@ def checkpoint_of(tmp_path: Path, **files: object) -> Checkpoint:
     return find_checkpoint(str(folder_of(tmp_path, **files)), revision=None)
 
 
-def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_by_any_path_is_the_same_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ordinary = {
         "_attn_implementation": "sdpa",
         "_name_or_path": "org/name",
@@ -46,7 +48,9 @@ def test_a_folder_by_any_path_is_the_same_model(tmp_path: Path, monkeypatch: pyt
         assert find_checkpoint(target, revision=None) == expected
 
 
-@pytest.mark.parametrize(("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")])
+@pytest.mark.parametrize(
+    ("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")]
+)
 def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
     hub_cache: Path, target: str, revision: str | None
 ) -> None:
@@ -55,37 +59,53 @@ def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
     assert found.folder == hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
     assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == found
     with pytest.raises(
-        MissingError, match=rf"{target} \(revision {revision or 'main'}\).*not to be had.*\n.*hf download {target}"
+        MissingError,
+        match=rf"{target} \(revision {revision or 'main'}\).*not to be had.*\n.*hf download {target}",
     ):
         find_checkpoint(target, revision=revision)
 
 
-@pytest.mark.parametrize("target", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c", "two words"])
+@pytest.mark.parametrize(
+    "target", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c", "two words"]
+)
 def test_no_such_folder(target: str) -> None:
-    with pytest.raises(MissingError, match=r"no such folder\. Give a folder with a model in it, or a repository"):
+    with pytest.raises(
+        MissingError, match=r"no such folder\. Give a folder with a model in it, or a repository"
+    ):
         find_checkpoint(target, revision=None)
 
 
 @pytest.mark.parametrize("config", CASES["a_configuration_that_names_code_elsewhere_is_refused"])
-def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, config: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"):
+def test_a_configuration_that_names_code_elsewhere_is_refused(
+    tmp_path: Path, config: dict[str, object]
+) -> None:
+    with pytest.raises(
+        UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"
+    ):
         checkpoint_of(tmp_path, config=config)
 
 
-def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_one(tmp_path: Path) -> None:
+def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_one(
+    tmp_path: Path,
+) -> None:
     folder = folder_of(tmp_path, tokenizer={})
     with pytest.raises(MissingError, match=r"no config\.json in .*save_pretrained"):
         find_checkpoint(str(folder), revision=None)
     with pytest.raises(UsageError, match="revision=v1: .* is a folder"):
         find_checkpoint(str(folder), revision="v1")
-    for content, message in (("{", r"config\.json: not JSON"), ("[1]", "a JSON object is expected, got list")):
+    for content, message in (
+        ("{", r"config\.json: not JSON"),
+        ("[1]", "a JSON object is expected, got list"),
+    ):
         (folder / "config.json").write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=message):
             find_checkpoint(str(folder), revision=None)
 
 
 @pytest.mark.parametrize(("config", "dtype"), CASES["the_type_the_weights_were_saved_for"])
-def test_the_type_the_weights_were_saved_for(tmp_path: Path, config: dict[str, object], dtype: str) -> None:
+def test_the_type_the_weights_were_saved_for(
+    tmp_path: Path, config: dict[str, object], dtype: str
+) -> None:
     assert checkpoint_of(tmp_path, config=config).own_dtype() == dtype
 
 
@@ -95,7 +115,9 @@ def test_the_context(tmp_path: Path, config: dict[str, object], context: int | N
 
 
 def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
-    found = checkpoint_of(tmp_path, config={"eos_token_id": 2}, generation_config={"eos_token_id": [1, 106]})
+    found = checkpoint_of(
+        tmp_path, config={"eos_token_id": 2}, generation_config={"eos_token_id": [1, 106]}
+    )
     assert found.end_tokens() == {1, 2, 106}
     shutil.rmtree(found.folder)
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
@@ -108,7 +130,9 @@ TENSORS = 5
 def safetensors(values: bytes) -> bytes:
     """A safetensors file of `TENSORS` tensors of bytes."""
     parts = np.frombuffer(values, dtype=np.uint8).reshape(TENSORS, TENSOR_BYTES)
-    return save({f"layer.{index}": part for index, part in enumerate(parts)}, metadata={"format": "pt"})
+    return save(
+        {f"layer.{index}": part for index, part in enumerate(parts)}, metadata={"format": "pt"}
+    )
 
 
 @pytest.fixture
@@ -161,7 +185,9 @@ def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1))
-def test_every_byte_of_small_weights_counts(place: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_byte_of_small_weights_counts(
+    place: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     base = tmp_path_factory.mktemp("bits")
     write_weights(base)
     before = fingerprint(base)

@@ -20,7 +20,9 @@ from tests.models.toy_texts import CASES
 LETTERS = ("A", "B", "C", "D", "E")
 
 
-def entries(alternatives: Sequence[Sequence[Any]], chosen: Sequence[Any] | None = None) -> list[Mapping[str, Any]]:
+def entries(
+    alternatives: Sequence[Sequence[Any]], chosen: Sequence[Any] | None = None
+) -> list[Mapping[str, Any]]:
     """An answer of one token, as a server tells of it; its most probable alternative unless another is chosen."""
     token, logprob = chosen or alternatives[0]
     return [
@@ -34,18 +36,35 @@ def entries(alternatives: Sequence[Sequence[Any]], chosen: Sequence[Any] | None 
 
 @pytest.mark.parametrize(
     ("continuation", "letter"),
-    [("A", True), (" b ", True), ("7", True), ("é", True), ("", False), (" ", False), ("AB", False), (".", False)],
+    [
+        ("A", True),
+        (" b ", True),
+        ("7", True),
+        ("é", True),
+        ("", False),
+        (" ", False),
+        ("AB", False),
+        (".", False),
+    ],
 )
 def test_is_letter(continuation: str, letter: bool) -> None:
     assert is_letter(continuation) is letter
 
 
-@pytest.mark.parametrize(("alternatives", "chosen", "letters", "logprobs", "below"), CASES["first_tokens"])
+@pytest.mark.parametrize(
+    ("alternatives", "chosen", "letters", "logprobs", "below"), CASES["first_tokens"]
+)
 def test_what_is_said_of_letters(
-    alternatives: list[Any], chosen: Any, letters: list[str], logprobs: list[float | None], below: float | None
+    alternatives: list[Any],
+    chosen: Any,
+    letters: list[str],
+    logprobs: list[float | None],
+    below: float | None,
 ) -> None:
     found = read_first_token(entries(alternatives, chosen), letters)
-    assert [*found.logprobs] == [value if value is None else pytest.approx(value) for value in logprobs]
+    assert [*found.logprobs] == [
+        value if value is None else pytest.approx(value) for value in logprobs
+    ]
     assert (found.tokens, found.below) == ((1,) * len(letters), below)
     assert found.to_text()
 
@@ -59,14 +78,23 @@ def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> Non
 
 @given(
     weights=st.lists(st.floats(1e-6, 1.0), min_size=5, max_size=40),
-    spellings=st.lists(st.sampled_from(["A", " A", "A\n", "B", "\u2581B", "C", "x", "The"]), min_size=40, max_size=40),
+    spellings=st.lists(
+        st.sampled_from(["A", " A", "A\n", "B", "\u2581B", "C", "x", "The"]),
+        min_size=40,
+        max_size=40,
+    ),
     cut=st.integers(1, 40),
 )
 @settings(deadline=None, max_examples=60)
-def test_shares_add_up_and_bounds_hold(weights: list[float], spellings: list[str], cut: int) -> None:
+def test_shares_add_up_and_bounds_hold(
+    weights: list[float], spellings: list[str], cut: int
+) -> None:
     total = sum(weights)
     every = sorted(
-        ((text, math.log(weight / total)) for text, weight in zip(spellings, weights, strict=False)),
+        (
+            (text, math.log(weight / total))
+            for text, weight in zip(spellings, weights, strict=False)
+        ),
         key=lambda each: -each[1],
     )
     whole = read_first_token(entries(every), ("A", "B", "C"))
@@ -85,7 +113,10 @@ def test_shares_add_up_and_bounds_hold(weights: list[float], spellings: list[str
 
 def prompt(*tokens: tuple[int, str, Any]) -> list[Any]:
     """What vLLM says of a prompt: null for the first token, then one entry a token."""
-    said = [{str(token): {"logprob": value, "rank": 1, "decoded_token": text}} for token, text, value in tokens]
+    said = [
+        {str(token): {"logprob": value, "rank": 1, "decoded_token": text}}
+        for token, text, value in tokens
+    ]
     return [None, *said[1:]]
 
 
@@ -96,7 +127,9 @@ def test_what_follows_the_context_is_added_up() -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     whole = read_prompt(prompt(*CONTEXT, (7, " the", -0.5), (8, "left", -1.25)), prompt_tokens=5)
     assert read_continuation(context, whole, "the left") == (-1.75, 2)
-    assert read_continuation(context, read_prompt(whole_of((7, "A", -9999.0)), prompt_tokens=None), "A") == (
+    assert read_continuation(
+        context, read_prompt(whole_of((7, "A", -9999.0)), prompt_tokens=None), "A"
+    ) == (
         -math.inf,
         1,
     )
@@ -124,10 +157,16 @@ def test_answers_that_cannot_be_told_are_never_a_number(
     assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(("pieces", "text", "same"), CASES["text_is_compared_with_characters_that_several_tokens_make"])
-def test_text_is_compared_with_characters_that_several_tokens_make(pieces: list[str], text: str, same: bool) -> None:
+@pytest.mark.parametrize(
+    ("pieces", "text", "same"), CASES["text_is_compared_with_characters_that_several_tokens_make"]
+)
+def test_text_is_compared_with_characters_that_several_tokens_make(
+    pieces: list[str], text: str, same: bool
+) -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
-    whole = read_prompt(whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None)
+    whole = read_prompt(
+        whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None
+    )
     if same:
         assert read_continuation(context, whole, text) == (-float(len(pieces)), len(pieces))
     else:

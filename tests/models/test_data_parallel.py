@@ -24,7 +24,11 @@ COUNTS = "21,1,2"
 
 
 ENVIRONMENT = {
-    **{name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE", "WORLD_SIZE"))},
+    **{
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ACCELERATE", "WORLD_SIZE"))
+    },
     "PYTHONPATH": str(ROOT),
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -40,7 +44,9 @@ def run(warm: WarmProcess, toy: Path, out: Path, *, processes: int) -> list[dict
         words = [*torchrun, *warm.asking, *words]
     done = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))]
+    reports = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))
+    ]
     assert [report["world"] for report in reports] == [processes] * processes
     return reports
 
@@ -60,7 +66,9 @@ def check_choices(alone: dict[str, Any], main: dict[str, Any], other: dict[str, 
                 assert one.logprobs == pytest.approx(two.logprobs, abs=1e-4)
 
 
-def test_two_processes_give_the_tokens_of_one(warm: WarmProcess, toy_model: Path, tmp_path: Path) -> None:
+def test_two_processes_give_the_tokens_of_one(
+    warm: WarmProcess, toy_model: Path, tmp_path: Path
+) -> None:
     (alone,) = run(warm, toy_model, tmp_path / "one", processes=1)
     main, other = run(warm, toy_model, tmp_path / "two", processes=2)
     assert [len(part["answers"]) for part in alone["runs"]] == [21, 1, 2]

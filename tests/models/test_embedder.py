@@ -12,7 +12,15 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.embedder import embedder_identity, open_embedder
-from tests.models.tiny_embedder import LIMIT, TEXTS, WIDTH, change_weights, make_bert, make_layout, write_json
+from tests.models.tiny_embedder import (
+    LIMIT,
+    TEXTS,
+    WIDTH,
+    change_weights,
+    make_bert,
+    make_layout,
+    write_json,
+)
 from tests.models.toy_texts import CASES
 
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
@@ -20,7 +28,12 @@ LONG = " ".join(TEXTS)
 
 
 def expected(
-    folder: Path, texts: tuple[str, ...], pooling: str, *, dense: Path | None = None, tanh: bool = False
+    folder: Path,
+    texts: tuple[str, ...],
+    pooling: str,
+    *,
+    dense: Path | None = None,
+    tanh: bool = False,
 ) -> Any:
     """Text by text with transformers and numpy: no batch, no padding, no code of the package."""
     import torch
@@ -32,12 +45,17 @@ def expected(
     made = []
     for text in texts:
         with torch.no_grad():
-            states = model(**tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")).last_hidden_state
+            states = model(
+                **tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")
+            ).last_hidden_state
         rows = states[0].double().numpy()
         pooled = {"mean": rows.mean(axis=0), "cls": rows[0], "max": rows.max(axis=0)}[pooling]
         if dense is not None:
             weights = load_file(dense / "model.safetensors")
-            pooled = weights["linear.weight"].double().numpy() @ pooled + weights["linear.bias"].double().numpy()
+            pooled = (
+                weights["linear.weight"].double().numpy() @ pooled
+                + weights["linear.bias"].double().numpy()
+            )
             pooled = np.tanh(pooled) if tanh else pooled
         made.append(pooled / np.linalg.norm(pooled))
     return np.array(made)
@@ -58,18 +76,31 @@ def test_a_plain_bert_is_averaged_over_its_tokens(bert: Path) -> None:
     ("pooling", "config"),
     [
         ("mean", MEAN),
-        ("cls", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": False}),
+        (
+            "cls",
+            {
+                "pooling_mode_cls_token": True,
+                "pooling_mode_mean_tokens": False,
+                "pooling_mode_max_tokens": False,
+            },
+        ),
         ("max", {"pooling_mode_max_tokens": True}),
         ("max", {"pooling_mode": "max"}),  # as version 5 writes it
     ],
 )
-def test_poolings_of_sentence_transformers(tmp_path: Path, pooling: str, config: dict[str, Any]) -> None:
+def test_poolings_of_sentence_transformers(
+    tmp_path: Path, pooling: str, config: dict[str, Any]
+) -> None:
     folder = make_layout(tmp_path / "m", pooling=config, normalize=True)
-    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, pooling), atol=1e-5)
+    np.testing.assert_allclose(
+        open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, pooling), atol=1e-5
+    )
     assert embedder_identity(folder)["pooling"] == pooling
 
 
-@pytest.mark.parametrize(("activation", "torch_file"), [("Tanh", False), ("Identity", False), ("Tanh", True)])
+@pytest.mark.parametrize(
+    ("activation", "torch_file"), [("Tanh", False), ("Identity", False), ("Tanh", True)]
+)
 def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> None:
     folder = make_layout(tmp_path / "m", pooling=MEAN, dense=activation, torch_file=torch_file)
     found = open_embedder(folder).embed(TEXTS)
@@ -83,11 +114,17 @@ def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(tmp_path: Path
     """As checkpoints before version 2 of Sentence-Transformers are laid out: no config.json beside modules.json."""
     # ClinicalBERT's kind lacks only the pooler: trained to fill in words; nothing here reads the pooler.
     folder = make_bert(tmp_path / "m", pooler=False)
-    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5)
-    folder = make_layout(tmp_path / "old-one", pooling=MEAN, inner="0_Transformer", settings={"max_seq_length": 8})
+    np.testing.assert_allclose(
+        open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5
+    )
+    folder = make_layout(
+        tmp_path / "old-one", pooling=MEAN, inner="0_Transformer", settings={"max_seq_length": 8}
+    )
     embedder = open_embedder(folder)
     assert (embedder.max_length, embedder.identity["model"]) == (8, "old-one")
-    np.testing.assert_allclose(embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5)
+    np.testing.assert_allclose(
+        embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5
+    )
 
 
 def test_zeros_without_text(bert: Path) -> None:
@@ -105,7 +142,9 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.max_length == LIMIT
     found = embedder.embed([LONG, LONG, f"{LONG} and more", "no"])
     assert embedder.truncated == 2  # equal texts once
-    np.testing.assert_allclose(found[0], found[2], atol=1e-6)  # what is behind the limit is not read
+    np.testing.assert_allclose(
+        found[0], found[2], atol=1e-6
+    )  # what is behind the limit is not read
     np.testing.assert_allclose(found[:1], expected(bert, (LONG,), "mean"), atol=1e-5)
     embedder.embed([LONG])
     assert embedder.truncated == 2
@@ -120,11 +159,15 @@ def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
     assert open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
     asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
     assert embedder_identity(asked)["max_length"] == "7"
-    write_json(asked / "sentence_bert_config.json", {"max_seq_length": 4000, "do_lower_case": False})
+    write_json(
+        asked / "sentence_bert_config.json", {"max_seq_length": 4000, "do_lower_case": False}
+    )
     assert embedder_identity(asked)["max_length"] == str(LIMIT)  # there are no more positions
     write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
     assert embedder_identity(asked)["max_length"] == str(LIMIT)
-    folder = make_layout(tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True})
+    folder = make_layout(
+        tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True}
+    )
     found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
     assert (found[0] == found[1]).all()
     kept = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(
@@ -142,8 +185,18 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
     folder.mkdir()
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "known", "allerg", "##ies", "."]
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    sizes = {"hidden_size": WIDTH, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = {**sizes, "vocab_size": len(words), "max_position_embeddings": LIMIT, "model_type": "bert"}
+    sizes = {
+        "hidden_size": WIDTH,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    config = {
+        **sizes,
+        "vocab_size": len(words),
+        "max_position_embeddings": LIMIT,
+        "model_type": "bert",
+    }
     write_json(folder / "config.json", config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -152,8 +205,14 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
         ).eval()
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     with torch.no_grad():
-        states = model.bert(input_ids=torch.tensor([[2, 5, 6, 7, 8, 9, 3]])).last_hidden_state[0].mean(dim=0)
-    found = open_embedder(folder).embed(["No known allergies."])  # in small letters, which is transformers' default
+        states = (
+            model.bert(input_ids=torch.tensor([[2, 5, 6, 7, 8, 9, 3]]))
+            .last_hidden_state[0]
+            .mean(dim=0)
+        )
+    found = open_embedder(folder).embed(
+        ["No known allergies."]
+    )  # in small letters, which is transformers' default
     np.testing.assert_allclose(found[0], (states / states.norm()).numpy(), atol=1e-5)
 
 
@@ -161,7 +220,11 @@ def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path
     identity = embedder_identity(bert)
     assert identity == open_embedder(str(bert)).identity
     assert identity["model"] == "tiny-bert"
-    assert (identity["max_length"], identity["pooling"], identity["dtype"]) == (str(LIMIT), "mean", "float32")
+    assert (identity["max_length"], identity["pooling"], identity["dtype"]) == (
+        str(LIMIT),
+        "mean",
+        "float32",
+    )
     assert str(bert.parent) not in json.dumps(identity)
     copy = Path(shutil.copytree(bert, tmp_path / "elsewhere" / "tiny-bert"))
     assert embedder_identity(copy) == identity
@@ -176,7 +239,11 @@ def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path
     assert said["layers"].endswith(", normalize")
     write_json(
         one / "2_Dense" / "config.json",
-        {"in_features": WIDTH, "out_features": 8, "activation_function": "torch.nn.modules.linear.Identity"},
+        {
+            "in_features": WIDTH,
+            "out_features": 8,
+            "activation_function": "torch.nn.modules.linear.Identity",
+        },
     )
     assert embedder_identity(one)["layers"] != said["layers"]
 
@@ -184,7 +251,9 @@ def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path
 def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
     import transformers
 
-    with pytest.raises(MissingError, match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39") as told:
+    with pytest.raises(
+        MissingError, match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39"
+    ) as told:
         open_embedder(tmp_path / "nowhere", example="emilyalsentzer/Bio_ClinicalBERT")
     assert "Nothing is downloaded here" in str(told.value)
     (tmp_path / "empty").mkdir()
@@ -192,10 +261,18 @@ def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
         open_embedder(tmp_path / "empty")
     folder = make_bert(tmp_path / "m")
     config = transformers.T5Config(
-        vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
+        vocab_size=300,
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
     )
     transformers.T5Model(config).save_pretrained(folder)
-    with pytest.raises(UsageError, match=r"a model with a decoder \(t5\)|no file of it says how long a text can be"):
+    with pytest.raises(
+        UsageError, match=r"a model with a decoder \(t5\)|no file of it says how long a text can be"
+    ):
         open_embedder(folder)
 
 
@@ -222,7 +299,10 @@ def dense(folder: Path, content: bytes) -> None:
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda folder: (folder / "1_Pooling" / "config.json").unlink(), "1_Pooling/config.json: cannot be read"),
+    (
+        lambda folder: (folder / "1_Pooling" / "config.json").unlink(),
+        "1_Pooling/config.json: cannot be read",
+    ),
     (lambda folder: (folder / "2_Dense" / "model.safetensors").unlink(), "no weights"),
     (cut_weights, "Download it again"),
     (drop_weights, "its files lack 10 of its weights .* which would be random"),
@@ -232,13 +312,18 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
         for content in (b"", b"no tensors", b"\x80\x02cos\nsystem\n(S'true'\ntR.")
     ),
     (not_finite, "m gives numbers that are not finite"),
-    *((partial(write_text, file=file, text=text), message) for file, text, message in CASES["damaged_embedder"]),
+    *(
+        (partial(write_text, file=file, text=text), message)
+        for file, text, message in CASES["damaged_embedder"]
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_layout(tmp_path_factory.mktemp("models") / "m", pooling=MEAN, dense="Tanh", normalize=True)
+    return make_layout(
+        tmp_path_factory.mktemp("models") / "m", pooling=MEAN, dense="Tanh", normalize=True
+    )
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES])

@@ -58,7 +58,10 @@ def test_padding_is_masked() -> None:
     import torch
 
     made = pad(
-        [{"input_ids": [5, 6], "token_type_ids": [0, 1]}, {"input_ids": [7], "token_type_ids": [1]}],
+        [
+            {"input_ids": [5, 6], "token_type_ids": [0, 1]},
+            {"input_ids": [7], "token_type_ids": [1]},
+        ],
         padding=1,
         device=torch.device("cpu"),
     )

@@ -40,10 +40,14 @@ def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     for i in range(50):
         text = by_prompt[f"question {i}"]
-        assert found[f"k{i}"] == Answer(key=f"k{i}", text=text, prompt_tokens=2, output_tokens=2, finish="stop")
+        assert found[f"k{i}"] == Answer(
+            key=f"k{i}", text=text, prompt_tokens=2, output_tokens=2, finish="stop"
+        )
 
 
-@pytest.mark.parametrize(("finish", "kept"), [("stop", "stop"), ("length", "length"), ("eos_token", "")])
+@pytest.mark.parametrize(
+    ("finish", "kept"), [("stop", "stop"), ("length", "length"), ("eos_token", "")]
+)
 def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> None:
     with FaultServer(finish=finish) as server:
         (result,) = answers(model_at(server), requests(1, stop=("END",))).values()
@@ -74,7 +78,10 @@ def test_faults_within_the_retries_change_no_answer(
     with FaultServer() as server:
         expected = answers(model_at(server), requests(15))
     with FaultServer(plan) as server:
-        assert answers(model_at(server, concurrency=concurrency, max_retries=retries), requests(15)) == expected
+        assert (
+            answers(model_at(server, concurrency=concurrency, max_retries=retries), requests(15))
+            == expected
+        )
     assert server.most_at_once <= concurrency
 
 
@@ -108,10 +115,14 @@ HOPELESS = [
 
 
 @pytest.mark.parametrize(("fault", "error", "message"), HOPELESS)
-def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[Exception], message: str) -> None:
+def test_what_fails_every_call_stops_the_run_at_once(
+    fault: Fault, error: type[Exception], message: str
+) -> None:
     with FaultServer(lambda call: fault) as server:
         model = model_at(server, concurrency=2)
-        with pytest.raises(error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"):
+        with pytest.raises(
+            error, match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on"
+        ):
             results(model, requests(100))
     assert 1 <= len(server.calls) <= 2
 
@@ -130,11 +141,15 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
 
 
 @pytest.mark.parametrize(("count", "given_up_after"), [(100, GIVE_UP_AFTER), (2, 2)])
-def test_endpoint_that_redirects_every_request_stops_the_run(count: int, given_up_after: int) -> None:
+def test_endpoint_that_redirects_every_request_stops_the_run(
+    count: int, given_up_after: int
+) -> None:
     moved = Fault("reply", 308, {"Location": "https://user:key@other.example/v1?q=question"})
     with FaultServer(lambda call: moved) as server:
         told = f"{server.base_url} .model 'toy'. redirects every request: HTTP 308; the server redirects to other.example, which"
-        with pytest.raises(UsageError, match=f"(?s){told}.*Give the address that answers.*same command goes on"):
+        with pytest.raises(
+            UsageError, match=f"(?s){told}.*Give the address that answers.*same command goes on"
+        ):
             results(model_at(server, concurrency=1, max_retries=1), requests(count))
     assert len(server.calls) == 2 * given_up_after
 
@@ -163,7 +178,12 @@ def test_fault_of_a_callback_or_a_call_ends_the_run() -> None:
         raise KeyError(job)
 
     with FaultServer() as server, pytest.raises(KeyError, match="1"):
-        run_calls(ChatSettings(base_url=server.base_url, model="m"), [1], broken, lambda job, outcome: None)
+        run_calls(
+            ChatSettings(base_url=server.base_url, model="m"),
+            [1],
+            broken,
+            lambda job, outcome: None,
+        )
 
 
 INTERRUPTED = """
@@ -202,7 +222,9 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
             assert hanging.acquire(timeout=60)  # four requests are in flight, ten are answered
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
-        assert any("stopping: waiting for 4 requests" in line for line in iter(process.stderr.readline, ""))
+        assert any(
+            "stopping: waiting for 4 requests" in line for line in iter(process.stderr.readline, "")
+        )
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     lines = out.split("\n")
@@ -213,7 +235,9 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
     assert process.returncode == 0
 
 
-def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(
+    tmp_path: Path,
+) -> None:
     arrived, answered = threading.Semaphore(0), threading.Event()
 
     def plan(call: Call) -> None:
@@ -222,12 +246,31 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
             answered.wait(timeout=60)
 
     data = {"MEDICAL_TASKS_DATA": str(tmp_path / "data")}
-    build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench")
+    build_dataset(
+        "medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench"
+    )
     with FaultServer(plan) as server:
-        words = ["run", "--tasks", "medcalc", "--config", "demo", "--max-samples", "9", "--model", "openai-api/host/m"]
-        more = ["--model-args", f"base_url={server.base_url},concurrency=4", "--out", str(tmp_path / "run")]
+        words = [
+            "run",
+            "--tasks",
+            "medcalc",
+            "--config",
+            "demo",
+            "--max-samples",
+            "9",
+            "--model",
+            "openai-api/host/m",
+        ]
+        more = [
+            "--model-args",
+            f"base_url={server.base_url},concurrency=4",
+            "--out",
+            str(tmp_path / "run"),
+        ]
         command = [sys.executable, "-m", "medical_tasks", *words, *more]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **data})
+        process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **data}
+        )
         for _ in range(4):
             assert arrived.acquire(timeout=60)
         os.kill(process.pid, signal.SIGINT)
@@ -238,7 +281,14 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
         assert "stopped. Finished work is kept" in process.communicate(timeout=60)[1]
         assert process.returncode == 130
         assert len(server.prompts) == 7
-        subprocess.run(command, check=True, capture_output=True, timeout=60, cwd=ROOT, env={**os.environ, **data})
+        subprocess.run(
+            command,
+            check=True,
+            capture_output=True,
+            timeout=60,
+            cwd=ROOT,
+            env={**os.environ, **data},
+        )
         assert len(server.prompts) == len(set(server.prompts)) == 9
 
 
@@ -271,7 +321,9 @@ def test_open_reads_the_environment(host: Callable[[str, str], None]) -> None:
 
 def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
     def identity(**options: str) -> Mapping[str, str]:
-        return open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", **options}).identity
+        return open_endpoint(
+            "openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", **options}
+        ).identity
 
     plain = identity()
     assert plain["temperature"] == "0.0"
@@ -281,7 +333,9 @@ def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
     assert "temperature" not in identity(temperature="none")
 
 
-def test_missing_variables_are_told_with_their_export_lines(host: Callable[[str, str], None]) -> None:
+def test_missing_variables_are_told_with_their_export_lines(
+    host: Callable[[str, str], None],
+) -> None:
     with pytest.raises(MissingError) as caught:
         open_endpoint("openai-api/my-host/m", options={})
     assert "export MY_HOST_BASE_URL=http://127.0.0.1:8000/v1" in str(caught.value)
@@ -318,7 +372,11 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
     "name", ["openai-api/host", "openai-api/host/", "openai-api//m", "hf/x", "", "openai-api/9.9/m"]
 )
 def test_malformed_name(name: str) -> None:
-    said = r"a host alias starts with a letter.*got '9.9'" if "9.9" in name else "openai-api/<host alias>/<model>, got"
+    said = (
+        r"a host alias starts with a letter.*got '9.9'"
+        if "9.9" in name
+        else "openai-api/<host alias>/<model>, got"
+    )
     with pytest.raises(UsageError, match=said):
         open_endpoint(name, options={})
 
@@ -326,7 +384,9 @@ def test_malformed_name(name: str) -> None:
 @pytest.mark.parametrize(("name", "value", "message"), CASES["malformed_argument"])
 def test_malformed_argument(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value})
+        open_endpoint(
+            "openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value}
+        )
 
 
 def test_openai_needs_only_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,13 @@ from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-CHOICES = ("chest pain on exertion", "a creatinine of 1.4 mg/dL", "fever, cough or weight loss", "37.5 °C", "The")
+CHOICES = (
+    "chest pain on exertion",
+    "a creatinine of 1.4 mg/dL",
+    "fever, cough or weight loss",
+    "37.5 °C",
+    "The",
+)
 CHAT = "/v1/chat/completions"
 
 
@@ -59,7 +65,9 @@ def test_texts_agree_with_a_direct_computation(toy_model: Path) -> None:
         for place, text in enumerate(request.continuations):
             ids = ids_of(toy_model, text)
             rows = logprob_rows(toy_model, context + ids)
-            wanted = sum(float(rows[len(context) - 1 + step, token]) for step, token in enumerate(ids))
+            wanted = sum(
+                float(rows[len(context) - 1 + step, token]) for step, token in enumerate(ids)
+            )
             assert told.logprobs[place] == pytest.approx(wanted, abs=1e-4)
             assert told.tokens[place] == len(ids)
     assert len(server.calls) == 3 * 6
@@ -73,21 +81,29 @@ def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
     chat = [dict(message) for message in request.messages]
     common = {"model": "toy", "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
     answered = {**common, "add_generation_prompt": False, "continue_final_message": True}
-    wanted = [{**answered, "messages": [*chat, {"role": "assistant", "content": x}]} for x in ("chest pain", "The")]
+    wanted = [
+        {**answered, "messages": [*chat, {"role": "assistant", "content": x}]}
+        for x in ("chest pain", "The")
+    ]
     assert server.paths(CHAT) == [{**common, "messages": chat}, *wanted]
 
 
 def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
     asked = [question(index, LETTERS) for index in (0, 5, 11)]
     _, tokenizer = reference(toy_model)
-    spelled = [[token for token in range(len(tokenizer)) if tokenizer.decode([token]).strip() == x] for x in LETTERS]
+    spelled = [
+        [token for token in range(len(tokenizer)) if tokenizer.decode([token]).strip() == x]
+        for x in LETTERS
+    ]
     assert all(spelled)
     with ToyServer(toy_model, most=len(tokenizer)) as server:
         found = scores(model_at(server, alternatives=len(tokenizer)), asked)
         part = scores(model_at(server), asked)
     for request in asked:
         after = logprob_rows(toy_model, ids_of(toy_model, open_text(request)))[-1]
-        wanted = [math.log(sum(math.exp(float(after[token])) for token in tokens)) for tokens in spelled]
+        wanted = [
+            math.log(sum(math.exp(float(after[token])) for token in tokens)) for tokens in spelled
+        ]
         assert found[request.key].logprobs == pytest.approx(wanted, abs=1e-4)
         assert found[request.key].tokens == (1,) * 5
         assert found[request.key].below is None
@@ -110,7 +126,9 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
         assert len(server.calls) == 7
         scores(model_at(server, way="top"), [question(0, LETTERS)])
         assert len(server.calls) == 8
-        with pytest.raises(UsageError, match="logprobs=top tells the answer's first token.*longer texts"):
+        with pytest.raises(
+            UsageError, match="logprobs=top tells the answer's first token.*longer texts"
+        ):
             results(model_at(server, way="top"), [question(0)])
         assert len(server.calls) == 8
     with ToyServer(toy_model, most=5) as server:
@@ -119,12 +137,17 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
     assert found["q0"].below is not None
 
 
-def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(toy_model: Path) -> None:
+def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(
+    toy_model: Path,
+) -> None:
     options = {"temperature": "0.9", "top_p": "0.5", "seed": "3"}
     with ToyServer(toy_model) as server:
         base = {"base_url": server.base_url}
         results(open_endpoint("openai-api/x/toy", options=base | options), [question(0, LETTERS)])
-        results(open_endpoint("openai-api/x/toy", options=base | {"temperature": "none"}), [question(0, LETTERS)])
+        results(
+            open_endpoint("openai-api/x/toy", options=base | {"temperature": "none"}),
+            [question(0, LETTERS)],
+        )
     warm, none = server.paths(CHAT)
     assert warm["temperature"] == 0.0
     assert not {"top_p", "seed"} & set(warm)
@@ -152,7 +175,10 @@ def test_guard_is_asked() -> None:
         held = policy.protect([policy.Subject.of(DATASET)])
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
             results(model, [question(0, continuations)])
-    with policy.protect([policy.Subject.of(DATASET)]), pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+    with (
+        policy.protect([policy.Subject.of(DATASET)]),
+        pytest.raises(RefusedError, match=r"10\.1\.2\.3"),
+    ):
         model.lengths([question(0)])
 
 
@@ -160,7 +186,11 @@ def test_question_that_alone_is_left_and_is_rejected_stops_nothing(toy_model: Pa
     """A resumed run may have no other question: a chat of ours shows that the server is not at fault."""
 
     def plan(call: Call) -> Fault | None:
-        return Fault.status_code(400, "odd") if call.body["messages"][0]["content"] == TEXTS[1] else None
+        return (
+            Fault.status_code(400, "odd")
+            if call.body["messages"][0]["content"] == TEXTS[1]
+            else None
+        )
 
     with ToyServer(toy_model, plan=plan) as server:
         for way, continuations in (("top", LETTERS), ("prompt", CHOICES)):
@@ -210,7 +240,9 @@ USELESS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("server_like", "continuations", "message"), USELESS.values(), ids=USELESS.keys())
+@pytest.mark.parametrize(
+    ("server_like", "continuations", "message"), USELESS.values(), ids=USELESS.keys()
+)
 def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
     toy_model: Path, server_like: dict[str, Any], continuations: tuple[str, ...], message: str
 ) -> None:
@@ -248,7 +280,9 @@ def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
 def templated(folder: Path, opening: str, answered: str) -> Path:
     """Gives a copy of the toy another way to open an answer, and to write one that was given."""
     text = (folder / "chat_template.jinja").read_text()
-    assistant = "{% if message.role == 'assistant' %}<|assistant|>" + answered + "{{ eos_token }}{% else %}"
+    assistant = (
+        "{% if message.role == 'assistant' %}<|assistant|>" + answered + "{{ eos_token }}{% else %}"
+    )
     body = "<|{{ message.role }}|>{{ message.content }}{{ eos_token }}"
     assert body in text
     assert "<|assistant|>{% endif %}" in text
@@ -273,15 +307,33 @@ def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(toy_copy: P
 
 USELESS_FOR = "no usable log-probabilities: .*"
 TEMPLATES = {
-    "empty thoughts": ("", "Walks without a stick.{{ message.content }}", f"{USELESS_FOR}do not read as"),
-    "thoughts begun": ("Walks", "{{ message.content }}", f"{USELESS_FOR}answered question otherwise"),
-    "answers twice": ("", "{{ message.content }}{{ message.content }}", f"{USELESS_FOR}changes answers"),
+    "empty thoughts": (
+        "",
+        "Walks without a stick.{{ message.content }}",
+        f"{USELESS_FOR}do not read as",
+    ),
+    "thoughts begun": (
+        "Walks",
+        "{{ message.content }}",
+        f"{USELESS_FOR}answered question otherwise",
+    ),
+    "answers twice": (
+        "",
+        "{{ message.content }}{{ message.content }}",
+        f"{USELESS_FOR}changes answers",
+    ),
     # The library that renders chats refuses to go on with an answer that the template has changed.
-    "letters": ("", "{{ message.content | replace('e', 'E') }}", "a chat template that writes answers as they are"),
+    "letters": (
+        "",
+        "{{ message.content | replace('e', 'E') }}",
+        "a chat template that writes answers as they are",
+    ),
 }
 
 
-@pytest.mark.parametrize(("opening", "answered", "message"), TEMPLATES.values(), ids=TEMPLATES.keys())
+@pytest.mark.parametrize(
+    ("opening", "answered", "message"), TEMPLATES.values(), ids=TEMPLATES.keys()
+)
 def test_template_that_writes_answers_otherwise_stops_the_run(
     toy_copy: Path, opening: str, answered: str, message: str
 ) -> None:
@@ -302,6 +354,10 @@ def test_template_that_trims_answers_is_no_hindrance(toy_copy: Path, toy_model: 
 
 def test_empty_answer_is_a_failure(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
-        found = results(model_at(server), [question(0, ("The", "")), question(1), question(2, ("The", "  "))])
+        found = results(
+            model_at(server), [question(0, ("The", "")), question(1), question(2, ("The", "  "))]
+        )
     assert isinstance(found.pop("q1"), Answer)
-    assert [getattr(failed, "reason", "") for failed in found.values()] == ["empty continuation"] * 2
+    assert [getattr(failed, "reason", "") for failed in found.values()] == [
+        "empty continuation"
+    ] * 2

@@ -40,7 +40,9 @@ def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
     """Lengths by the toy's chat template written out."""
     _, tokenizer = reference(folder)
     texts = [
-        "<s>" + "".join(f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages) + "<|assistant|>"
+        "<s>"
+        + "".join(f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages)
+        + "<|assistant|>"
         for request in asked
     ]
     return [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
@@ -72,7 +74,9 @@ def test_continuations_are_counted_once(toy_model: Path) -> None:
         model = model_at(server)
         # A text is sent, and the server generates a token behind it; a letter is that token.
         found = model.lengths(asked)
-        assert found == [Length(tokens=size + longest, room=4095) for size in sizes(toy_model, asked)]
+        assert found == [
+            Length(tokens=size + longest, room=4095) for size in sizes(toy_model, asked)
+        ]
         letters = model.lengths([question(0, continuations=("A", "B"))])
     assert letters == [Length(tokens=sizes(toy_model, asked[:1])[0] + 1, room=4096)]
     alone = [body for body in server.paths(TOKENIZE) if "prompt" in body]
@@ -85,19 +89,27 @@ def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths(asked)
         sent = len(server.calls)
-        by_folder = model_at(server, about={"context": 4096, "tokens": FolderTokens(toy_model)}).lengths(asked)
+        by_folder = model_at(
+            server, about={"context": 4096, "tokens": FolderTokens(toy_model)}
+        ).lengths(asked)
         assert len(server.calls) == sent
     assert by_folder == by_server
     assert all(length is not None for length in by_folder)
 
 
-def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders(toy_model: Path) -> None:
+def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders(
+    toy_model: Path,
+) -> None:
     asked = [question(0)]
     with ToyServer(toy_model, context=300) as server:
         for more, context in (({"context": 250}, 250), ({"tokens": FolderTokens(toy_model)}, 300)):
-            assert model_at(server, about=more).lengths(asked) == wanted(toy_model, asked, context=context)
+            assert model_at(server, about=more).lengths(asked) == wanted(
+                toy_model, asked, context=context
+            )
     with ToyServer(toy_model, context=None) as server:
-        assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(asked) == wanted(toy_model, asked)
+        assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(asked) == wanted(
+            toy_model, asked
+        )
         assert server.paths(TOKENIZE) == []
 
 
@@ -137,22 +149,32 @@ def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
     with ToyServer(toy_model, plan=plan) as server:
         found = model_at(server).lengths(asked)
     assert found[3] is None
-    assert [length for index, length in enumerate(found) if index != 3] == wanted(toy_model, asked[:3] + asked[4:])
+    assert [length for index, length in enumerate(found) if index != 3] == wanted(
+        toy_model, asked[:3] + asked[4:]
+    )
 
 
 def test_lone_surrogates_are_measured(toy_model: Path) -> None:
     odd = Request(
-        key="k", messages=(Message(role="user", content="a\ud800b"),), max_new_tokens=1, continuations=("x\udfff y",)
+        key="k",
+        messages=(Message(role="user", content="a\ud800b"),),
+        max_new_tokens=1,
+        continuations=("x\udfff y",),
     )
     with ToyServer(toy_model) as server:
         by_server = model_at(server).lengths([odd])
-        by_folder = model_at(server, about={"context": 4096, "tokens": FolderTokens(toy_model)}).lengths([odd])
+        by_folder = model_at(
+            server, about={"context": 4096, "tokens": FolderTokens(toy_model)}
+        ).lengths([odd])
     assert by_server == by_folder != [None]
 
 
 @pytest.mark.parametrize(("base", "models", "tokenize"), CASES["addresses_beside_the_base_url"])
 def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
-    replies = [Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}), Fault.json_body({"count": 7})]
+    replies = [
+        Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}),
+        Fault.json_body({"count": 7}),
+    ]
     with ToyServer(Path(), plan=lambda call: replies[call.number - 1]) as server:
         settings = ChatSettings(base_url=server.base_url.removesuffix("/v1") + base, model="toy")
         model = EndpointModel("openai-api/x/toy", settings, sampling={})
@@ -163,7 +185,9 @@ def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) ->
 def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with ToyServer(Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path) as server:
-        settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
+        settings = ChatSettings(
+            base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy"
+        )
         with policy.protect([policy.Subject.of(DATASET)]):
             model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
             assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
@@ -172,7 +196,9 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> None:
     options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
-    with pytest.raises(MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"):
+    with pytest.raises(
+        MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"
+    ):
         open_endpoint("openai-api/x/m", options={**options, "tokenizer": str(tmp_path)})
     (toy_copy / "chat_template.jinja").unlink()
     with pytest.raises(UsageError, match="no chat template.*folder of the model that is served"):
@@ -187,7 +213,11 @@ def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> Non
 
 def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedModel:
     if kind == "vllm-server":
-        options |= {"executable": str(program(tmp_path / "bin" / "vllm")), "device": "cpu", "start_timeout": "20"}
+        options |= {
+            "executable": str(program(tmp_path / "bin" / "vllm")),
+            "device": "cpu",
+            "start_timeout": "20",
+        }
     model = open_served(f"{kind}/{folder}", options=options, log_dir=tmp_path / "logs")
     assert isinstance(model, ServedModel)
     return model
@@ -204,7 +234,9 @@ def test_folder_of_the_model_tells_without_a_server(
     assert not (tmp_path / "logs").exists()
 
 
-def test_server_is_started_only_where_the_folder_does_not_tell(toy_model: Path, tmp_path: Path) -> None:
+def test_server_is_started_only_where_the_folder_does_not_tell(
+    toy_model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "logs").mkdir()
     model = served("vllm-server", toy_model, tmp_path, flags="--chat-template other.jinja")
     with pytest.raises(MissingError, match="exit code 1"):
@@ -221,11 +253,17 @@ def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("flags", "config", "tokenizer", "context"), CASES["vllm_context"])
 def test_vllm_context(
-    tmp_path: Path, flags: str, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
+    tmp_path: Path,
+    flags: str,
+    config: dict[str, Any],
+    tokenizer: dict[str, Any],
+    context: int | None,
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 4096, **config}))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    assert vllm_context(flags.split(), Checkpoint(folder=tmp_path, label="m", revision="")) == context
+    assert (
+        vllm_context(flags.split(), Checkpoint(folder=tmp_path, label="m", revision="")) == context
+    )
 
 
 @pytest.mark.parametrize(("flags", "same"), CASES["writes_as_folder"])

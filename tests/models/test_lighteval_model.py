@@ -38,7 +38,9 @@ def test_batches_and_chunks_change_no_answer(
     assert answers(opened(toy_model, **options), QUESTIONS) == answers(default, QUESTIONS)
 
 
-def test_each_chunk_is_handed_over_before_the_next_is_asked(toy_model: Path, opened: Opener) -> None:
+def test_each_chunk_is_handed_over_before_the_next_is_asked(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model)
     calls = count_calls(model)
     results(model, QUESTIONS)
@@ -58,7 +60,9 @@ def test_each_chunk_is_handed_over_before_the_next_is_asked(toy_model: Path, ope
     assert len(set(seen)) == 10
 
 
-def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(toy_model: Path, opened: Opener) -> None:
+def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, max_length="200")
     layout = model.setup.layout
     words = "fever cough "
@@ -70,7 +74,11 @@ def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(toy_model: P
         return len(layout.tokens(layout.render(request.messages)))
 
     count = max(count for count in range(1, 100) if tokens(length(count, 16)) + 16 <= 200)
-    fits, over, hopeless = length(count, 16), length(count, 200 - tokens(length(count, 1)) + 1), length(3, 200)
+    fits, over, hopeless = (
+        length(count, 16),
+        length(count, 200 - tokens(length(count, 1)) + 1),
+        length(3, 200),
+    )
     assert tokens(over) + over.max_new_tokens == 201
     found = results(model, [over, fits, hopeless])
     assert isinstance(found[fits.key], Answer)
@@ -88,7 +96,8 @@ def test_many_tokens_in_few_characters_are_not_cut(toy_model: Path, default: Any
     dense = ask("dense", "ŵ" * 150, size=4)
     wordy = ask("wordy", "The patient reports chest pain on exertion. " * 8, size=4)
     sizes = {
-        one.key: len(default.setup.layout.tokens(default.setup.layout.render(one.messages))) for one in (dense, wordy)
+        one.key: len(default.setup.layout.tokens(default.setup.layout.render(one.messages)))
+        for one in (dense, wordy)
     }
     assert sizes["dense"] > sizes["wordy"] + 4
     assert len(dense.messages[0]["content"]) < len(wordy.messages[0]["content"])
@@ -117,13 +126,20 @@ def test_stop_sequences_end_the_answer_and_are_not_in_it(toy_model: Path, defaul
     stop = longest.text[len(longest.text) // 2 :][:4]
     request = next(one for one in QUESTIONS if one.key == longest.key)
     cut = answers(
-        default, [Request(key="cut", messages=request.messages, max_new_tokens=24, stop=("never-said", stop))]
+        default,
+        [
+            Request(
+                key="cut", messages=request.messages, max_new_tokens=24, stop=("never-said", stop)
+            )
+        ],
     )["cut"]
     assert cut.text == longest.text[: longest.text.index(stop)]
     assert cut.finish == "stop"
     # Questions of different length and stops in one call.
     mixed = [
-        ask(f"m{size}{stop}", TEXTS[5], size=size, stop=stop) for size in (1, 24) for stop in ((), ("never-said",))
+        ask(f"m{size}{stop}", TEXTS[5], size=size, stop=stop)
+        for size in (1, 24)
+        for stop in ((), ("never-said",))
     ]
     found = answers(default, mixed)
     assert found["m24()"].text == found["m24('never-said',)"].text
@@ -131,7 +147,9 @@ def test_stop_sequences_end_the_answer_and_are_not_in_it(toy_model: Path, defaul
     assert found["m1()"].output_tokens == 1
 
 
-def test_every_end_token_of_the_model_ends_an_answer(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+def test_every_end_token_of_the_model_ends_an_answer(
+    toy_model: Path, toy_copy: Path, opened: Opener
+) -> None:
     request = max(QUESTIONS, key=lambda one: len(alone(toy_model, one)))
     ids = alone(toy_model, request)
     second_end = ids[len(ids) // 2]
@@ -159,7 +177,12 @@ def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_templa
     toy_model: Path, toy_copy: Path, opened: Opener, default: Any
 ) -> None:
     change_json(
-        toy_copy, "generation_config.json", do_sample=True, temperature=1.9, repetition_penalty=4.0, num_beams=3
+        toy_copy,
+        "generation_config.json",
+        do_sample=True,
+        temperature=1.9,
+        repetition_penalty=4.0,
+        num_beams=3,
     )
     assert answers(opened(toy_copy), QUESTIONS[:5]) == answers(default, QUESTIONS[:5])
     # Without a chat template the layout is another.
@@ -184,7 +207,12 @@ def test_a_repetition_penalty_is_used_when_asked_for(toy_model: Path, opened: Op
 
 def test_sampling_is_repeatable_by_its_seed(toy_model: Path, opened: Opener, default: Any) -> None:
     def texts(**options: str) -> list[str]:
-        return [answer.text for answer in answers(opened(toy_model, temperature="1.0", **options), QUESTIONS).values()]
+        return [
+            answer.text
+            for answer in answers(
+                opened(toy_model, temperature="1.0", **options), QUESTIONS
+            ).values()
+        ]
 
     first, again, other = texts(seed="1"), texts(seed="1"), texts(seed="2")
     assert first == again

@@ -20,7 +20,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 def test_nothing_is_written_and_nothing_is_said(
-    toy_copy: Path, opened: Opener, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    toy_copy: Path,
+    opened: Opener,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     home = toy_copy.parent / "home"
     home.mkdir()
@@ -33,7 +36,9 @@ def test_nothing_is_written_and_nothing_is_said(
     assert capfd.readouterr() == ("", "")
 
 
-def test_identity_names_what_counts_and_no_place(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+def test_identity_names_what_counts_and_no_place(
+    toy_model: Path, toy_copy: Path, opened: Opener
+) -> None:
     import lighteval
     import transformers
 
@@ -59,7 +64,12 @@ def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) 
         json.dumps(dict(opened(toy_model, **options).identity), sort_keys=True)
         for options in (
             {},
-            {"batch_size": "3", "chunk_size": "7", "max_length": "512", "log_level": "error"},  # nothing of this counts
+            {
+                "batch_size": "3",
+                "chunk_size": "7",
+                "max_length": "512",
+                "log_level": "error",
+            },  # nothing of this counts
             {"dtype": "bfloat16"},
             {"temperature": "0.7"},
             {"temperature": "0.7", "seed": "3"},
@@ -69,7 +79,9 @@ def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) 
     assert len(seen) == 5
 
 
-def test_weights_run_in_the_type_they_were_saved_for(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+def test_weights_run_in_the_type_they_were_saved_for(
+    toy_model: Path, toy_copy: Path, opened: Opener
+) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -81,7 +93,9 @@ def test_weights_run_in_the_type_they_were_saved_for(toy_model: Path, toy_copy: 
     assert (given.inner.model.dtype, given.identity["dtype"]) == (torch.float32, "float32")
 
 
-@pytest.mark.parametrize(("options", "device", "expected"), CASES["options_reach_lightevals_configuration"])
+@pytest.mark.parametrize(
+    ("options", "device", "expected"), CASES["options_reach_lightevals_configuration"]
+)
 def test_options_reach_lightevals_configuration(
     options: dict[str, str], device: str, expected: dict[str, object]
 ) -> None:
@@ -99,21 +113,31 @@ def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message:
         open_hf(f"hf/{toy_model}", options=options)
 
 
-def test_what_is_missing_is_told(tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_told(
+    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
-        UsageError, match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun"
+        UsageError,
+        match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun",
     ):
         open_hf(f"hf/{toy_model}", options={})
     monkeypatch.delenv("WORLD_SIZE")
     with pytest.raises(MissingError, match="no such folder"):
         open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: None if name == "bitsandbytes" else find_spec(name),
+    )
     with pytest.raises(MissingError, match="dtype=4bit needs bitsandbytes"):
         open_hf(f"hf/{toy_model}", options={"dtype": "4bit"})
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"needs lighteval, torch and transformers: pip install lighteval==0\.13\.0"):
+    with pytest.raises(
+        MissingError,
+        match=r"needs lighteval, torch and transformers: pip install lighteval==0\.13\.0",
+    ):
         open_hf(f"hf/{toy_model}", options={})
 
 
@@ -138,7 +162,10 @@ def test_running_out_of_gpu_memory_says_what_to_do(
     full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory.\nmore"))
     model = opened(toy_model, batch_size="6")
     model.inner.greedy_until = full
-    with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
+    with pytest.raises(
+        UsageError,
+        match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was",
+    ):
         model.generate(QUESTIONS, lambda _: None)
     monkeypatch.setattr(backend, "TransformersModel", full)
     said = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"

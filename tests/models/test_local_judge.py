@@ -17,7 +17,9 @@ from tests.models.local_runs import Opener
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
-def test_a_local_model_votes(opened: Opener, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_model_votes(
+    opened: Opener, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = opened(toy_model, temperature="1", seed="3")
     with Store(tmp_path / "cut.sqlite") as store:
         session = JudgeSession(LocalJudge(model), JudgeOptions(reasks=0), store, quiet=True)

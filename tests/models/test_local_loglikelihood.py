@@ -20,7 +20,9 @@ TOLERANCE = 1e-4
 def by_hand(toy: Path, model: Any, request: Request, gap: str = "") -> ChoiceScores:
     text = model.setup.layout.render(request.messages)
     parts = [summed(toy, text, gap + continuation) for continuation in request.continuations]
-    return ChoiceScores(logprobs=tuple(part[0] for part in parts), tokens=tuple(part[1] for part in parts))
+    return ChoiceScores(
+        logprobs=tuple(part[0] for part in parts), tokens=tuple(part[1] for part in parts)
+    )
 
 
 def check(found: ChoiceScores, expected: ChoiceScores) -> None:
@@ -39,7 +41,12 @@ def test_probabilities_are_those_of_transformers_alone(toy_model: Path, default:
 
 @pytest.mark.parametrize(
     "options",
-    [{"batch_size": "1"}, {"batch_size": "5"}, {"batch_size": "20", "chunk_size": "7"}, {"batch_size": "auto"}],
+    [
+        {"batch_size": "1"},
+        {"batch_size": "5"},
+        {"batch_size": "20", "chunk_size": "7"},
+        {"batch_size": "auto"},
+    ],
     ids=str,
 )
 def test_batches_and_chunks_change_no_probability(
@@ -51,7 +58,19 @@ def test_batches_and_chunks_change_no_probability(
 
 
 def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) -> None:
-    odd = ("A", " A", "A ", "  ", "\n", ".", "ŵ", "\u0394\u00df", "A. yes", "A" * 40, "the patient has a creatinine")
+    odd = (
+        "A",
+        " A",
+        "A ",
+        "  ",
+        "\n",
+        ".",
+        "ŵ",
+        "\u0394\u00df",
+        "A. yes",
+        "A" * 40,
+        "the patient has a creatinine",
+    )
     request = choose("odd", "Fever?", odd)
     found = scores(default, [request])["odd"]
     check(found, by_hand(toy_model, default, request))
@@ -59,13 +78,17 @@ def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) 
     assert len(set(found.logprobs)) == len(odd)
 
 
-def test_a_choice_without_tokens_or_numbers_is_a_failure(toy_model: Path, opened: Opener, default: Any) -> None:
+def test_a_choice_without_tokens_or_numbers_is_a_failure(
+    toy_model: Path, opened: Opener, default: Any
+) -> None:
     failure = results(default, [choose("empty", "Fever?", ("A", ""))])["empty"]
     assert isinstance(failure, Failure)
     assert failure.reason == "choice without tokens"
     assert failure.detail == "choice 2 is empty, or this tokenizer cannot tell where it begins"
     # It can be measured all the same.
-    assert default.lengths([choose("empty", "Fever?", ("A", ""))]) == default.lengths([choose("a", "Fever?", ("A",))])
+    assert default.lengths([choose("empty", "Fever?", ("A", ""))]) == default.lengths(
+        [choose("a", "Fever?", ("A",))]
+    )
     model = opened(toy_model)
     model.inner.model.lm_head.weight.data[50] = float("nan")
     failure = results(model, [CHOICES[0]])[CHOICES[0].key]
@@ -82,16 +105,25 @@ def test_the_plain_layout_has_a_space_before_the_choice(toy_copy: Path, opened: 
     check(scores(model, [request])["plain"], by_hand(toy_copy, model, request, gap=" "))
 
 
-def test_lengths_are_exact_and_the_longest_that_fits_is_asked(toy_model: Path, opened: Opener) -> None:
+def test_lengths_are_exact_and_the_longest_that_fits_is_asked(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, max_length="200")
     layout = model.setup.layout
     asked = layout.tokens(layout.render(choose("", "fever").messages))
-    words = {count: choose(f"{count}", "fever " * count, ("A", "a creatinine")) for count in range(1, 200)}
+    words = {
+        count: choose(f"{count}", "fever " * count, ("A", "a creatinine"))
+        for count in range(1, 200)
+    }
     lengths = dict(zip(words, model.lengths(list(words.values())), strict=True))
     first = lengths[1]
     assert first is not None
     assert (first.tokens, first.room) == (len(asked) + len(layout.tokens("a creatinine")) + 1, 200)
-    fits = max(count for count, length in lengths.items() if length is not None and length.tokens <= length.room)
+    fits = max(
+        count
+        for count, length in lengths.items()
+        if length is not None and length.tokens <= length.room
+    )
     assert lengths[fits] == Length(tokens=200, room=200)
     found = results(model, [words[fits], words[fits + 1]])
     kept, refused = found[words[fits].key], found[words[fits + 1].key]
@@ -107,7 +139,9 @@ def test_lengths_of_written_answers_leave_room_for_them(toy_model: Path, opened:
     requests = [ask("a", "fever", size=16), ask("b", "fever cough " * 300, size=150)]
     layout = model.setup.layout
     expected = [
-        Length(tokens=len(layout.tokens(layout.render(one.messages))), room=200 - one.max_new_tokens)
+        Length(
+            tokens=len(layout.tokens(layout.render(one.messages))), room=200 - one.max_new_tokens
+        )
         for one in requests
     ]
     assert model.lengths(requests) == expected
@@ -126,7 +160,9 @@ def test_only_the_last_positions_get_logits(toy_model: Path, opened: Opener) -> 
     assert max(found.tokens) < 5
 
 
-def test_a_model_that_gives_all_logits_is_taken_too(toy_model: Path, opened: Opener, default: Any) -> None:
+def test_a_model_that_gives_all_logits_is_taken_too(
+    toy_model: Path, opened: Opener, default: Any
+) -> None:
     model = opened(toy_model)
     whole = model.inner.model
 
@@ -156,7 +192,9 @@ def test_half_precision_is_summed_in_float32(toy_model: Path, opened: Opener) ->
         assert one.logprobs == pytest.approx(expected[key].logprobs, rel=0.05)
 
 
-def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(toy_model: Path, opened: Opener) -> None:
+def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, batch_size="8")
     requests = [choose(f"q{index}", f"Fever {index}?") for index in range(6)]
     calls = count_calls(model, "loglikelihood")
@@ -168,7 +206,9 @@ def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(toy_model: Path,
     assert len({key for key, _ in seen}) == 6
 
 
-def test_other_tokens_than_those_meant_or_fewer_are_noticed(toy_model: Path, opened: Opener) -> None:
+def test_other_tokens_than_those_meant_or_fewer_are_noticed(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model)
     inner = model.inner.loglikelihood
 
@@ -177,7 +217,9 @@ def test_other_tokens_than_those_meant_or_fewer_are_noticed(toy_model: Path, ope
         return responses[::-1]
 
     model.inner.loglikelihood = swapped
-    with pytest.raises(RuntimeError, match="lighteval changed the tokens of request q before scoring them"):
+    with pytest.raises(
+        RuntimeError, match="lighteval changed the tokens of request q before scoring them"
+    ):
         results(model, [choose("q", "Fever?")])
     model.inner.loglikelihood = inner
     model.inner._max_length = 20
@@ -185,7 +227,9 @@ def test_other_tokens_than_those_meant_or_fewer_are_noticed(toy_model: Path, ope
         results(model, [choose("q", "Fever and cough. " * 20)])
 
 
-def test_written_answers_are_the_same_afterwards(toy_model: Path, opened: Opener, default: Any) -> None:
+def test_written_answers_are_the_same_afterwards(
+    toy_model: Path, opened: Opener, default: Any
+) -> None:
     model = opened(toy_model, batch_size="5")
     before = answers(model, QUESTIONS[:6])
     scores(model, CHOICES[:3])

@@ -25,9 +25,18 @@ def test_reading_an_answer(tokens: list[int], stop: list[str], expected: list[An
 Shape = tuple[int, int, int, bool]
 
 
-def prompt(key: int, characters: int, tokens: int, room: int = 10, *, stops: bool = False) -> Prompt:
-    request = Request(key=f"{key:03}", messages=({"role": "user", "content": "x"},), max_new_tokens=room)
-    return Prompt(request=request, text="x" * characters, tokens=tuple(range(tokens)), stop=("\n",) if stops else ())
+def prompt(
+    key: int, characters: int, tokens: int, room: int = 10, *, stops: bool = False
+) -> Prompt:
+    request = Request(
+        key=f"{key:03}", messages=({"role": "user", "content": "x"},), max_new_tokens=room
+    )
+    return Prompt(
+        request=request,
+        text="x" * characters,
+        tokens=tuple(range(tokens)),
+        stop=("\n",) if stops else (),
+    )
 
 
 def lighteval_limit(chunk: list[Prompt]) -> int:
@@ -39,23 +48,38 @@ def lighteval_limit(chunk: list[Prompt]) -> int:
 @settings(deadline=None, max_examples=200)
 @given(
     shapes=st.lists(
-        st.tuples(st.integers(1, 400), st.integers(1, 100), st.sampled_from([1, 10]), st.booleans()), max_size=30
+        st.tuples(
+            st.integers(1, 400), st.integers(1, 100), st.sampled_from([1, 10]), st.booleans()
+        ),
+        max_size=30,
     ),
     size=st.one_of(st.none(), st.integers(1, 8)),
 )
-def test_chunks_hold_each_prompt_once_and_none_is_cut(shapes: list[Shape], size: int | None) -> None:
-    prompts = [prompt(key, chars, tokens, room, stops=stops) for key, (chars, tokens, room, stops) in enumerate(shapes)]
+def test_chunks_hold_each_prompt_once_and_none_is_cut(
+    shapes: list[Shape], size: int | None
+) -> None:
+    prompts = [
+        prompt(key, chars, tokens, room, stops=stops)
+        for key, (chars, tokens, room, stops) in enumerate(shapes)
+    ]
     chunks = list(plan_chunks(prompts, size))
-    assert sorted(one.request.key for chunk in chunks for one in chunk) == [one.request.key for one in prompts]
+    assert sorted(one.request.key for chunk in chunks for one in chunk) == [
+        one.request.key for one in prompts
+    ]
     for chunk in chunks:
         assert 0 < len(chunk) <= (size or len(prompts))
         assert len({(one.request.max_new_tokens, one.stop) for one in chunk}) == 1
         assert max(len(one.tokens) for one in chunk) <= lighteval_limit(chunk)
-        assert [len(one.tokens) for one in chunk] == sorted((len(one.tokens) for one in chunk), reverse=True)
+        assert [len(one.tokens) for one in chunk] == sorted(
+            (len(one.tokens) for one in chunk), reverse=True
+        )
 
 
 @settings(deadline=None, max_examples=50)
-@given(shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20), seed=st.randoms())
+@given(
+    shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20),
+    seed=st.randoms(),
+)
 def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_one(
     shapes: list[tuple[int, int]], seed: object
 ) -> None:
@@ -64,4 +88,6 @@ def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_on
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
     assert list(plan_chunks(prompts, 4)) == list(plan_chunks(shuffled, 4))
     prompts = [prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))]
-    assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [[30, 12, 5]]
+    assert [[len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)] == [
+        [30, 12, 5]
+    ]

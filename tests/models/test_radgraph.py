@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.radgraph import f1_radgraph, find_radgraph, radgraph_annotate, radgraph_identity, staged
+from medical_tasks.models.radgraph import (
+    f1_radgraph,
+    find_radgraph,
+    radgraph_annotate,
+    radgraph_identity,
+    staged,
+)
 from tests.models.tiny_embedder import make_bert, write_json
 from tests.support import ROOT
 
@@ -63,7 +69,9 @@ CONFIG = {
         "max_span_width": 8,
         "token_indexers": {"bert": {"model_name": "some/encoder", "max_length": 512}},
     },
-    "model": {"embedder": {"token_embedders": {"bert": {"model_name": "some/encoder", "max_length": 512}}}},
+    "model": {
+        "embedder": {"token_embedders": {"bert": {"model_name": "some/encoder", "max_length": 512}}}
+    },
 }
 
 
@@ -138,7 +146,11 @@ print("RESULT" + json.dumps(found))
 def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     folder = make_radgraph(tmp_path / "mine")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(site), str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT, str(site), str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()  # the package's own lines do not come through
@@ -149,11 +161,23 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     assert found["complete"] == [1, 0, 0, 0, 0]
     assert found["none"] == []
     assert found["annotations"][0] == {"entities": {}}
-    assert [each["tokens"] for each in found["annotations"][1]["entities"].values()] == ["left", "\ufffd", "effusion"]
+    assert [each["tokens"] for each in found["annotations"][1]["entities"].values()] == [
+        "left",
+        "\ufffd",
+        "effusion",
+    ]
     assert found["methods"][0] == found["methods"][1]  # transformers is left as it was
     identity = found["identity"]
-    assert (identity["model"], identity["kind"], identity["encoder"]) == ("mine", "radgraph-xl", "some/encoder")
-    assert (identity["reward"], identity["case"], identity["package"]) == ("simple", "folded", "radgraph 0.1.18")
+    assert (identity["model"], identity["kind"], identity["encoder"]) == (
+        "mine",
+        "radgraph-xl",
+        "some/encoder",
+    )
+    assert (identity["reward"], identity["case"], identity["package"]) == (
+        "simple",
+        "folded",
+        "radgraph 0.1.18",
+    )
     crash, lost, broken = found["errors"]
     assert "mine cannot read text 2, of 15 characters (RuntimeError)" in crash
     assert "mine cannot read text 2, of 14 characters (no annotation came back)" in lost
@@ -161,7 +185,9 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     assert "private" not in crash + lost + done.stderr
     assert "RadGraph, texts: 3/3" in done.stderr
     # Nothing is written into the user's folder.
-    assert [path.name for path in (folder / "vocabulary").iterdir()] == ["radgraph-xl__ner_labels.txt"]
+    assert [path.name for path in (folder / "vocabulary").iterdir()] == [
+        "radgraph-xl__ner_labels.txt"
+    ]
 
 
 def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
@@ -172,15 +198,21 @@ def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
     ):
         with pytest.raises(MissingError, match="not installed: pip install 'radgraph==0.1.18'"):
             call(folder)
-    with pytest.raises(ValueError, match="reward must be one of simple, partial, complete; got 'all'"):
+    with pytest.raises(
+        ValueError, match="reward must be one of simple, partial, complete; got 'all'"
+    ):
         f1_radgraph(folder, [], reward="all")  # type: ignore[arg-type]
 
 
-def test_a_package_that_does_not_load(folder: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_does_not_load(
+    folder: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setitem(sys.modules, "radgraph", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
-    with pytest.raises(MissingError, match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'"):
+    with pytest.raises(
+        MissingError, match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'"
+    ):
         radgraph_annotate(["a"], folder)
 
 
@@ -195,12 +227,14 @@ def test_a_folder_that_lacks_something_or_has_another_form_is_refused(tmp_path: 
     (folder / "weights.th").write_bytes(b"")
     (folder / "encoder" / "config.json").unlink()
     with pytest.raises(
-        MissingError, match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder"
+        MissingError,
+        match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder",
     ):
         find_radgraph(folder)
     folder = make_radgraph(tmp_path / "other", kind="another")
     with pytest.raises(
-        UsageError, match="labels of no model that the package knows; expected those of one of radgraph, "
+        UsageError,
+        match="labels of no model that the package knows; expected those of one of radgraph, ",
     ):
         find_radgraph(folder)
     for kind in ("radgraph", "echograph"):
@@ -230,7 +264,9 @@ def test_what_the_package_is_given_and_what_is_told(tmp_path: Path) -> None:
     with staged(found) as cache:
         model = cache / "radgraph-xl"
         told = json.loads((model / "config.json").read_text())
-        assert told["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(folder / "encoder")
+        assert told["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(
+            folder / "encoder"
+        )
         assert (model / "weights.th").read_bytes() == b"weights"
     assert not cache.exists()
     assert json.loads((folder / "config.json").read_text()) == CONFIG

@@ -25,7 +25,10 @@ from tests.models.local_runs import QUESTIONS, Opener, answers, results
 from tests.models.toy_texts import ask
 
 # Ray's own, of its settings.
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install '.[ray]')"
 )
@@ -41,7 +44,9 @@ def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 
 @needs_ray
-def test_two_workers_score_choices_as_one_process_does(two: Any, opened: Opener, toy_model: Path) -> None:
+def test_two_workers_score_choices_as_one_process_does(
+    two: Any, opened: Opener, toy_model: Path
+) -> None:
     one = opened(toy_model, batch_size="2")
     assert (two.identity, two.endpoint) == (one.identity, None)
     assert answers(two, CHOICES) == answers(one, CHOICES)
@@ -60,7 +65,9 @@ def test_a_worker_is_killed_and_the_answers_are_those_of_one_process(
     def on_result(result: Answer | Failure) -> None:
         found[result.key] = result
         alive = [
-            one["Pid"] for one in actors().values() if "(Worker)" in one["ActorClassName"] and one["State"] == "ALIVE"
+            one["Pid"]
+            for one in actors().values()
+            if "(Worker)" in one["ActorClassName"] and one["State"] == "ALIVE"
         ]
         if len(found) > 2 and alive and not killed:
             killed.append(alive[0])
@@ -76,12 +83,18 @@ def test_a_worker_is_killed_and_the_answers_are_those_of_one_process(
 def test_rows_of_choices_are_whole_batches_of_one_process(counts: list[int], size: int) -> None:
     prompts = {
         f"{number:02}": ChoicePrompt(
-            request=choose(f"{number:02}", "", "x" * count), tokens=(1,) * (number % 7), continuations=((1,),) * count
+            request=choose(f"{number:02}", "", "x" * count),
+            tokens=(1,) * (number % 7),
+            continuations=((1,),) * count,
         )
         for number, count in enumerate(counts)
     }
     rows = list(ray_model._choice_rows(list(prompts.values()), size))
-    spread = [batch for row in rows for batch in plan_texts([prompts[request.key] for request in row], size)]
+    spread = [
+        batch
+        for row in rows
+        for batch in plan_texts([prompts[request.key] for request in row], size)
+    ]
     assert spread == list(plan_texts(list(prompts.values()), size))
 
 
@@ -91,7 +104,9 @@ def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
         (text,) = worker({"asked": ["[]"]})["answered"]
         ray_model._read(text)
 
-    with pytest.raises(UsageError, match=r"worker on .*: another model or other packages .*weights \S+, not other"):
+    with pytest.raises(
+        UsageError, match=r"worker on .*: another model or other packages .*weights \S+, not other"
+    ):
         told(str(toy_model), weights="other")
     with pytest.raises(MissingError, match=r"worker on .*nowhere: no such folder"):
         told("/nowhere")
@@ -108,7 +123,9 @@ def test_wrong_arguments(
     with pytest.raises(UsageError, match=message):
         open_model("ray/toy", options, log_dir=tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else name)
-    with pytest.raises(MissingError, match=r"ray/toy needs ray, on every machine of the cluster: pip install"):
+    with pytest.raises(
+        MissingError, match=r"ray/toy needs ray, on every machine of the cluster: pip install"
+    ):
         open_model("ray/toy", options | {"engine": "hf"}, log_dir=tmp_path)
 
 
@@ -122,7 +139,9 @@ def test_workers_are_as_many_as_fit() -> None:
         ray_model._shape("ray/m", {"workers": 3, "cpus_per_worker": 8}, two)
 
 
-def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested(toy_model: Path) -> None:
+def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested(
+    toy_model: Path,
+) -> None:
     from medical_tasks.models.checkpoint import find_checkpoint
 
     nodes = {"a": "127.0.0.1", "b": "10.0.0.7"}
@@ -132,6 +151,9 @@ def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested
     secret = Subject(name="t", dataset="d", access="credentialed", rule="its rule")
     with (
         protect([secret]),
-        pytest.raises(RefusedError, match=r"may not be sent to 10.0.0.7 \(workers of a Ray cluster.*address=local"),
+        pytest.raises(
+            RefusedError,
+            match=r"may not be sent to 10.0.0.7 \(workers of a Ray cluster.*address=local",
+        ),
     ):
         model.generate(QUESTIONS, lambda result: None)

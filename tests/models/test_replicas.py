@@ -49,7 +49,9 @@ def over(*servers: Replica, **more: Any) -> EndpointModel:
 QUESTIONS = [ask(f"k{i}", f"question {i}", size=16) for i in range(60)]
 
 
-def test_load_decides_and_a_killed_replica_costs_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_load_decides_and_a_killed_replica_costs_no_answer(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     got: list[Answer | Failure] = []
     with Replica() as quick, Replica() as slow, ExitStack() as life:
         killed = life.enter_context(Replica())
@@ -67,10 +69,14 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(capfd: pytest.Capture
     assert sorted(each.key for each in got) == sorted(each.key for each in QUESTIONS)
     assert all(isinstance(each, Answer) for each in got)
     assert len(slow.chats) <= 3 < len(quick.chats)
-    assert capfd.readouterr().err == f"note: {killed.base_url} does not answer; going on with 2 of 3\n"
+    assert (
+        capfd.readouterr().err == f"note: {killed.base_url} does not answer; going on with 2 of 3\n"
+    )
 
 
-def test_a_replica_comes_back_and_another_model_in_its_place_does_not(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     # One request at a time and no waits: the order is certain. Of two idle replicas the first is asked.
     with Replica() as first, Replica() as second:
         first.refused = (4, 5, 6)  # the list of models and two questions were answered
@@ -90,10 +96,14 @@ def test_a_replica_comes_back_and_another_model_in_its_place_does_not(capfd: pyt
 
 
 @pytest.mark.parametrize(("name", "length"), [("other", 4096), ("toy", 2048)])
-def test_replicas_that_serve_something_else_are_refused_before_any_question(name: str, length: int) -> None:
+def test_replicas_that_serve_something_else_are_refused_before_any_question(
+    name: str, length: int
+) -> None:
     with Replica() as first, Replica() as second:
         second.model, second.length = name, length
-        with pytest.raises(UsageError, match=f"must serve the same.*{first.base_url}.*4096.*{name}"):
+        with pytest.raises(
+            UsageError, match=f"must serve the same.*{first.base_url}.*4096.*{name}"
+        ):
             results(over(first, second), QUESTIONS)
     assert not first.chats + second.chats
 
@@ -102,8 +112,16 @@ def test_a_run_goes_on_with_those_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench")
-    words = ["run", "--tasks=medcalc", "--config=demo", f"--data={tmp_path / 'data'}", f"--out={tmp_path / 'run'}"]
+    build_dataset(
+        "medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench"
+    )
+    words = [
+        "run",
+        "--tasks=medcalc",
+        "--config=demo",
+        f"--data={tmp_path / 'data'}",
+        f"--out={tmp_path / 'run'}",
+    ]
 
     def run(*urls: str, more: str = "") -> int:
         args = f"base_url={' '.join(urls)},max_retries=0{more}"
@@ -112,7 +130,10 @@ def test_a_run_goes_on_with_those_left(
     with Replica() as first, Replica() as second:
         first.refused = second.refused = range(5, 999)
         assert run(first.base_url, second.base_url, more=",concurrency=2") == 3
-        assert f"nothing answers at {first.base_url}, {second.base_url} (model 'toy')" in capsys.readouterr().err
+        assert (
+            f"nothing answers at {first.base_url}, {second.base_url} (model 'toy')"
+            in capsys.readouterr().err
+        )
         asked = set(first.chats[:3] + second.chats[:3])
         first.refused = ()
         assert run(second.base_url, first.base_url) == 0
@@ -125,21 +146,33 @@ def test_a_run_goes_on_with_those_left(
 
 def test_every_replica_is_asked_of_the_guard() -> None:
     far = "http://api.remote.example/v1"
-    subject = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="its text stays")
+    subject = policy.Subject(
+        name="notes", dataset="notes", access="credentialed", rule="its text stays"
+    )
     with Replica() as near, policy.protect([subject]):
         model = model_at(near, replicas=(far,))
-        for ask_it in (lambda: policy.require_endpoint(model.endpoint, "model"), lambda: results(model, QUESTIONS)):
+        for ask_it in (
+            lambda: policy.require_endpoint(model.endpoint, "model"),
+            lambda: results(model, QUESTIONS),
+        ):
             with pytest.raises(RefusedError, match="api.remote.example"):
                 ask_it()
     assert near.calls == []
 
 
 def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_HOST_BASE_URL", "http://a:1/v1/, http://b:1/v1\nhttp+unix://%2Ftmp%2Fc/v1")
+    monkeypatch.setenv(
+        "MY_HOST_BASE_URL", "http://a:1/v1/, http://b:1/v1\nhttp+unix://%2Ftmp%2Fc/v1"
+    )
     monkeypatch.setenv("MY_HOST_API_KEY", "k")
     model = open_endpoint("openai-api/my-host/m", options={})
     assert model.endpoint == "http://a:1/v1 http://b:1/v1 http+unix://%2Ftmp%2Fc/v1"
-    assert model.identity == {"backend": "openai-api", "model": "m", "served": "m", "temperature": "0.0"}
+    assert model.identity == {
+        "backend": "openai-api",
+        "model": "m",
+        "served": "m",
+        "temperature": "0.0",
+    }
     with model.asking() as settings:
         assert settings.concurrency == 48
     for text, said in (

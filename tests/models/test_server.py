@@ -123,22 +123,32 @@ def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(tmp_
         server.start()
 
 
-def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(tmp_path: Path) -> None:
+def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(
+    tmp_path: Path,
+) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
-    server = ManagedServer(command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    server = ManagedServer(
+        command=["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0
+    )
     with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
         server.start()
     script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
     server = ManagedServer(
-        command=[sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
+        command=[sys.executable, "-c", script],
+        ready=lambda: False,
+        log=tmp_path / "log",
+        timeout=30.0,
+        grace=1.0,
     )
     with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
         server.start()
-    lines = [line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")]
+    lines = [
+        line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")
+    ]
     assert lines == [f"line {i}" for i in range(30, 50)]
 
 
@@ -184,10 +194,15 @@ time.sleep(600)
         ("killed", signal.SIGKILL, ["stubborn"]),
         ("forked", signal.SIGKILL, []),
     ]
-    + [("killed", number, []) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)],
+    + [
+        ("killed", number, [])
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
-def test_no_process_outlives_the_run(tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]) -> None:
+def test_no_process_outlives_the_run(
+    tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]
+) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), how, *more],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
@@ -217,7 +232,9 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
     os.kill(supervisor, signal.SIGKILL)
     assert wait_for(lambda: not alive(main))
     server.stop()
-    os.kill(worker, signal.SIGKILL)  # a worker in its own session is the server's to end in this last resort
+    os.kill(
+        worker, signal.SIGKILL
+    )  # a worker in its own session is the server's to end in this last resort
 
 
 # The probe.
@@ -226,12 +243,17 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
 def test_probe_says_ready_only_for_an_answer_and_raises_what_no_waiting_cures() -> None:
     plan = [Fault.status_code(503), Fault.status_code(404), Fault.cut(), Fault.refuse()]
     with FaultServer(plan, key="k") as server:
-        assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [False] * 4 + [True]
+        assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [
+            False
+        ] * 4 + [True]
     assert server.calls[-1].body["max_tokens"] == 1
     assert not answers_chat(server.base_url, "m")
     for status in (400, 401, 422):
         plan = [Fault.status_code(status, "no chat template")]
-        with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
+        with (
+            FaultServer(plan) as server,
+            pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"),
+        ):
             answers_chat(server.base_url, "m")
 
 
@@ -267,7 +289,9 @@ def test_vllm_is_found_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_version_of_vllm_and_nodes_of_gpus(tmp_path: Path) -> None:
     executable = program(tmp_path / "bin" / "vllm")
     assert vllm_version(executable) == "unknown"
-    (tmp_path / "lib" / "python3.11" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(
+        parents=True
+    )
     assert vllm_version(executable) == "0.33.0"
     assert gpu_nodes(tmp_path) == []
     for name in ("nvidiactl", "null", "nvidia0", "nvidia1", "kfd"):
@@ -323,7 +347,12 @@ def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_vllm_server_is_started_for_the_first_question_and_stopped(
     tmp_path: Path, folder: Path, fake_vllm: Path
 ) -> None:
-    options = {"device": "cpu", "tensor_parallel_size": "2", "data_parallel_size": "4", "max_retries": "0"}
+    options = {
+        "device": "cpu",
+        "tensor_parallel_size": "2",
+        "data_parallel_size": "4",
+        "max_retries": "0",
+    }
     options["flags"] = "--max-model-len 4096"
     model = open_served(f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private")
     assert isinstance(model, ServedModel)
@@ -356,7 +385,9 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
 
 def test_identity_of_a_served_model(tmp_path: Path, folder: Path, fake_vllm: Path) -> None:
     def identity(**options: str) -> Mapping[str, str]:
-        return open_served(f"vllm-server/{folder}", options={"device": "cpu"} | options, log_dir=tmp_path).identity
+        return open_served(
+            f"vllm-server/{folder}", options={"device": "cpu"} | options, log_dir=tmp_path
+        ).identity
 
     base = identity()
     assert {name: value for name, value in base.items() if name != "weights"} == {
@@ -369,24 +400,34 @@ def test_identity_of_a_served_model(tmp_path: Path, folder: Path, fake_vllm: Pat
     }
     assert len(base["weights"]) == 64
     assert str(folder.parent) not in str(base)
-    assert identity() == identity(data_parallel_size="8", concurrency="3", start_timeout="9") == base
+    assert (
+        identity() == identity(data_parallel_size="8", concurrency="3", start_timeout="9") == base
+    )
     assert identity(tensor_parallel_size="2") == {**base, "tensor_parallel_size": "2"}
     assert identity(flags="--quantization fp8") == {**base, "flags": "--quantization fp8"}
 
 
-def test_server_that_dies_on_the_way_is_told_with_its_log(tmp_path: Path, folder: Path, fake_vllm: Path) -> None:
+def test_server_that_dies_on_the_way_is_told_with_its_log(
+    tmp_path: Path, folder: Path, fake_vllm: Path
+) -> None:
     model = open_served(
-        f"vllm-server/{folder}", options={"device": "cpu", "max_retries": "0", "concurrency": "1"}, log_dir=tmp_path
+        f"vllm-server/{folder}",
+        options={"device": "cpu", "max_retries": "0", "concurrency": "1"},
+        log_dir=tmp_path,
     )
     asked = [ask(f"k{i}", "die" if i == 1 else "hello", size=4) for i in range(30)]
     found: list[Answer | Failure] = []
     try:
-        with pytest.raises(MissingError, match="model server has ended by itself; its log is .*vllm-server.log"):
+        with pytest.raises(
+            MissingError, match="model server has ended by itself; its log is .*vllm-server.log"
+        ):
             model.generate(asked, found.append)
     finally:
         model.close()
     assert isinstance(found[0], Answer)
-    assert all(isinstance(result, Failure) and result.reason == "connection" for result in found[1:])
+    assert all(
+        isinstance(result, Failure) and result.reason == "connection" for result in found[1:]
+    )
 
 
 def test_machine_without_gpu_is_told_before_anything_starts(
@@ -396,12 +437,16 @@ def test_machine_without_gpu_is_told_before_anything_starts(
     with pytest.raises(MissingError, match="needs a GPU, and this machine shows none"):
         open_served(f"vllm-server/{folder}", options={}, log_dir=tmp_path)
     monkeypatch.setattr(served, "gpu_nodes", lambda: [Path("/dev/nvidia0")])
-    assert isinstance(open_served(f"vllm-server/{folder}", options={}, log_dir=tmp_path), ServedModel)
+    assert isinstance(
+        open_served(f"vllm-server/{folder}", options={}, log_dir=tmp_path), ServedModel
+    )
 
 
 def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> None:
     with FaultServer() as server:
-        model = open_served("vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path)
+        model = open_served(
+            "vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path
+        )
         assert isinstance(model, EndpointModel)
         answers(model, [ask("k", "hello", size=4)])
     assert model.identity["backend"] == "vllm-server"
@@ -409,7 +454,9 @@ def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "options", "message"), CASES["what_cannot_be_opened"])
-def test_what_cannot_be_opened(tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], message: str) -> None:
+def test_what_cannot_be_opened(
+    tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], message: str
+) -> None:
     with pytest.raises((UsageError, MissingError), match=message):
         open_served(name, options=options, log_dir=tmp_path)
 
@@ -418,7 +465,10 @@ def test_what_cannot_be_opened(tmp_path: Path, nowhere: Path, name: str, options
 def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
     options = {"start_timeout": "120", "flags": "--default-seed 0"}
     model = open_served(f"transformers-server/{toy_model}", options=options, log_dir=tmp_path)
-    asked = [ask(f"k{i}", f"the patient has {i}", size=12, stop=stop) for i, stop in enumerate([(), (), ("a",)])]
+    asked = [
+        ask(f"k{i}", f"the patient has {i}", size=12, stop=stop)
+        for i, stop in enumerate([(), (), ("a",)])
+    ]
     try:
         found = answers(model, asked)
         assert answers(model, asked) == found  # temperature 0

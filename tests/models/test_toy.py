@@ -16,13 +16,19 @@ pytestmark = pytest.mark.slow
 BYTES = ["config.json", "model.safetensors", "tokenizer.json"]
 
 
-def test_same_seed_same_bytes_and_no_trace_in_the_random_state(toy_model: Path, tmp_path: Path) -> None:
+def test_same_seed_same_bytes_and_no_trace_in_the_random_state(
+    toy_model: Path, tmp_path: Path
+) -> None:
     import torch
 
     before = torch.random.get_rng_state()
     again = make_toy_model(tmp_path / "again", TEXTS)
     assert torch.equal(before, torch.random.get_rng_state())
-    assert [(again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [True, True, True]
+    assert [(again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [
+        True,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -36,7 +36,9 @@ def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
     if prices is None or prompt is None or output is None:
         assert usage["cost_usd"] is None
     else:
-        assert usage["cost_usd"] == pytest.approx(prompt * prices[0] / 1e6 + output * prices[1] / 1e6, 1e-12, 1e-12)
+        assert usage["cost_usd"] == pytest.approx(
+            prompt * prices[0] / 1e6 + output * prices[1] / 1e6, 1e-12, 1e-12
+        )
     assert USAGE.holds(usage)
 
 
@@ -56,10 +58,18 @@ def test_a_usage_that_contradicts_itself_is_none(change: dict[str, Any]) -> None
 def test_words_and_prices() -> None:
     said = "2 requests, 300 prompt tokens, 21 output tokens, 1.5 s (14.0 output tokens a second), under $ 0.0001"
     assert usage_said(NEW) == f"{said}; replies of earlier commands included"
-    assert usage_said({**OLD, "prompt_tokens": None}).startswith("2 requests, 21 output tokens, 1.5 s;")
-    assert read_prices({"seed": "1", "price_in": "0.15", "price_out": "0.6"}, model="m") == (0.15, 0.6)
+    assert usage_said({**OLD, "prompt_tokens": None}).startswith(
+        "2 requests, 21 output tokens, 1.5 s;"
+    )
+    assert read_prices({"seed": "1", "price_in": "0.15", "price_out": "0.6"}, model="m") == (
+        0.15,
+        0.6,
+    )
     assert read_prices({"seed": "1"}, model="m") is None
     with pytest.raises(UsageError, match="m: a cost needs both price_in and price_out"):
         read_prices({"price_in": "1"}, model="m")
-    with pytest.raises(UsageError, match="price_out must be USD for a million tokens, from 0 to 1,000,000, got 'nan'"):
+    with pytest.raises(
+        UsageError,
+        match="price_out must be USD for a million tokens, from 0 to 1,000,000, got 'nan'",
+    ):
         read_prices({"price_in": "1", "price_out": "nan"}, model="m")

@@ -21,13 +21,18 @@ from tests.models.toy_texts import CASES, TEXTS, ask, change_json
 pytestmark = pytest.mark.slow
 
 HAS_VLLM = importlib.util.find_spec("vllm") is not None
-needs_vllm = pytest.mark.skipif(not HAS_VLLM, reason="vLLM is in the second environment: make check-vllm")
+needs_vllm = pytest.mark.skipif(
+    not HAS_VLLM, reason="vLLM is in the second environment: make check-vllm"
+)
 without_vllm = pytest.mark.skipif(HAS_VLLM, reason="vLLM is installed here")
 
 
 @without_vllm
 def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
-    with pytest.raises(MissingError, match=r"(?s)it is not installed.*make env-vllm.*'lighteval\[vllm\].*vllm-server/"):
+    with pytest.raises(
+        MissingError,
+        match=r"(?s)it is not installed.*make env-vllm.*'lighteval\[vllm\].*vllm-server/",
+    ):
         open_vllm(f"vllm/{toy_model}", options={})
 
 
@@ -37,10 +42,14 @@ def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
 ) -> None:
     from lighteval.utils import imports
 
-    with pytest.raises(MissingError, match=r"this vLLM needs a GPU, and torch finds none.*--model hf/"):
+    with pytest.raises(
+        MissingError, match=r"this vLLM needs a GPU, and torch finds none.*--model hf/"
+    ):
         open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"):
+    with pytest.raises(
+        UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"
+    ):
         open_vllm(f"vllm/{toy_model}", options={})
     monkeypatch.setattr(imports, "is_package_available", lambda name: False)
     with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*'lighteval\[vllm\]"):
@@ -60,11 +69,18 @@ def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
     (options,) = CASES["every_vllm_option"]
     values = read_options(options, VLLM_OPTIONS, model="vllm/x")
     settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
-    config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))
+    config = VLLMModelConfig(
+        **settings, generation_parameters=GenerationParameters(**generation_settings(values))
+    )
     in_parameters = ("temperature", "top_p", "top_k", "repetition_penalty")
     for name in set(options) - set(in_parameters):
         assert str(getattr(config, name)) == options[name], name
-    assert [str(getattr(config.generation_parameters, name)) for name in in_parameters] == ["0.6", "0.95", "20", "1.1"]
+    assert [str(getattr(config.generation_parameters, name)) for name in in_parameters] == [
+        "0.6",
+        "0.95",
+        "20",
+        "1.1",
+    ]
     assert config.generation_parameters.seed == 7
     assert config.generation_parameters.max_new_tokens is None
     assert config.override_chat_template is False
@@ -78,7 +94,9 @@ def test_context_and_type_come_from_the_model(toy_copy: Path) -> None:
     assert (settings()["max_model_length"], settings()["dtype"]) == (4096, "float32")
     assert settings(max_model_length=512)["max_model_length"] == 512
     change_json(toy_copy, "config.json", dtype="bfloat16", max_position_embeddings=None)
-    with pytest.raises(UsageError, match=r"vllm/toy: its config\.json names no context length.*max_model_length=N"):
+    with pytest.raises(
+        UsageError, match=r"vllm/toy: its config\.json names no context length.*max_model_length=N"
+    ):
         settings()
     assert settings(max_model_length=512)["dtype"] == "bfloat16"
 
@@ -96,14 +114,21 @@ class Engine:
         self.tokenizer = AutoTokenizer.from_pretrained(arguments["model"])
         Engine.made.append(self)
 
-    def generate(self, *, prompt_token_ids: list[list[int]], sampling_params: Any, use_tqdm: bool) -> list[Any]:
-        self.calls.append({"prompts": prompt_token_ids, "sampling": sampling_params, "bar": use_tqdm})
+    def generate(
+        self, *, prompt_token_ids: list[list[int]], sampling_params: Any, use_tqdm: bool
+    ) -> list[Any]:
+        self.calls.append(
+            {"prompts": prompt_token_ids, "sampling": sampling_params, "bar": use_tqdm}
+        )
         ids = self.tokenizer("walks without a stick", add_special_tokens=False)["input_ids"]
         tokens = [*ids, self.tokenizer.eos_token_id][: sampling_params.max_tokens]
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         # As vLLM says how probable each token of the prompt is: nothing for the first; made up here from the token's id.
         known = [
-            [None, *({token: SimpleNamespace(logprob=-token / 1000, rank=1)} for token in prompt[1:])]
+            [
+                None,
+                *({token: SimpleNamespace(logprob=-token / 1000, rank=1)} for token in prompt[1:]),
+            ]
             for prompt in prompt_token_ids
         ]
         if sampling_params.prompt_logprobs:
@@ -112,7 +137,9 @@ class Engine:
                 for p, k in zip(prompt_token_ids, known, strict=True)
             ]
         return [
-            SimpleNamespace(prompt_token_ids=prompt, outputs=[SimpleNamespace(token_ids=tokens, text=text)])
+            SimpleNamespace(
+                prompt_token_ids=prompt, outputs=[SimpleNamespace(token_ids=tokens, text=text)]
+            )
             for prompt in prompt_token_ids
         ]
 
@@ -133,10 +160,15 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
 def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: type[Engine]) -> None:
     before = sorted(toy_model.rglob("*"))
     model: Any = open_vllm(
-        f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8", "tensor_parallel_size": "2"}
+        f"vllm/{toy_model}",
+        options={"max_model_length": "100", "chunk_size": "8", "tensor_parallel_size": "2"},
     )
     requests = [ask(f"q{index}", text, size=24) for index, text in enumerate(TEXTS[:21])]
-    requests += [ask("short", TEXTS[0], size=2), ask("stop", TEXTS[0], stop=("without",)), ask("long", "fever " * 200)]
+    requests += [
+        ask("short", TEXTS[0], size=2),
+        ask("stop", TEXTS[0], stop=("without",)),
+        ask("long", "fever " * 200),
+    ]
     found = results(model, requests)
     assert len(found) == 24
     assert isinstance(found["long"], Failure)
@@ -157,7 +189,11 @@ def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: typ
         assert call["bar"] is False
     asked = {tuple(prompt) for call in made.calls for prompt in call["prompts"]}
     layout = model.setup.layout
-    assert asked == {layout.tokens(layout.render(request.messages)) for request in requests if request.key != "long"}
+    assert asked == {
+        layout.tokens(layout.render(request.messages))
+        for request in requests
+        if request.key != "long"
+    }
     assert all(prompt.count(made.tokenizer.bos_token_id) == 1 for prompt in asked)
     assert model.identity["backend"] == "vllm"
     assert "vllm 0.10" in model.identity["engine"]
@@ -166,11 +202,19 @@ def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: typ
 
 
 @needs_vllm
-def test_lightevals_log_likelihoods_over_a_made_up_engine(toy_model: Path, engine: type[Engine]) -> None:
-    model: Any = open_vllm(f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8"})
+def test_lightevals_log_likelihoods_over_a_made_up_engine(
+    toy_model: Path, engine: type[Engine]
+) -> None:
+    model: Any = open_vllm(
+        f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8"}
+    )
     layout = model.setup.layout
-    requests = [choose(f"q{index}", text, ("A", "chest pain", " ")) for index, text in enumerate(TEXTS[:5])]
-    found = results(model, [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))])
+    requests = [
+        choose(f"q{index}", text, ("A", "chest pain", " ")) for index, text in enumerate(TEXTS[:5])
+    ]
+    found = results(
+        model, [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))]
+    )
     assert len(found) == 7
     for key, reason in (("long", "prompt too long"), ("empty", "choice without tokens")):
         failure = found[key]
@@ -198,7 +242,9 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(toy_model: Path, engin
 
 
 @needs_vllm
-def test_with_data_parallelism_all_prompts_are_one_chunk(toy_model: Path, engine: type[Engine]) -> None:
+def test_with_data_parallelism_all_prompts_are_one_chunk(
+    toy_model: Path, engine: type[Engine]
+) -> None:
     # lighteval loads the model anew, on every part, for each chunk.
     model: Any = open_vllm(f"vllm/{toy_model}", options={"data_parallel_size": "2"})
     assert engine.made == []
@@ -214,5 +260,8 @@ def test_an_engine_that_does_not_start_is_told(
         raise RuntimeError("Engine core initialization failed.")
 
     monkeypatch.setattr(engine, "__init__", fail)
-    with pytest.raises(UsageError, match=r"vLLM did not start: Engine core.*\n.*lower max_model_length \(now 4096\)"):
+    with pytest.raises(
+        UsageError,
+        match=r"vLLM did not start: Engine core.*\n.*lower max_model_length \(now 4096\)",
+    ):
         open_vllm(f"vllm/{toy_model}", options={})

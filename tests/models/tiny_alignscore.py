@@ -39,7 +39,9 @@ def make_roberta(
         show_progress=False,
     )
     raw.train_from_iterator(texts, trainer)
-    raw.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    raw.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), add_prefix_space=False
+    )
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=raw, model_max_length=longest, **ROBERTA["tokens"]
     ).save_pretrained(folder)
@@ -74,7 +76,9 @@ def make_alignscore(folder: Path, **options: Any) -> tuple[Path, Path]:
             state[f"{layer}.weight"] = torch.randn(outputs, int(model.config.hidden_size)) / 8
             state[f"{layer}.bias"] = torch.randn(outputs) / 8
     file = folder / "tiny.ckpt"
-    torch.save({"state_dict": state, "hyper_parameters": {"model": "tiny-roberta"}, "epoch": 0}, file)
+    torch.save(
+        {"state_dict": state, "hyper_parameters": {"model": "tiny-roberta"}, "epoch": 0}, file
+    )
     return file, folder / "tiny-roberta"
 
 
@@ -94,5 +98,7 @@ def plain_score(file: Path, backbone: Path, context: str, claim: str, head: str)
     with torch.no_grad():
         pooled = model(**columns).pooler_output
         layer = {"nli": "tri_layer", "bin": "bin_layer", "reg": "reg_layer"}[head]
-        outputs = torch.nn.functional.linear(pooled, state[f"{layer}.weight"], state[f"{layer}.bias"])[0]
+        outputs = torch.nn.functional.linear(
+            pooled, state[f"{layer}.weight"], state[f"{layer}.bias"]
+        )[0]
     return float(outputs[0] if head == "reg" else outputs.softmax(dim=0)[1 if head == "bin" else 0])

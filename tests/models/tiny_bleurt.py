@@ -26,7 +26,10 @@ def make_pieces(path: Path) -> None:
     texts = [text for pair in PAIRS for text in pair if text]
     made = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=made, vocab_size=CONFIG["vocab_size"], **WORDS["pieces"]
+        sentence_iterator=iter(texts),
+        model_writer=made,
+        vocab_size=CONFIG["vocab_size"],
+        **WORDS["pieces"],
     )
     path.write_bytes(made.getvalue())
 
@@ -48,13 +51,19 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
     narrow = config.get("embedding_size")
     kind: Any = transformers.RemBertModel if narrow else transformers.BertModel
     sizes = {**config, "input_embedding_size": narrow} if narrow else dict(config)
-    state = kind(kind.config_class(**{**sizes, "model_type": kind.config_class.model_type})).state_dict()
-    names = {name.replace("embedding_hidden_mapping_in", "embedding_projection"): name for name in state}
+    state = kind(
+        kind.config_class(**{**sizes, "model_type": kind.config_class.model_type})
+    ).state_dict()
+    names = {
+        name.replace("embedding_hidden_mapping_in", "embedding_projection"): name for name in state
+    }
     found = {f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()}
     return found | {"classifier.weight": (1, config["hidden_size"]), "classifier.bias": (1,)}
 
 
-def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any) -> dict[str, Any]:
+def make_bleurt(
+    folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any
+) -> dict[str, Any]:
     """Saves a checkpoint with a sentencepiece tokenizer; `torch_file`: as old ones are; returns its tensors."""
     import torch
     from safetensors.torch import save_file
@@ -74,10 +83,18 @@ def make_bleurt(folder: Path, *, torch_file: bool = False, prefix: str = "bleurt
 def make_word_bleurt(folder: Path) -> None:
     """Saves one of BERT's kind: no projection, word pieces in small letters, as bleurt-base-512 has it."""
     words = sorted(
-        {word for pair in PAIRS for text in pair for word in text.lower().replace(".", " ").replace(",", " ").split()}
+        {
+            word
+            for pair in PAIRS
+            for text in pair
+            for word in text.lower().replace(".", " ").replace(",", " ").split()
+        }
     )
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "[", "]", "##s", *words]
     make_bleurt(folder, embedding_size=None, vocab_size=len(vocabulary))
     (folder / "spm.model").unlink()
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    write_json(folder / "tokenizer_config.json", {"do_lower_case": True, "tokenizer_class": "BleurtTokenizer"})
+    write_json(
+        folder / "tokenizer_config.json",
+        {"do_lower_case": True, "tokenizer_class": "BleurtTokenizer"},
+    )

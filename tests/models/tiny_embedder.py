@@ -27,7 +27,11 @@ def change_weights(folder: Path, change: Callable[[str, Any], Any]) -> None:
 
     path = folder / "model.safetensors"
     changed = {name: change(name, value) for name, value in load_file(path).items()}
-    save_file({name: value for name, value in changed.items() if value is not None}, path, metadata={"format": "pt"})
+    save_file(
+        {name: value for name, value in changed.items() if value is not None},
+        path,
+        metadata={"format": "pt"},
+    )
 
 
 def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**30) -> Path:
@@ -39,7 +43,9 @@ def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**
     raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=False)
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=BERT["special"], show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=300, special_tokens=BERT["special"], show_progress=False
+    )
     raw.train_from_iterator([*TEXTS, *(text.lower() for text in TEXTS)], trainer)
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -47,7 +53,9 @@ def make_bert(folder: Path, *, pooler: bool = True, model_max_length: int = 10**
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=raw, model_max_length=model_max_length, **BERT["tokens"]
     ).save_pretrained(folder)
-    config = transformers.BertConfig(hidden_size=WIDTH, max_position_embeddings=LIMIT, **BERT["config"])
+    config = transformers.BertConfig(
+        hidden_size=WIDTH, max_position_embeddings=LIMIT, **BERT["config"]
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         transformers.BertModel(config, add_pooling_layer=pooler).save_pretrained(folder)

@@ -18,13 +18,17 @@ from tests.models.local_runs import reference
 _torch_lock = threading.Lock()
 
 
-def model_at(server: FaultServer, *, about: Mapping[str, Any] | None = None, **more: Any) -> EndpointModel:
+def model_at(
+    server: FaultServer, *, about: Mapping[str, Any] | None = None, **more: Any
+) -> EndpointModel:
     """The model that a server serves, asked again soon; `about`: other arguments of `EndpointModel`."""
     chat = ChatSettings(
         base_url=server.base_url, model="toy", key_name="HOST_API_KEY",
         **{"first_wait": 0.001, "longest_wait": 0.01, "concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
     )  # fmt: skip
-    return EndpointModel("openai-api/host/toy", chat, **{"sampling": {"temperature": 0.0}, **(about or {})})
+    return EndpointModel(
+        "openai-api/host/toy", chat, **{"sampling": {"temperature": 0.0}, **(about or {})}
+    )
 
 
 def program(path: Path, text: str = "#!/bin/sh\nexit 1\n") -> Path:
@@ -91,14 +95,20 @@ class ToyServer(FaultServer):
         body = call.body
         if call.path == "/v1/models":
             more = {} if self._context is None else {"max_model_len": self._context}
-            return Fault.json_body({"object": "list", "data": [{"id": "another"}, {"id": self.model, **more}]})
+            return Fault.json_body(
+                {"object": "list", "data": [{"id": "another"}, {"id": self.model, **more}]}
+            )
         if call.path == "/tokenize":
             ids = self._ids(body)
-            return Fault.json_body({"count": len(ids), "max_model_len": self._context, "tokens": ids})
+            return Fault.json_body(
+                {"count": len(ids), "max_model_len": self._context, "tokens": ids}
+            )
         if call.path != "/v1/chat/completions":
             return Fault.status_code(404, "Not Found")
         if body.get("top_logprobs", 0) > self._most:
-            return Fault.status_code(400, f"Requested {body['top_logprobs']} logprobs, max allowed: {self._most}")
+            return Fault.status_code(
+                400, f"Requested {body['top_logprobs']} logprobs, max allowed: {self._most}"
+            )
         if "prompt_logprobs" in body and not self._scores_prompts:
             return Fault.status_code(400, "Unrecognized request argument supplied: prompt_logprobs")
         if body.get("continue_final_message") and body.get("add_generation_prompt", True):
@@ -118,7 +128,8 @@ class ToyServer(FaultServer):
                 body["messages"],
                 tokenize=False,
                 add_generation_prompt=body.get("add_generation_prompt", True),
-                continue_final_message=self._continues and body.get("continue_final_message", False),
+                continue_final_message=self._continues
+                and body.get("continue_final_message", False),
             )
         ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
@@ -129,20 +140,35 @@ class ToyServer(FaultServer):
         rows = logprob_rows(self.folder, ids)
 
         def entry(row: int, token: int) -> dict[str, Any]:
-            return {"token": tokenizer.decode([token]), "logprob": float(rows[row, token]), "bytes": None}
+            return {
+                "token": tokenizer.decode([token]),
+                "logprob": float(rows[row, token]),
+                "bytes": None,
+            }
 
         chosen = int(rows[-1].argmax())
         choice: dict[str, Any] = {
-            "message": {"role": "assistant", "content": tokenizer.decode([chosen], skip_special_tokens=True)},
+            "message": {
+                "role": "assistant",
+                "content": tokenizer.decode([chosen], skip_special_tokens=True),
+            },
             "finish_reason": "length",
             "logprobs": None,
         }
         if body.get("logprobs"):
             top = rows[-1].topk(min(body["top_logprobs"], rows.shape[1])).indices.tolist()
-            choice["logprobs"] = {"content": [{**entry(-1, chosen), "top_logprobs": [entry(-1, each) for each in top]}]}
+            choice["logprobs"] = {
+                "content": [
+                    {**entry(-1, chosen), "top_logprobs": [entry(-1, each) for each in top]}
+                ]
+            }
         reply: dict[str, Any] = {
             "choices": [choice],
-            "usage": {"prompt_tokens": len(ids), "completion_tokens": 1, "total_tokens": len(ids) + 1},
+            "usage": {
+                "prompt_tokens": len(ids),
+                "completion_tokens": 1,
+                "total_tokens": len(ids) + 1,
+            },
         }
         if "prompt_logprobs" in body and self._scores_prompts is True:
             said: list[dict[str, Any] | None] = [None]

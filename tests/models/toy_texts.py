@@ -21,7 +21,9 @@ _PARTS = product(*(WORDS[part] for part in ("subjects", "findings", "questions")
 TEXTS = tuple(f"{subject} {finding}. {question}" for subject, finding, question in _PARTS)
 
 
-def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[str, ...] = ()) -> Request:
+def ask(
+    key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[str, ...] = ()
+) -> Request:
     """A request of one user message, after a system message if given."""
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": text})
@@ -31,4 +33,6 @@ def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[st
 def change_json(folder: Path, file: str, **values: object) -> None:
     """Changes some entries of one of a model's JSON files."""
     path = folder / file
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8"
+    )

@@ -88,13 +88,19 @@ class PageReader(HTMLParser):
 
     def _finish(self) -> None:
         self.faults += [f"<{tag}> is never closed" for tag, _ in self._open]
-        self.faults += [f"id {name!r} stands {count} times" for name, count in self.ids.items() if count > 1]
         self.faults += [
-            f"{what} names {one!r}, which is not there" for what, one in self.references if one not in self.ids
+            f"id {name!r} stands {count} times" for name, count in self.ids.items() if count > 1
+        ]
+        self.faults += [
+            f"{what} names {one!r}, which is not there"
+            for what, one in self.references
+            if one not in self.ids
         ]
         labelled = {one for what, one in self.references if what == "label for"}
         self.faults += [
-            f"a field without a label: {field}" for field in self._fields if field.get("id") not in labelled
+            f"a field without a label: {field}"
+            for field in self._fields
+            if field.get("id") not in labelled
         ]
         for before, after in zip(self.headings, self.headings[1:], strict=False):
             if after > before + 1:

@@ -19,28 +19,63 @@ SAMPLES: dict[str, Any] = json.loads(
     (Path(__file__).parent / "cases" / "page_samples.json").read_text(encoding="utf-8")
 )
 CATEGORIES = ("dates", "lab test", "lab test ratio", "risk", "severity")
-RIGHT = MetricSpec(name="accuracy", kind="proportion", description="Answers within the tolerance of the gold value.")
-SPREAD = MetricSpec(
-    name="words", kind="mean", description="Words of the answer.", unit="number", limits=(0.0, math.inf)
+RIGHT = MetricSpec(
+    name="accuracy",
+    kind="proportion",
+    description="Answers within the tolerance of the gold value.",
 )
-LIKE = MetricSpec(name="likeness", kind="mean", description="Cosine with the gold.", unit="cosine", limits=(-1.0, 1.0))
-RECALL = MetricSpec(name="recall", kind="mean", description="Share of the must-have statements that are entailed.")
+SPREAD = MetricSpec(
+    name="words",
+    kind="mean",
+    description="Words of the answer.",
+    unit="number",
+    limits=(0.0, math.inf),
+)
+LIKE = MetricSpec(
+    name="likeness",
+    kind="mean",
+    description="Cosine with the gold.",
+    unit="cosine",
+    limits=(-1.0, 1.0),
+)
+RECALL = MetricSpec(
+    name="recall", kind="mean", description="Share of the must-have statements that are entailed."
+)
 HARM = MetricSpec(
-    name="contradictions", kind="mean", description="Share of statements contradicted.", higher_is_better=False
+    name="contradictions",
+    kind="mean",
+    description="Share of statements contradicted.",
+    higher_is_better=False,
 )
 
 
 def metric(value: float | None, n: int, **more: Any) -> dict[str, Any]:
     half = 0.0 if value is None or not n else 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n)
-    ends: dict[str, float | None] = {"ci_low": None, "ci_high": None, "bound_low": None, "bound_high": None}
+    ends: dict[str, float | None] = {
+        "ci_low": None,
+        "ci_high": None,
+        "bound_low": None,
+        "bound_high": None,
+    }
     if value is not None:
         low, high = max(0.0, value - half), min(1.0, value + half)
-        ends = {"ci_low": low, "ci_high": high, "bound_low": value * 0.98, "bound_high": min(1.0, value + 0.01)}
+        ends = {
+            "ci_low": low,
+            "ci_high": high,
+            "bound_low": value * 0.98,
+            "bound_high": min(1.0, value + 0.01),
+        }
     return {"value": value, "n": n, **ends, **more}
 
 
 def count(
-    value: float, low: float, high: float, n: int, unit: str, least: float | None, most: float | None
+    value: float,
+    low: float,
+    high: float,
+    n: int,
+    unit: str,
+    least: float | None,
+    most: float | None,
 ) -> dict[str, Any]:
     """A metric with a unit of its own."""
     ends = {"ci_low": low, "ci_high": high, "bound_low": least, "bound_high": most}
@@ -59,15 +94,24 @@ def recipe(model: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def calculation(run: str = "small", *, items: int = 40, seed: int = 1, texts: bool = True) -> ReportTask:
+def calculation(
+    run: str = "small", *, items: int = 40, seed: int = 1, texts: bool = True
+) -> ReportTask:
     """A task of right and wrong, in the shape of a calculation benchmark."""
     dice = random.Random(seed)
     made = []
     for number in range(items):
         category = CATEGORIES[number % len(CATEGORIES)]
         right = None if number % 17 == 16 else float(dice.random() < 0.6)
-        answer = f"The inputs give {number * 3 % 97} mL/min.\nStep by step: " + "weigh, divide, round. " * (number % 7)
-        values = {"accuracy": right, "words": None if right is None else float(len(answer.split())), "likeness": 0.25}
+        answer = (
+            f"The inputs give {number * 3 % 97} mL/min.\nStep by step: "
+            + "weigh, divide, round. " * (number % 7)
+        )
+        values = {
+            "accuracy": right,
+            "words": None if right is None else float(len(answer.split())),
+            "likeness": 0.25,
+        }
         made.append(
             ReportItem(
                 id=f"note-{number:04d}",
@@ -123,7 +167,13 @@ def _missing(count: int) -> dict[str, int]:
 
 
 def _three(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
-    known = [v for item in items if item.groups[by] == group for v in [item.values["accuracy"]] if v is not None]
+    known = [
+        v
+        for item in items
+        if item.groups[by] == group
+        for v in [item.values["accuracy"]]
+        if v is not None
+    ]
     value = sum(known) / len(known) if known else None
     return {
         "accuracy": metric(value, len(known)),
@@ -139,7 +189,11 @@ def steps_plot(items: Sequence[ReportItem]) -> Plot:
         if entry["value"] is not None:
             points.append(
                 PlotPoint(
-                    label=str(step), value=entry["value"], low=entry["ci_low"], high=entry["ci_high"], n=entry["n"]
+                    label=str(step),
+                    value=entry["value"],
+                    low=entry["ci_low"],
+                    high=entry["ci_high"],
+                    n=entry["n"],
                 )
             )
     return Plot(
@@ -151,8 +205,13 @@ def steps_plot(items: Sequence[ReportItem]) -> Plot:
     )
 
 
-def published(given: Sequence[dict[str, Any]] = SAMPLES["published"]) -> tuple[PublishedResult, ...]:
-    return tuple(PublishedResult(**{**each, "differences": tuple(each.get("differences", ()))}) for each in given)
+def published(
+    given: Sequence[dict[str, Any]] = SAMPLES["published"],
+) -> tuple[PublishedResult, ...]:
+    return tuple(
+        PublishedResult(**{**each, "differences": tuple(each.get("differences", ()))})
+        for each in given
+    )
 
 
 def judged(run: str = "small", *, items: int = 12) -> ReportTask:
@@ -168,7 +227,10 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
             unscored="verdict unreadable" if number % 4 == 3 else "",
             verdicts=(
                 ReportVerdict(
-                    id="must/0", value="entailment", text="The answer says so.", votes=("entailment", "entailment")
+                    id="must/0",
+                    value="entailment",
+                    text="The answer says so.",
+                    votes=("entailment", "entailment"),
                 ),
                 ReportVerdict(id="must/1", value="", unscored="unreadable reply"),
             ),
@@ -195,7 +257,12 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         "judge": {**SAMPLES["judge"], "verdicts": verdicts},
     }
     return ReportTask(
-        **SAMPLES["tasks"]["judged"], run=run, folder=f"runs/{run}", entry=entry, metrics=(RECALL, HARM), items=made
+        **SAMPLES["tasks"]["judged"],
+        run=run,
+        folder=f"runs/{run}",
+        entry=entry,
+        metrics=(RECALL, HARM),
+        items=made,
     )
 
 
@@ -214,11 +281,18 @@ def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
         "n_items": items,
         "metrics": {"accuracy": metric(0.5, items)},
         "coverage": {"asked": items, "answered": items, "scored": items, "unscored": {}},
-        "breakdown": {"level": {"1": {"accuracy": metric(0.0, 5)}, "2": {"accuracy": metric(1.0, 4)}}},
+        "breakdown": {
+            "level": {"1": {"accuracy": metric(0.0, 5)}, "2": {"accuracy": metric(1.0, 4)}}
+        },
         "recipe": recipe(f"hf/{run}-model"),
     }
     return ReportTask(
-        **SAMPLES["tasks"]["credentialed"], run=run, folder=f"runs/{run}", entry=entry, metrics=(RIGHT,), items=made
+        **SAMPLES["tasks"]["credentialed"],
+        run=run,
+        folder=f"runs/{run}",
+        entry=entry,
+        metrics=(RIGHT,),
+        items=made,
     )
 
 
@@ -227,11 +301,18 @@ def empty(run: str = "small") -> ReportTask:
     entry = {
         "n_items": 3,
         "metrics": {"accuracy": metric(None, 0)},
-        "coverage": {"asked": 3, "answered": 0, "scored": 0, "unscored": {"no answer: time out": 3}},
+        "coverage": {
+            "asked": 3,
+            "answered": 0,
+            "scored": 0,
+            "unscored": {"no answer: time out": 3},
+        },
         "breakdown": {},
         "recipe": recipe(f"hf/{run}-model"),
     }
-    return ReportTask(**SAMPLES["tasks"]["empty"], run=run, folder="", entry=entry, metrics=(RIGHT,), items=())
+    return ReportTask(
+        **SAMPLES["tasks"]["empty"], run=run, folder="", entry=entry, metrics=(RIGHT,), items=()
+    )
 
 
 def sample_report(*, runs: Sequence[str] = ("small", "large"), items: int = 40) -> ReportData:

@@ -37,12 +37,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reference(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(home, tmp_path_factory.mktemp("runs") / "reference", "medcalc,kqa", "baseline/reference", LEXICAL)
+    return ran(
+        home,
+        tmp_path_factory.mktemp("runs") / "reference",
+        "medcalc,kqa",
+        "baseline/reference",
+        LEXICAL,
+    )
 
 
 @pytest.fixture(scope="module")
 def random(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(home, tmp_path_factory.mktemp("runs") / "random", "kqa,medcalc", "baseline/random", LEXICAL)
+    return ran(
+        home, tmp_path_factory.mktemp("runs") / "random", "kqa,medcalc", "baseline/random", LEXICAL
+    )
 
 
 def task(data: ReportData, name: str, run: str = "") -> ReportTask:
@@ -50,7 +58,9 @@ def task(data: ReportData, name: str, run: str = "") -> ReportTask:
     return found
 
 
-def changed(run: Path, place: Path, change: Callable[[dict[str, Any]], None], name: str = "changed") -> Path:
+def changed(
+    run: Path, place: Path, change: Callable[[dict[str, Any]], None], name: str = "changed"
+) -> Path:
     """A copy of a run with other entries of its tasks."""
     folder = Path(shutil.copytree(run, place / name))
     results = json.loads((folder / RESULTS_FILE).read_text())
@@ -65,7 +75,11 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
     assert data.title == "baseline/reference on MedCalc-Bench and K-QA"
     assert told == []
     medcalc = task(data, "medcalc")
-    assert (medcalc.access, medcalc.benchmark, medcalc.run) == ("open", "MedCalc-Bench", "baseline/reference")
+    assert (medcalc.access, medcalc.benchmark, medcalc.run) == (
+        "open",
+        "MedCalc-Bench",
+        "baseline/reference",
+    )
     assert medcalc.entry == read_results(reference)["tasks"]["medcalc"]
     assert [metric.name for metric in medcalc.metrics] == list(medcalc.entry["metrics"])
     assert medcalc.published
@@ -74,8 +88,12 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
     assert [item.id for item in medcalc.items] == list(rows)
     assert len(rows) == 31
     for item in medcalc.items:
-        assert item.values == {metric.name: rows[item.id][metric.name] for metric in medcalc.metrics}
-        assert item.groups == {name: rows[item.id][f"group_{name}"] for name in ("category", "calculator")}
+        assert item.values == {
+            metric.name: rows[item.id][metric.name] for metric in medcalc.metrics
+        }
+        assert item.groups == {
+            name: rows[item.id][f"group_{name}"] for name in ("category", "calculator")
+        }
         assert item.answer == item.gold != ""
         assert item.parsed
         assert item.why
@@ -84,7 +102,9 @@ def test_everything_of_a_run(home: Path, reference: Path) -> None:
         assert item.verdicts == ()
 
 
-def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path, reference: Path, random: Path) -> None:
+def test_items_by_attributes_and_statements_by_kind_are_counted_once(
+    home: Path, reference: Path, random: Path
+) -> None:
     data = report_data([reference, random], TextPlaces(data=home))
     for run, right in (("reference", 31), ("random", 0)):
         plots = task(data, "medcalc", f"baseline/{run}").plots
@@ -115,13 +135,20 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(home: Path,
     assert value < 0.2
 
 
-def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, reference: Path, tmp_path: Path) -> None:
+def test_tasks_stand_together_and_runs_have_names_of_their_own(
+    home: Path, reference: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "again" / "reference"
     shutil.copytree(reference, other)
     data = report_data([reference, other, reference], TextPlaces(data=home), title="Mine")
     assert data.title == "Mine"
-    runs = [f"baseline/reference ({reference.parent.name}/reference)", "baseline/reference (again/reference)"]
-    assert [(each.name, each.run) for each in data.tasks] == [(n, r) for n in ("medcalc", "kqa") for r in runs]
+    runs = [
+        f"baseline/reference ({reference.parent.name}/reference)",
+        "baseline/reference (again/reference)",
+    ]
+    assert [(each.name, each.run) for each in data.tasks] == [
+        (n, r) for n in ("medcalc", "kqa") for r in runs
+    ]
     assert [note for note in data.notes if "shown once" in note] == [
         f"{reference} was given more than once and is shown once."
     ]
@@ -132,26 +159,36 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
 ) -> None:
     few = ran(home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5"))
     fewer = changed(
-        few, tmp_path, lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256="0" * 64), "fewer"
+        few,
+        tmp_path,
+        lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256="0" * 64),
+        "fewer",
     )
     told: list[str] = []
     data = report_data([reference, fewer], TextPlaces(data=home), tell=told.append)
     assert any(
-        "medcalc, baseline/reference and baseline/random: the runs cannot be compared, their data differs" in n
+        "medcalc, baseline/reference and baseline/random: the runs cannot be compared, their data differs"
+        in n
         for n in data.notes
     )
-    assert [note for note in data.notes if note.startswith("Not comparable: the judge lexical")] == [data.notes[-1]]
+    assert [
+        note for note in data.notes if note.startswith("Not comparable: the judge lexical")
+    ] == [data.notes[-1]]
     assert data.notes[-1].endswith("It decided kqa (baseline/reference).")
     # It ran on other rows than are here: no text of these is shown beside its numbers.
     shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts
-    assert {(item.question, item.answer, item.gold, item.answer_sha256) for item in shown.items} == {("", "", "", "")}
+    assert {
+        (item.question, item.answer, item.gold, item.answer_sha256) for item in shown.items
+    } == {("", "", "", "")}
     assert shown.plots == ()
     assert len(told) == 1
     assert told[0].startswith("medcalc (baseline/random): The run's data are not here")
 
 
-def test_data_that_are_not_built(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_are_not_built(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     data = report_data([reference], TextPlaces(data=tmp_path / "nothing"))
     for each in data.tasks:
@@ -176,11 +213,15 @@ def test_items_left_out_and_texts_cut_are_said(home: Path, reference: Path) -> N
     assert "of 31 items, the last ones, are shown without texts" in said_there
     assert any(said.startswith("medcalc (baseline/reference): Texts of") for said in told)
     shown = task(data, "medcalc").items
-    assert [bool(item.question) for item in shown] == sorted((bool(item.question) for item in shown), reverse=True)
+    assert [bool(item.question) for item in shown] == sorted(
+        (bool(item.question) for item in shown), reverse=True
+    )
     assert len(shown) == 31
 
 
-def test_a_task_that_is_not_known_and_a_damaged_recipe(home: Path, reference: Path, tmp_path: Path) -> None:
+def test_a_task_that_is_not_known_and_a_damaged_recipe(
+    home: Path, reference: Path, tmp_path: Path
+) -> None:
     def newer(tasks: dict[str, Any]) -> None:
         tasks["medcalc_of_2031"] = tasks.pop("medcalc")
         del tasks["kqa"]
@@ -192,7 +233,9 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(home: Path, reference: Pa
     assert "does not know the task" in shown.texts
     assert [metric.name for metric in shown.metrics] == list(shown.entry["metrics"])
     assert shown.items == ()
-    folder = changed(reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}), "damaged")
+    folder = changed(
+        reference, tmp_path, lambda tasks: tasks["medcalc"]["recipe"].update(data={}), "damaged"
+    )
     shown = task(report_data([folder], TextPlaces(data=home)), "medcalc")
     assert "does not say how it was run (the recipe is damaged)" in shown.texts
     assert len(shown.items) == 31
@@ -211,7 +254,17 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         first = ran(home, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
         asked = len(server.calls)
         scored = tmp_path / "scored"
-        words = ["score", "kqa", "--responses", str(first), "--data", str(home), *LEXICAL, "--out", str(scored)]
+        words = [
+            "score",
+            "kqa",
+            "--responses",
+            str(first),
+            "--data",
+            str(home),
+            *LEXICAL,
+            "--out",
+            str(scored),
+        ]
         assert main(words) == 0
         (shown,) = report_data([first], TextPlaces(data=home)).tasks
         (lacking,) = report_data([scored], TextPlaces(data=home)).tasks
@@ -236,7 +289,18 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     file = tmp_path / "answers.jsonl"
     file.write_text('{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n')
     out = tmp_path / "scored"
-    words = ["score", "medcalc", "--responses", str(file), "--data", str(home), "--config", "demo", "--out", str(out)]
+    words = [
+        "score",
+        "medcalc",
+        "--responses",
+        str(file),
+        "--data",
+        str(home),
+        "--config",
+        "demo",
+        "--out",
+        str(out),
+    ]
     assert main(words) == 5
     (shown,) = report_data([out], TextPlaces(data=home)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
@@ -248,7 +312,9 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     assert items["3"].unscored == "no answer: not in the responses"
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
-    with pytest.raises(UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"):
+    with pytest.raises(
+        UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"
+    ):
         report_data([out], TextPlaces(data=home, responses=[other]))
     with pytest.raises(UsageError, match="none of the runs scored a file"):
         report_data([reference], TextPlaces(data=home, responses=[other]))
@@ -268,11 +334,17 @@ def test_questions_are_those_that_were_put(
     def asked(tasks: dict[str, Any]) -> None:
         del tasks["kqa"]
         prompts = {"set": "own", "sha256": "f" * 64}
-        tasks["medcalc"]["recipe"] |= {"prompts": prompts, "truncation": {"words_left_out": {"2": 3}}, "protocol": {}}
+        tasks["medcalc"]["recipe"] |= {
+            "prompts": prompts,
+            "truncation": {"words_left_out": {"2": 3}},
+            "protocol": {},
+        }
 
     folder = changed(reference, tmp_path, asked)
     (shown,) = report_data([folder], TextPlaces(data=home)).tasks
-    assert "Questions are not shown: they were put with other prompts, by medical-tasks" in shown.texts
+    assert (
+        "Questions are not shown: they were put with other prompts, by medical-tasks" in shown.texts
+    )
     assert {item.question for item in shown.items} == {""}
     assert all(item.gold for item in shown.items)
 
@@ -287,10 +359,16 @@ def test_questions_are_those_that_were_put(
     (shown,) = report_data([folder], TextPlaces(data=home)).tasks
     assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
     assert shown.items[1].question == "3 words less"
-    assert shown.texts == "Of the several questions about an item the first is shown, and the final answer."
+    assert (
+        shown.texts
+        == "Of the several questions about an item the first is shown, and the final answer."
+    )
     # A chat says who speaks where it is more than a question.
     assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
-    two: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How?"}]
+    two: list[Message] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How?"},
+    ]
     assert chat_text(two) == "[system]\nBe brief.\n\n[user]\nHow?"
 
 
@@ -298,12 +376,21 @@ IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
 
 
 @tabled("verdict", "owner")
-def test_a_verdict_belongs_to_the_longest_id_before_its_slash(verdict: str, owner: str | None) -> None:
+def test_a_verdict_belongs_to_the_longest_id_before_its_slash(
+    verdict: str, owner: str | None
+) -> None:
     assert item_of(verdict, IDS) == owner
 
 
 def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
-    return {"task": "t", "id": name, "value": value, "votes": [value], "text": "It says so.", **more}
+    return {
+        "task": "t",
+        "id": name,
+        "value": value,
+        "votes": [value],
+        "text": "It says so.",
+        **more,
+    }
 
 
 def test_verdicts_of_open_data_keep_their_words() -> None:
@@ -336,8 +423,16 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
     assert verdicts[1].unscored == "judge: other"
 
 
-def value(number: float | None, low: float | None, high: float | None, unit: str = "") -> dict[str, Any]:
-    return {"value": number, "ci_low": low, "ci_high": high, "n": 9, **({"unit": unit} if unit else {})}
+def value(
+    number: float | None, low: float | None, high: float | None, unit: str = ""
+) -> dict[str, Any]:
+    return {
+        "value": number,
+        "ci_low": low,
+        "ci_high": high,
+        "n": 9,
+        **({"unit": unit} if unit else {}),
+    }
 
 
 def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
@@ -380,8 +475,18 @@ RECIPE |= {"mode": "single", "prompts": {"set": "own", "sha256": "0" * 64}}
 
 def recorded(kappa: tuple[float, float, float], **asked: Any) -> None:
     names = ("value", "ci_low", "ci_high")
-    check: dict[str, Any] = {"set": "kqa", "date": "2025-01-02", "judge": "openai-api/host/m", "pairs": 1589, "ways": 3}
-    check |= {"scored": 1500, "accuracy": dict(zip(names, (0.8, 0.78, 0.82), strict=True)), "pairwise": 0.77}
+    check: dict[str, Any] = {
+        "set": "kqa",
+        "date": "2025-01-02",
+        "judge": "openai-api/host/m",
+        "pairs": 1589,
+        "ways": 3,
+    }
+    check |= {
+        "scored": 1500,
+        "accuracy": dict(zip(names, (0.8, 0.78, 0.82), strict=True)),
+        "pairwise": 0.77,
+    }
     check["kappa"] = dict(zip(names, kappa, strict=True))
     assert record_check(check_key(JUDGE, votes=5, **asked), check)
 

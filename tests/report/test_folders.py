@@ -10,13 +10,27 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.report.folders import MARK, read_run, report_places, short_names, without_repeats, write_report
+from medical_tasks.report.folders import (
+    MARK,
+    read_run,
+    report_places,
+    short_names,
+    without_repeats,
+    write_report,
+)
 from tests.case_tables import tabled
 from tests.support import write_run
 
 
 def entry() -> dict[str, Any]:
-    value = {"value": 0.5, "ci_low": 0.1, "ci_high": 0.9, "n": 2, "bound_low": 0.5, "bound_high": None}
+    value = {
+        "value": 0.5,
+        "ci_low": 0.1,
+        "ci_high": 0.9,
+        "n": 2,
+        "bound_low": 0.5,
+        "bound_high": None,
+    }
     return {
         "n_items": 2,
         "metrics": {"accuracy": value},
@@ -29,7 +43,10 @@ def entry() -> dict[str, Any]:
 def written(folder: Path, told: dict[str, Any]) -> Path:
     rows = [{"task": "toy", "id": name, "cluster": name, "accuracy": 1.0} for name in ("1", "2")]
     write_run(
-        folder, {"schema_version": 1, "tasks": told}, rows, verdicts=[{"task": "toy", "id": "1/a", "value": True}]
+        folder,
+        {"schema_version": 1, "tasks": told},
+        rows,
+        verdicts=[{"task": "toy", "id": "1/a", "value": True}],
     )
     return folder
 
@@ -42,7 +59,9 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
 
 
 @tabled("place", "value", "reason")
-def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, place: str, value: Any, reason: str) -> None:
+def test_a_damaged_entry_is_told_with_its_file(
+    tmp_path: Path, place: str, value: Any, reason: str
+) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
     file = folder / "results.json"
     told = json.loads(file.read_text())
@@ -52,7 +71,9 @@ def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, place: str, value
     if value == "-":
         del part[last]
     file.write_text(json.dumps(told))
-    with pytest.raises(UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"):
+    with pytest.raises(
+        UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"
+    ):
         read_run(folder)
 
 
@@ -100,7 +121,12 @@ def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
 
 @tabled("runs", "out", "wanted", "files")
 def test_where_it_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int, out: str | None, wanted: str | None, files: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: int,
+    out: str | None,
+    wanted: str | None,
+    files: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.html").mkdir()
@@ -110,13 +136,16 @@ def test_where_it_goes(
 
 
 @tabled("out", "wanted", "message")
-def test_a_suffix_and_a_format_must_agree(tmp_path: Path, out: str, wanted: str | None, message: str) -> None:
+def test_a_suffix_and_a_format_must_agree(
+    tmp_path: Path, out: str, wanted: str | None, message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         report_places([tmp_path], tmp_path / out, wanted)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<!DOCTYPE html>\n<p>mine", b"# Results\nmine", b"\xff\xfe", b" " + MARK.encode()]
+    "content",
+    [b"", b"<!DOCTYPE html>\n<p>mine", b"# Results\nmine", b"\xff\xfe", b" " + MARK.encode()],
 )
 def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "report.html").write_bytes(content)

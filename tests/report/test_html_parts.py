@@ -59,14 +59,18 @@ def test_a_table_is_whole_without_scripts() -> None:
         (Cell("7/8", 0.875), '<td data-sort="0.875">7/8</td>'),
     ],
 )
-def test_a_number_says_what_it_is_sorted_by_where_it_shows_something_else(cell: Cell, written: str) -> None:
+def test_a_number_says_what_it_is_sorted_by_where_it_shows_something_else(
+    cell: Cell, written: str
+) -> None:
     """Thousands of cells stand in a report: what the script can read is not written twice."""
     assert written in html_table(COLUMNS, [[Cell("a"), cell]], id="t", caption="")
     assert r"/^-?[0-9,]*[0-9](\.[0-9]+)?$/" in assets_text("table.js")
 
 
 def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
-    text = html_table(COLUMNS, [], id="t", caption="None", filter_label="Filter", empty="Nobody <yet>.")
+    text = html_table(
+        COLUMNS, [], id="t", caption="None", filter_label="Filter", empty="Nobody <yet>."
+    )
     assert '<td class="mt-text" colspan="2">Nobody &lt;yet&gt;.</td>' in text
     assert "mt-controls" not in text
     with pytest.raises(ValueError, match="table t: a row has 1 cells, there are 2 columns"):
@@ -94,7 +98,13 @@ def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None
     text = component_styles()
     assert all(assets_text(name) in text for name in COMPONENT_STYLES)
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    selectors = [one.strip() for rule in re.findall(r"([^{};]+)\{", bare) for one in re.split(r",(?![^(]*\))", rule)]
+    selectors = [
+        one.strip()
+        for rule in re.findall(r"([^{};]+)\{", bare)
+        for one in re.split(r",(?![^(]*\))", rule)
+    ]
     inside = [one for one in selectors if not one.startswith("@")]
     assert len(inside) > 60
-    assert [one for one in inside if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)] == []
+    assert [
+        one for one in inside if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)
+    ] == []

@@ -18,11 +18,22 @@ from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 from tests.report.page_samples import published as results_of_papers
 
-CASES: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / "markdown.json").read_text(encoding="utf-8"))
+CASES: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "cases" / "markdown.json").read_text(encoding="utf-8")
+)
 
 
-def metric(value: float | None, low: float | None = 0.1, high: float | None = 0.3) -> dict[str, Any]:
-    return {"value": value, "ci_low": low, "ci_high": high, "n": 10, "bound_low": 0.15, "bound_high": 0.4}
+def metric(
+    value: float | None, low: float | None = 0.1, high: float | None = 0.3
+) -> dict[str, Any]:
+    return {
+        "value": value,
+        "ci_low": low,
+        "ci_high": high,
+        "n": 10,
+        "bound_low": 0.15,
+        "bound_high": 0.4,
+    }
 
 
 def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -> dict[str, Any]:
@@ -30,8 +41,15 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
     return {
         "tasks": {
             "toy": {
-                "metrics": {"right": metric(value) if value is not None else metric(None, None, None)},
-                "coverage": {"asked": 10 + missing, "answered": 10, "scored": 10, "unscored": unscored or {}},
+                "metrics": {
+                    "right": metric(value) if value is not None else metric(None, None, None)
+                },
+                "coverage": {
+                    "asked": 10 + missing,
+                    "answered": 10,
+                    "scored": 10,
+                    "unscored": unscored or {},
+                },
                 "breakdown": {"kind": {"a|b": {"right": metric(0.2)}}},
                 "recipe": {"model": {"name": "hf/toy"}, "task_version": "1-A"},
             }
@@ -41,14 +59,21 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
 
 def test_the_table_lines_up_and_says_what_is_missing() -> None:
     lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
-    assert lines == ["a     b       c     d", "----  ------  -  ----", "long  x       y     1", "s     longer  z  1000"]
+    assert lines == [
+        "a     b       c     d",
+        "----  ------  -  ----",
+        "long  x       y     1",
+        "s     longer  z  1000",
+    ]
     assert (percent(0.12345), percent(0.0), percent(None)) == ("12.3", "0.0", "n/a")
     assert (interval(metric(0.2)), interval(metric(None, None, None))) == ("10.0 to 30.0", "n/a")
     text = render_table(results({"no answer: timeout": 2}))
     header, rule, row, note = text.split("\n")
     assert len(rule) == len(row) >= len(header)
     assert row.split() == "hf/toy toy right 20.0 % 10.0 to 30.0 10 10/12 15.0 to 40.0".split()
-    assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
+    assert (
+        note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
+    )
     # What cannot be computed is not zero.
     assert render_table(results(value=None)).split("\n")[2].split()[3:5] == ["n/a", "n/a"]
 
@@ -95,7 +120,9 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     # Replies that gave no verdict are not missing where no score lacks one.
     made["tasks"]["toy"]["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
     said = render_table(made)
-    assert "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+    assert (
+        "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+    )
     assert "of 1,589" not in said
 
 
@@ -118,7 +145,13 @@ def estimated_and_ended() -> dict[str, Any]:
         "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
         "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
         "rouge": {**metric(0.2), "n": 12},
-        "cited_official": {**metric(None, None, None), "n": 0, "bound_low": None, "bound_high": None, "reason": ended},
+        "cited_official": {
+            **metric(None, None, None),
+            "n": 0,
+            "bound_low": None,
+            "bound_high": None,
+            "reason": ended,
+        },
         "blank": {**metric(None, None, None), "n": 0, "reason": "nothing to count on any item"},
     }
     return made
@@ -129,7 +162,10 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
     text = render(estimated_and_ended())
     lines = {line.replace("|", " ").split()[0 if render is render_markdown else 2]: line for line in text.split("\n")
              if len(line.replace("|", " ").split()) > 5 and "/12" in line}  # fmt: skip
-    assert [name for name in ("right", "rate", "rouge") if "10/12" in lines[name]] == ["right", "rate"]
+    assert [name for name in ("right", "rate", "rouge") if "10/12" in lines[name]] == [
+        "right",
+        "rate",
+    ]
     assert "12/12" in lines["rouge"]
     assert "20.0 %" in lines["right"]
     assert " 0.20 " in lines["rate"]
@@ -144,11 +180,17 @@ HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascr
 
 
 def value(number: float | None, **more: Any) -> dict[str, Any]:
-    ends = {"ci_low": None, "ci_high": None} if number is None else {"ci_low": number / 2, "ci_high": number}
+    ends = (
+        {"ci_low": None, "ci_high": None}
+        if number is None
+        else {"ci_low": number / 2, "ci_high": number}
+    )
     return {"value": number, "n": 4, "bound_low": number, "bound_high": number, **ends, **more}
 
 
-def entry(model: str = "hf/toy", unscored: dict[str, int] | None = None, number: float | None = 0.25) -> dict[str, Any]:
+def entry(
+    model: str = "hf/toy", unscored: dict[str, int] | None = None, number: float | None = 0.25
+) -> dict[str, Any]:
     missing = sum((unscored or {}).values())
     return {
         "n_items": 4 + missing,
@@ -173,11 +215,16 @@ def task(run: str, told: dict[str, Any], **more: Any) -> ReportTask:
 
 
 def report(*tasks: ReportTask, notes: tuple[str, ...] = ()) -> str:
-    return render_report(ReportData(title="Mine", tasks=tasks, suite="medical-tasks 0", notes=notes))
+    return render_report(
+        ReportData(title="Mine", tasks=tasks, suite="medical-tasks 0", notes=notes)
+    )
 
 
 def test_the_headline_comes_first_with_interval_and_coverage() -> None:
-    text = report(task("one", entry(unscored={"no answer: timeout": 2})), task("two", entry("hf/other", number=None)))
+    text = report(
+        task("one", entry(unscored={"no answer: timeout": 2})),
+        task("two", entry("hf/other", number=None)),
+    )
     assert "| toy | one | accuracy | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 |" in text
     assert "| toy | two | accuracy | n/a | n/a | 4 | 4/4 | n/a |" in text
     assert "| one | words (number) | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 |" in text
@@ -203,9 +250,13 @@ def test_published_results_say_what_is_different_there_and_plots_are_tables() ->
     assert "\n1. Other rows. Another prompt.\n" in text
     assert "Published" not in report(task("one", entry()))
     point = PlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
-    plot = Plot(title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all.")
+    plot = Plot(
+        title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all."
+    )
     text = report(task("one", entry(), plots=(plot,)))
-    rows = "| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
+    rows = (
+        "| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"
+    )
     assert f"### By size\n\n{rows}" in text
     assert "\nOf all.\n" in text
 
@@ -216,7 +267,9 @@ def test_no_text_becomes_html_a_picture_a_link_or_a_heading(render: str) -> None
     told["breakdown"] = {HOSTILE: {HOSTILE: {"accuracy": value(0.5)}}} if render == "report" else {}
     told["recipe"]["note"] = HOSTILE
     text = (
-        report(task(HOSTILE, told), notes=(HOSTILE,)) if render == "report" else render_markdown({"tasks": {"t": told}})
+        report(task(HOSTILE, told), notes=(HOSTILE,))
+        if render == "report"
+        else render_markdown({"tasks": {"t": told}})
     )
     outside = re.sub(r"```json\n.*?\n```", "", text, flags=re.DOTALL)
     assert "```" not in outside

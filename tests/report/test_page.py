@@ -21,7 +21,14 @@ from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import Plot, PlotPoint, View
 from tests.case_tables import tabled
 from tests.report.page_reading import PageReader
-from tests.report.page_samples import calculation, credentialed, empty, judged, published, sample_report
+from tests.report.page_samples import (
+    calculation,
+    credentialed,
+    empty,
+    judged,
+    published,
+    sample_report,
+)
 
 SAMPLE = sample_report()
 
@@ -50,12 +57,19 @@ def test_its_structure_is_sound(page: str, read: PageReader) -> None:
 
 
 def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReader) -> None:
-    policy = next(meta["content"] for meta in read.metas if meta.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        meta["content"]
+        for meta in read.metas
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data:"
     assert rules["base-uri"] == rules["form-action"] == "'none'"
-    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in read.scripts]
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in read.scripts
+    ]
     assert len(hashes) == 6
     assert rules["script-src"].split() == hashes
     assert "unsafe" not in policy
@@ -68,7 +82,9 @@ def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReade
 
 def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
     task = calculation(items=2)
-    named = replace(task, entry={**task.entry, "recipe": {"model": {"name": '</pre><b a="1">&quot;'}}})
+    named = replace(
+        task, entry={**task.entry, "recipe": {"model": {"name": '</pre><b a="1">&quot;'}}}
+    )
     text = render_page(ReportData(title="Report", tasks=[named], suite="suite 1"))
     assert '"name": "&lt;/pre&gt;&lt;b a=\\"1\\"&gt;&amp;quot;"' in text
     assert "<b a=" not in text
@@ -86,7 +102,13 @@ def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) ->
         "Not comparable: the judge lexical compares words",
         "lower",
         # Published results stand beside, with their source and what is different there.
-        *("Invented-70B", "one example", "A Paper of Ours, table 2", "takes the last number", "1,047"),
+        *(
+            "Invented-70B",
+            "one example",
+            "A Paper of Ours, table 2",
+            "takes the last number",
+            "1,047",
+        ),
         "50.9 %, n = 1,047, reported",
         "31.0",  # the paper's figure for a group of a breakdown
     ):
@@ -109,8 +131,19 @@ def test_nothing_scored_is_not_zero() -> None:
 def test_no_number_is_ever_nan() -> None:
     task = calculation(items=4)
     nan, inf = float("nan"), float("inf")
-    broken = {"value": nan, "ci_low": nan, "ci_high": inf, "n": 0, "bound_low": 0.1, "bound_high": inf}
-    entry = {**task.entry, "metrics": {"accuracy": broken}, "breakdown": {"category": {"dates": {"accuracy": broken}}}}
+    broken = {
+        "value": nan,
+        "ci_low": nan,
+        "ci_high": inf,
+        "n": 0,
+        "bound_low": 0.1,
+        "bound_high": inf,
+    }
+    entry = {
+        **task.entry,
+        "metrics": {"accuracy": broken},
+        "breakdown": {"category": {"dates": {"accuracy": broken}}},
+    }
     items = [replace(task.items[0], values={"accuracy": float("nan")})]
     read = one(replace(task, entry=entry, items=items))
     assert read.faults == []
@@ -126,9 +159,15 @@ def test_no_number_is_ever_nan() -> None:
 def test_one_run_with_nothing_and_with_much_published() -> None:
     read = one(replace(calculation(), published=()))
     assert read.faults == []
-    assert "Published results" not in read.text.replace("Published results are as their authors", "")
+    assert "Published results" not in read.text.replace(
+        "Published results are as their authors", ""
+    )
     assert "Read this first" not in read.text
-    many = tuple(replace(result, model=f"{result.model} {number}") for number in range(4) for result in published())
+    many = tuple(
+        replace(result, model=f"{result.model} {number}")
+        for number in range(4)
+        for result in published()
+    )
     read = one(replace(calculation(), published=many))
     assert read.faults == []
     assert "Filter published results by words" in read.text
@@ -161,7 +200,13 @@ def test_tasks_with_odd_names_keep_apart() -> None:
 def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_items() -> None:
     (first, *_) = published()
     official = {"accuracy_official": 0.619}
-    theirs = replace(first, metrics=official, breakdown={}, beside={"accuracy_official": "accuracy"}, configs=("v1",))
+    theirs = replace(
+        first,
+        metrics=official,
+        breakdown={},
+        beside={"accuracy_official": "accuracy"},
+        configs=("v1",),
+    )
     # What counts by the authors' rule alone is in the table and not in the chart.
     read = one(replace(calculation(), published=(theirs,)))
     assert read.faults == []
@@ -190,7 +235,9 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
 
 
 def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
-    shots = View(title="By shot", metrics=("accuracy",), tasks={"zero": "no example", "one": "one example"})
+    shots = View(
+        title="By shot", metrics=("accuracy",), tasks={"zero": "no example", "one": "one example"}
+    )
     views = (shots, View(title="Across", metrics=("words", "accuracy"), plane=True))
     by = View(title="By category", metrics=("accuracy",), by="category")
     runs = [calculation(run, seed=seed) for seed, run in enumerate(("small", "large"))]
@@ -201,7 +248,9 @@ def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     assert read.text.count("By shot: accuracy") == 1
     assert re.search(r"no example.*one example", read.text)
     told = runs[1].entry["breakdown"]["category"]["dates"]["accuracy"]
-    assert re.search(rf"dates.*large {100 * told['value']:.1f} % \({100 * told['ci_low']:.1f} to ", read.text)
+    assert re.search(
+        rf"dates.*large {100 * told['value']:.1f} % \({100 * told['ci_low']:.1f} to ", read.text
+    )
     assert "small: words (number) 23.4 (20.1 to 27.0), n = 40; accuracy " in read.text
     assert read.ids["task-zero-view2-table"] == 1
     assert "By shot" not in one(*zero).text  # one task of a family is no comparison
@@ -216,10 +265,14 @@ def everywhere(text: str) -> ReportData:
     """A report with the text in every place that a model, a judge, a paper or a user can reach."""
     task = calculation(items=2)
     item = ReportItem(
-        **dict.fromkeys(("id", "question", "answer", "gold", "parsed", "why", "unscored", "answer_sha256"), text),
+        **dict.fromkeys(
+            ("id", "question", "answer", "gold", "parsed", "why", "unscored", "answer_sha256"), text
+        ),
         groups={text: text},
         values={"accuracy": 1.0},
-        verdicts=(ReportVerdict(id=text, value=text, unscored=text, text=text, votes=(text, text)),),
+        verdicts=(
+            ReportVerdict(id=text, value=text, unscored=text, text=text, votes=(text, text)),
+        ),
     )
     accuracy = task.entry["metrics"]["accuracy"]
     entry = {
@@ -230,7 +283,9 @@ def everywhere(text: str) -> ReportData:
         "recipe": {"model": {"name": text}, text: [text]},
         "judge": {**judged().entry["judge"], "name": text, "check": text},
     }
-    texts: dict[str, Any] = dict.fromkeys(("model", "setting", "task", "source", "link", "judge"), text)
+    texts: dict[str, Any] = dict.fromkeys(
+        ("model", "setting", "task", "source", "link", "judge"), text
+    )
     reported = PublishedResult(
         **texts,
         metrics={"accuracy": 0.5, text: 0.5},
@@ -279,14 +334,24 @@ def test_a_long_answer_comes_through_whole() -> None:
     assert len(text) > 700_000
     task = calculation(items=2)
     page = render_page(
-        ReportData(title="Long", tasks=[replace(task, items=[replace(task.items[0], answer=text)])], suite="")
+        ReportData(
+            title="Long",
+            tasks=[replace(task, items=[replace(task.items[0], answer=text)])],
+            suite="",
+        )
     )
     (data,) = PageReader(page).data.values()
     assert text in data["strings"]
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False) | st.none(), st.lists, max_leaves=6))
+@given(
+    st.recursive(
+        st.text() | st.floats(allow_nan=False, allow_infinity=False) | st.none(),
+        st.lists,
+        max_leaves=6,
+    )
+)
 def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     written = script_json({"value": value, "more": ["</script>", "<!--"]})
     assert not set("<>&\u2028\u2029") & set(written)
@@ -307,7 +372,10 @@ def test_escaped_text_can_be_stored_and_opens_nothing(text: str) -> None:
 def test_the_unseen_is_written_visibly_and_links_carry_no_referrer() -> None:
     assert escaped("\ud800\x00\x1b") == "\\ud800\\x00\\x1b"
     assert escaped("a\r\nb\tc") == "a\nb\tc"
-    assert link("a", "https://e.org/?a=1&b=2") == '<a href="https://e.org/?a=1&amp;b=2" rel="noreferrer noopener">a</a>'
+    assert (
+        link("a", "https://e.org/?a=1&b=2")
+        == '<a href="https://e.org/?a=1&amp;b=2" rel="noreferrer noopener">a</a>'
+    )
     assert link("a", "#task-x") == '<a href="#task-x">a</a>'
 
 

@@ -7,14 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.report.page_data import LENGTHS, ReportItem, ReportVerdict, cut_middle, fit_texts, size_of
+from medical_tasks.report.page_data import (
+    LENGTHS,
+    ReportItem,
+    ReportVerdict,
+    cut_middle,
+    fit_texts,
+    size_of,
+)
 from medical_tasks.report.texts import TaskTexts, report_items
 
 
 def item(name: str, question: str = "", answer: str = "", judged: str = "") -> ReportItem:
     verdicts = (ReportVerdict(id="v", value="true", text=judged),) if judged else ()
     return ReportItem(
-        id=name, groups={}, values={"accuracy": 1.0}, question=question, answer=answer, verdicts=verdicts, parsed="7"
+        id=name,
+        groups={},
+        values={"accuracy": 1.0},
+        question=question,
+        answer=answer,
+        verdicts=verdicts,
+        parsed="7",
     )
 
 
@@ -32,7 +45,9 @@ def test_a_text_is_cut_in_its_middle_and_says_by_how_much(text: str, length: int
     assert cut_middle(text, length) == cut
 
 
-@pytest.mark.parametrize(("text", "size"), [("", 0), ("ab", 4), ("a\nb", 6), ("<b>", 15), ("é", 4), ("\udc80", 5)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("", 0), ("ab", 4), ("a\nb", 6), ("<b>", 15), ("é", 4), ("\udc80", 5)]
+)
 def test_the_size_is_that_of_the_text_in_a_page(text: str, size: int) -> None:
     assert size_of(text) == size
 
@@ -86,11 +101,20 @@ ITEMS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5)
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(st.sampled_from("ab"), ITEMS), max_size=4), st.integers(min_value=0, max_value=30_000))
-def test_a_report_never_has_more_text_than_it_may(runs: list[tuple[str, list[tuple[str, ...]]]], room: int) -> None:
-    tasks = [(name, [item(str(n), *texts) for n, texts in enumerate(items)]) for name, items in runs]
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), ITEMS), max_size=4),
+    st.integers(min_value=0, max_value=30_000),
+)
+def test_a_report_never_has_more_text_than_it_may(
+    runs: list[tuple[str, list[tuple[str, ...]]]], room: int
+) -> None:
+    tasks = [
+        (name, [item(str(n), *texts) for n, texts in enumerate(items)]) for name, items in runs
+    ]
     fitted = fit_texts(tasks, room)
-    assert [[each.id for each in part.items] for part in fitted] == [[each.id for each in items] for _, items in tasks]
+    assert [[each.id for each in part.items] for part in fitted] == [
+        [each.id for each in items] for _, items in tasks
+    ]
     stored = {
         (name, text)
         for (name, _), part in zip(tasks, fitted, strict=True)

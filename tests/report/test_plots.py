@@ -28,7 +28,9 @@ PAPER = PlotPoint(label="theirs", value=0.4, published=True, detail="a paper, ta
 
 
 def chart(*points: PlotPoint, **more: Any) -> str:
-    return intervals_chart([Line(point.label, [point]) for point in points], id="f", title="Accuracy & more", **more)
+    return intervals_chart(
+        [Line(point.label, [point]) for point in points], id="f", title="Accuracy & more", **more
+    )
 
 
 def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
@@ -44,19 +46,28 @@ def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
     assert text.count("<circle") == text.count("<path") == 1
     # Colours are the page's, and units keep their own numbers.
     assert re.findall(r"#[0-9a-f]{3,6}\b|fill=|stroke=", text) == []
-    assert interval_words(replace(RUN, value=3.2, low=1.0, high=4.0), "number") == "3.2 (1.0 to 4.0), n = 1,200"
+    assert (
+        interval_words(replace(RUN, value=3.2, low=1.0, high=4.0), "number")
+        == "3.2 (1.0 to 4.0), n = 1,200"
+    )
     assert interval_words(RUN, "cosine") == "0.500 (0.250 to 0.750), n = 1,200"
 
 
 def test_runs_of_a_row_keep_their_shape_and_few_items_are_marked() -> None:
     few, other = replace(RUN, n=9), replace(RUN, label="other", value=0.2)
     text = intervals_chart(
-        [Line("a", [few, other, PAPER]), Line("b", [other])], id="f", title="t", series=[RUN.label, "other"]
+        [Line("a", [few, other, PAPER]), Line("b", [other])],
+        id="f",
+        title="t",
+        series=[RUN.label, "other"],
     )
     assert PageReader(text).faults == []
     assert text.count('class="mt-point mt-s0 mt-few"') == 1
     assert text.count('class="mt-point mt-s1"') == 2 + 1  # and in the legend
-    assert "ours <1> 50.0 % (25.0 to 75.0), n = 9, too few to tell; other 20.0 %" in PageReader(text).text
+    assert (
+        "ours <1> 50.0 % (25.0 to 75.0), n = 9, too few to tell; other 20.0 %"
+        in PageReader(text).text
+    )
     assert "mt-few" in chart(replace(RUN, few=True))
     assert "mt-few" not in chart(replace(PAPER, n=5))
 
@@ -66,17 +77,28 @@ def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
         point = PlotPoint(label="x", value=value, low=None, high=math.nan, n=20)
         assert interval_words(point) == "n/a"
         assert "<circle" not in chart(point)
-        assert "<circle" not in plane_svg([(point, RUN)], id="p", title="t", labels=("x", "y"), unit="")
+        assert "<circle" not in plane_svg(
+            [(point, RUN)], id="p", title="t", labels=("x", "y"), unit=""
+        )
     assert "nothing to show" in chart()
 
 
 def test_a_plane_has_both_intervals_and_numbers_for_papers() -> None:
     wrong = replace(RUN, value=2.0, low=1.0, high=3.0)
-    text = plane_svg([(wrong, RUN), (PAPER, PAPER)], id="p", title="t", labels=("wrong", "said"), unit="per answer")
+    text = plane_svg(
+        [(wrong, RUN), (PAPER, PAPER)],
+        id="p",
+        title="t",
+        labels=("wrong", "said"),
+        unit="per answer",
+    )
     read = PageReader(text)
     assert read.faults == []
     assert 'cx="66.67%"' in text
-    assert "ours <1>: wrong 2.00 (1.00 to 3.00), n = 1,200; said 50.0 % (25.0 to 75.0), n = 1,200." in read.text
+    assert (
+        "ours <1>: wrong 2.00 (1.00 to 3.00), n = 1,200; said 50.0 % (25.0 to 75.0), n = 1,200."
+        in read.text
+    )
     assert "Papers: 1 theirs." in read.text
 
 
@@ -126,5 +148,15 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert len(text) < 240
     styles = assets_text("plots.css")
     assert ".mt .mt-mark line" in styles
-    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):  # every axis has its lines in the style
+    for top in (
+        1.0,
+        2.0,
+        3.0,
+        7.0,
+        9.0,
+        11.0,
+        24.0,
+        30.0,
+        99.0,
+    ):  # every axis has its lines in the style
         assert f".mt-steps-{len(scale_of([top], 'number').ticks) - 1} " in styles, top

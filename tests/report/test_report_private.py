@@ -41,7 +41,9 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEDICAL_TASKS_HOME", str(tmp_path_factory.mktemp("private")))
         out = tmp_path_factory.mktemp("runs") / "run"
-        return ran(home, out, TASKS, "baseline/reference", ("--judge", "lexical", "--judging", "single"))
+        return ran(
+            home, out, TASKS, "baseline/reference", ("--judge", "lexical", "--judging", "single")
+        )
 
 
 def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
@@ -59,7 +61,9 @@ def leaks(text: str, home: Path, *datasets: str) -> int:
     return len(source & (runs_of_words(text) | runs_of_words(html.unescape(text))))
 
 
-def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, tmp_path: Path) -> None:
+def test_no_twelve_words_of_the_source_stand_in_a_report(
+    home: Path, run: Path, tmp_path: Path
+) -> None:
     assert main(["report", str(run), "--data", str(home), "--out", str(tmp_path / "out")]) == 0
     written = sorted((tmp_path / "out").iterdir())
     assert [path.name for path in written] == ["report.html", "report.md"]
@@ -67,7 +71,9 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, 
         assert leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
     # The same check finds the texts of open data.
     page = render_page(
-        report_data([ran(home, tmp_path / "open", "medcalc", "baseline/reference")], TextPlaces(data=home))
+        report_data(
+            [ran(home, tmp_path / "open", "medcalc", "baseline/reference")], TextPlaces(data=home)
+        )
     )
     assert leaks(page, home, "medcalc_bench") > 1000
 
@@ -76,15 +82,23 @@ def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
     """Every file of every form that a run can be exported in."""
     pytest.importorskip("inspect_ai")
     for form in FORMATS:
-        assert main(["export", str(run), "--data", str(home), "--to", form, "--out", str(out / form)]) == 0
-    files = {str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()}
+        assert (
+            main(["export", str(run), "--data", str(home), "--to", form, "--out", str(out / form)])
+            == 0
+        )
+    files = {
+        str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()
+    }
     assert {name.partition("/")[0] for name in files} == set(FORMATS)
     return files
 
 
 def test_no_export_has_words_of_the_source(home: Path, run: Path, tmp_path: Path) -> None:
     files = exported(run, home, tmp_path)
-    assert sum(leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa") for text in files.values()) == 0
+    assert (
+        sum(leaks(text, home, "ehrnoteqa", "mimic_rrs", "archehr_qa") for text in files.values())
+        == 0
+    )
     ids = {row["id"] for row in read_items(run)}
     items = list(csv.DictReader(io.StringIO(files["csv/items.csv"])))
     assert {row["id"] for row in items} == ids
@@ -105,13 +119,17 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: 
             assert item.answer_sha256 == rows[task.name, item.id]["response_sha256"] != ""
             assert not any(verdict.text for verdict in item.verdicts)
     assert any(item.verdicts for task in data.tasks for item in task.items)
-    assert any(item.parsed for task in data.tasks for item in task.items)  # numbers that hold no text
+    assert any(
+        item.parsed for task in data.tasks for item in task.items
+    )  # numbers that hold no text
     plots = {task.name: task.plots for task in data.tasks}
     # MedCalc-Bench's own data are open, so their attributes can be counted; only this run's texts are kept back.
     assert len(plots["medcalc"]) == 2
 
 
-def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, tmp_path: Path) -> None:
+def test_a_file_that_was_not_redacted_gives_nothing_away(
+    home: Path, run: Path, tmp_path: Path
+) -> None:
     """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
     secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
     folder = tmp_path / "forged"
@@ -130,13 +148,30 @@ def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, 
     entry["coverage"]["unscored"] = {f"no answer: {secret}": 1, f"judge: {secret}": 2, secret: 3}
     entry["judge"]["verdicts"]["unscored"] = {f"judge: {secret}": 1}
     results["tasks"] = {"ehrnoteqa_open_level1": entry}
-    line = {"task": "ehrnoteqa_open_level1", "id": f"{rows[0]['id']}/open", "value": secret, "text": secret}
-    write_run(folder, results, rows, verdicts=[{**line, "votes": [secret, secret], "unscored": f"judge: {secret}"}])
-    assert file_sha256(folder / "items.parquet") == json.loads((folder / "results.json").read_text())["items_sha256"]
+    line = {
+        "task": "ehrnoteqa_open_level1",
+        "id": f"{rows[0]['id']}/open",
+        "value": secret,
+        "text": secret,
+    }
+    write_run(
+        folder,
+        results,
+        rows,
+        verdicts=[{**line, "votes": [secret, secret], "unscored": f"judge: {secret}"}],
+    )
+    assert (
+        file_sha256(folder / "items.parquet")
+        == json.loads((folder / "results.json").read_text())["items_sha256"]
+    )
     data = report_data([folder], TextPlaces(data=home))
     (task,) = data.tasks
     assert {item.answer_sha256 for item in task.items} == {""}
-    assert task.entry["coverage"]["unscored"] == {"judge: other": 2, "no answer: other": 1, "other": 3}
+    assert task.entry["coverage"]["unscored"] == {
+        "judge: other": 2,
+        "no answer: other": 1,
+        "other": 3,
+    }
     assert task.items[0].verdicts[0].unscored == "judge: other"
     files = exported(folder, home, tmp_path / "exported").values()
     for text in (json.dumps(asdict(data)), render_page(data), render_report(data), *files):

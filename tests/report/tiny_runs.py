@@ -16,6 +16,18 @@ def built(home: Path, *datasets: str) -> Path:
 
 
 def ran(home: Path, out: Path, tasks: str, model: str, more: Sequence[str] = ()) -> Path:
-    words = ["run", "--tasks", tasks, "--model", model, "--config", "demo", "--data", str(home), "--out", str(out)]
+    words = [
+        "run",
+        "--tasks",
+        tasks,
+        "--model",
+        model,
+        "--config",
+        "demo",
+        "--data",
+        str(home),
+        "--out",
+        str(out),
+    ]
     assert main([*words, *more]) == 0
     return out

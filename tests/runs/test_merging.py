@@ -51,10 +51,20 @@ class Scripted(GeneratesOnly):
                 on_result(Failure(key=request.key, reason="prompt too long", detail=""))
             else:
                 text = " ".join([*asked[:: max(1, len(asked) // 12)], self.more])
-                on_result(Answer(key=request.key, text=text, prompt_tokens=len(asked), output_tokens=12, finish="stop"))
+                on_result(
+                    Answer(
+                        key=request.key,
+                        text=text,
+                        prompt_tokens=len(asked),
+                        output_tokens=12,
+                        finish="stop",
+                    )
+                )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        return [Length(tokens=len(each.messages[-1]["content"].split()), room=600) for each in requests]
+        return [
+            Length(tokens=len(each.messages[-1]["content"].split()), room=600) for each in requests
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +91,22 @@ _TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+
 
 def told(folder: Path) -> dict[str, str]:
     """What the files of a run say, but for seconds."""
-    names = [path.name for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl", ".md")]
+    names = [
+        path.name for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jsonl", ".md")
+    ]
     assert {"run.json", "results.json"} <= set(names)
     return {name: re.sub(_TIMES, "", (folder / name).read_text()) for name in names}
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_any_parts_that_hold_all_items_make_the_run_of_all(home: Path, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 5))
-    others = data.draw(st.lists(st.sampled_from([f"{i}/{m}" for m in (2, 3) for i in range(1, m + 1)]), max_size=2))
+    others = data.draw(
+        st.lists(st.sampled_from([f"{i}/{m}" for m in (2, 3) for i in range(1, m + 1)]), max_size=2)
+    )
     shards = data.draw(st.permutations([*(f"{i}/{n}" for i in range(1, n + 1)), *others]))
     parts = [ran(home / "parts" / each.replace("/", "of"), each) for each in shards]
     out = home / "merged" / "-".join(part.name for part in parts)
@@ -107,7 +123,9 @@ def killed(out: Path, shard: str, after: int) -> None:
         "from tests.runs.test_merging import Scripted\n"
         f"evaluating.open_model = lambda *given, **more: Scripted(dies_after={after})\nmain(sys.argv[1:])"
     )
-    done = subprocess.run([sys.executable, "-c", code, *words], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], check=False, capture_output=True, text=True
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -127,7 +145,15 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
     assert "x no answer: not in the store" in said
     assert "They are in --shard 2/8, 5/8" in said
     for i in (2, 5):
-        mt.run(TASKS, MODEL, config="demo", shard=f"{i}/8", out=parts[i - 1], max_samples=14, model_args=PRICES)
+        mt.run(
+            TASKS,
+            MODEL,
+            config="demo",
+            shard=f"{i}/8",
+            out=parts[i - 1],
+            max_samples=14,
+            model_args=PRICES,
+        )
     assert main(words) == main(
         ["merge", str(whole), "--out", str(whole)]
     )  # 5 where a question was too long for the whole run
@@ -166,51 +192,70 @@ def answers(folder: Path) -> dict[str, str]:
         return {key: record["text"] for kind, key, record in store.records() if kind == "answer"}
 
 
-def test_parts_that_disagree_are_named_with_their_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_that_disagree_are_named_with_their_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = ran(tmp_path / "first", "1/2")
     monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted(more="again"))
     other, last = ran(tmp_path / "other", "1/3"), ran(tmp_path / "last", "2/2")
     with pytest.raises(
-        UsageError, match=r"first and \S+other say different things to the same questions \(medcalc: [0-9]+, "
+        UsageError,
+        match=r"first and \S+other say different things to the same questions \(medcalc: [0-9]+, ",
     ):
         mt.merge(first, other, last, out=tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
     mt.merge(first, out=tmp_path / "merged")
-    with pytest.raises(UsageError, match=r"merged and \S+other say different things to the same questions \(medcalc: "):
+    with pytest.raises(
+        UsageError,
+        match=r"merged and \S+other say different things to the same questions \(medcalc: ",
+    ):
         mt.merge(other, out=tmp_path / "merged")
     assert answers(tmp_path / "merged") == answers(first)
 
 
 @tabled("more", "message")
-def test_what_is_of_another_run_is_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_what_is_of_another_run_is_refused(
+    more: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     first = ran(tmp_path / "first", "1/2")
     with pytest.raises(UsageError, match=rf"not parts of one run \({message}\)"):
         mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
-    with pytest.raises(UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"):
+    with pytest.raises(
+        UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"
+    ):
         mt.merge(first, out=tmp_path / "merged", judge="nli/x")
     with pytest.raises(UsageError, match="--forecast: merge scores what the parts have"):
         mt.merge(first, out=tmp_path / "merged", forecast=True)
     with pytest.raises(UsageError, match="not of `medical-tasks run`"):
-        mt.merge(mt.score("medcalc", first, out=tmp_path / "scored").folder, out=tmp_path / "merged")
+        mt.merge(
+            mt.score("medcalc", first, out=tmp_path / "scored").folder, out=tmp_path / "merged"
+        )
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "a/b", "1/3/3", "", "-1/2", "01/2"])
 def test_a_shard_is_refused_by_message(shard: str, tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=re.escape(f"--shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}.")
+        UsageError,
+        match=re.escape(f"--shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."),
     ):
         ran(tmp_path / "part", shard)
 
 
-def test_a_part_says_so_and_is_not_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_says_so_and_is_not_submitted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     part, other = ran(tmp_path / "part", "2/3"), ran(tmp_path / "other", "1/3")
     assert "part 2/3 of the items (--shard)" in repr(mt.Results(part))
-    assert "shard differs: 2/3 and 1/3" in str(mt.compare(part, ran(tmp_path / "same", "1/3")).content)
+    assert "shard differs: 2/3 and 1/3" in str(
+        mt.compare(part, ran(tmp_path / "same", "1/3")).content
+    )
     assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
     assert "is part 1/3 of the items. Make one run of all parts" in capsys.readouterr().err
 
 
-def test_parts_of_a_sample_make_the_run_of_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_of_a_sample_make_the_run_of_the_sample(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given: dict[str, Any] = {"tasks": "medcalc", "subset": 13, "seed": 4, "max_samples": None}
     whole = ran(tmp_path / "whole", **given)
     parts = [ran(tmp_path / f"part{i}", f"{i}/2", **given) for i in (1, 2)]
@@ -224,20 +269,35 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(tmp_path: Path, capsys: py
     mt.run("medcalc", "baseline/random", config="demo", out=tmp_path / "every")
     every = mt.score("medcalc", tmp_path / "every", **score)["medcalc"]
     accuracy = every.entry["metrics"]["accuracy"]
-    assert accuracy["value"] == accuracy["ci_low"] == accuracy["ci_high"] == accuracy["sample"]["value"]
+    assert (
+        accuracy["value"]
+        == accuracy["ci_low"]
+        == accuracy["ci_high"]
+        == accuracy["sample"]["value"]
+    )
     answers = tmp_path / "answers.jsonl"
-    answers.write_text("".join(json.dumps({"id": name, "response": "1"}) + "\n" for name in every.items["id"]))
+    answers.write_text(
+        "".join(json.dumps({"id": name, "response": "1"}) + "\n" for name in every.items["id"])
+    )
     few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
     mt.report(few, out=tmp_path / "few.html", responses=[answers])
-    assert (len(few["medcalc"].items), "Answers are not shown" in (tmp_path / "few.html").read_text()) == (5, False)
+    assert (
+        len(few["medcalc"].items),
+        "Answers are not shown" in (tmp_path / "few.html").read_text(),
+    ) == (5, False)
     assert main(["score", "medcalc", "--responses", str(whole), "--subset", "5"]) == 2
-    assert "ran on some of the items, or several times; --subset draws from one whole run" in capsys.readouterr().err
+    assert (
+        "ran on some of the items, or several times; --subset draws from one whole run"
+        in capsys.readouterr().err
+    )
     assert main(["submit", str(whole), "--to", "space", "--model-name", "x"]) == 2
     assert "is a sample of 13 items (--subset)" in capsys.readouterr().err
     assert "the samples differ: " in str(mt.compare(whole, tmp_path / "every").content)
 
 
-def test_credentialed_parts_stay_private_and_keep_what_was_left_out(home: Path, tmp_path: Path) -> None:
+def test_credentialed_parts_stay_private_and_keep_what_was_left_out(
+    home: Path, tmp_path: Path
+) -> None:
     given: dict[str, Any] = {"tasks": NOTES, "truncate": "notes-from-the-oldest"}
     whole = ran(tmp_path / "whole", **given)
     parts = [ran(tmp_path / f"part{i}", f"{i}/3", **given) for i in (1, 2, 3)]

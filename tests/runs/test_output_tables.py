@@ -27,7 +27,9 @@ from medical_tasks.spec import MetricSpec
 from tests.case_tables import tabled
 from tests.support import toy_task, write_run
 
-GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
+GOOD = (
+    "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
+)
 STATED = "item,system_a,system_b,annotator,preferred\n"
 
 
@@ -43,20 +45,40 @@ def read(folder: Path, *texts: str) -> OutputTable:
 
 def test_a_table(tmp_path: Path) -> None:
     table = read(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
-    assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == ["v1 x p1", "v1 y p1", "v2 x p1"]
+    assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == [
+        "v1 x p1",
+        "v1 y p1",
+        "v2 x p1",
+    ]
     assert table.columns == ("a", "b")
     assert table.column("a") == [1.0, 2.0, -30.0]
     assert [math.isnan(value) for value in table.column("b")] == [False, True, True]
     assert table.rows[2].labels == {"section": "plan"}
-    assert table.sources == {"0.csv": hashlib.sha256(("\ufeff" + GOOD.replace("\n", "\r\n")).encode()).hexdigest()}
+    assert table.sources == {
+        "0.csv": hashlib.sha256(("\ufeff" + GOOD.replace("\n", "\r\n")).encode()).hexdigest()
+    }
 
 
 def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
-    table = read(tmp_path, GOOD, "system,item,human\ny,v1,50\nx,v3,40\n", "item,system,a\nv1,x,1.0\n")
-    assert [(row.item, row.system) for row in table.rows] == [("v1", "x"), ("v1", "y"), ("v2", "x"), ("v3", "x")]
+    table = read(
+        tmp_path, GOOD, "system,item,human\ny,v1,50\nx,v3,40\n", "item,system,a\nv1,x,1.0\n"
+    )
+    assert [(row.item, row.system) for row in table.rows] == [
+        ("v1", "x"),
+        ("v1", "y"),
+        ("v2", "x"),
+        ("v3", "x"),
+    ]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
-    assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]  # without one, an item stands alone
-    with pytest.raises(UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2"):
+    assert [row.cluster for row in table.rows] == [
+        "p1",
+        "p1",
+        "p1",
+        "v3",
+    ]  # without one, an item stands alone
+    with pytest.raises(
+        UsageError, match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2"
+    ):
         read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
@@ -88,12 +110,18 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
     table = read(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
     said = "v,x,y,ann,x\nv,y,x,ben,x\nv,x,y,cy,tie\nv,z,x,ann,\nv,z,y,ann,z\nw,x,y,ann,x\n"
     preferences = read_preferences(stated(tmp_path, said))
-    assert (preferences.annotators, len(preferences.stated), preferences.blank) == (("ann", "ben", "cy"), 5, 1)
+    assert (preferences.annotators, len(preferences.stated), preferences.blank) == (
+        ("ann", "ben", "cy"),
+        5,
+        1,
+    )
     votes, elsewhere = votes_of(preferences, table, output_pairs(["v"] * 3))
     # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of preferences names first.
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
     others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
-    with pytest.raises(UsageError, match="none of its pairs is among the outputs compared; it begins with item 'V'"):
+    with pytest.raises(
+        UsageError, match="none of its pairs is among the outputs compared; it begins with item 'V'"
+    ):
         votes_of(others, table, output_pairs(["v"] * 3))
 
 
@@ -108,7 +136,13 @@ TASKS = {
     name: toy_task(
         MetricSpec(name="recall", kind="ratio", description="judged"),
         MetricSpec(name="overlap", kind="mean", description="not judged", judged=False),
-        MetricSpec(name="words", kind="mean", description="fewer are better", judged=False, higher_is_better=False),
+        MetricSpec(
+            name="words",
+            kind="mean",
+            description="fewer are better",
+            judged=False,
+            higher_is_better=False,
+        ),
         name=name,
         judge=True,
         groups=("section",),
@@ -116,13 +150,25 @@ TASKS = {
     )
     for name in ("toy", "toy_one_shot")
 }
-SCORES = {"v1/exam": (0.5, 0.25, 9.0), "v1/plan": (math.nan, 0.5, 7.0), "v2/exam": (None, 0.75, 5.0)}
+SCORES = {
+    "v1/exam": (0.5, 0.25, 9.0),
+    "v1/plan": (math.nan, 0.5, 7.0),
+    "v2/exam": (None, 0.75, 5.0),
+}
 
 
 def run(
-    folder: Path, scores: Mapping[str, tuple[float | None, ...]] = SCORES, *, task: str = "toy", **recipe: Any
+    folder: Path,
+    scores: Mapping[str, tuple[float | None, ...]] = SCORES,
+    *,
+    task: str = "toy",
+    **recipe: Any,
 ) -> Path:
-    made = {"task_version": "1-A", "data": {"name": "d", "rows_sha256": "a", "source": {}}, **recipe}
+    made = {
+        "task_version": "1-A",
+        "data": {"name": "d", "rows_sha256": "a", "source": {}},
+        **recipe,
+    }
     rows = [
         {
             "task": task,
@@ -157,7 +203,10 @@ def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
     assert set(found.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
     # Runs may be of different tasks on the same rows.
     shot = RunName(folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b")
-    assert output_runs_read(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {"a": "toy", "b": "toy_one_shot"}
+    assert output_runs_read(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {
+        "a": "toy",
+        "b": "toy_one_shot",
+    }
 
 
 def test_one_system_by_two_judges(tmp_path: Path) -> None:
@@ -173,7 +222,9 @@ def test_one_system_by_two_judges(tmp_path: Path) -> None:
     assert (table.column("recall@big")[0], table.column("recall@small")[0]) == (0.5, 1.0)
     # What no judge decides differs: these are not the same outputs.
     run(tmp_path / "small", {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()})
-    with pytest.raises(UsageError, match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in"):
+    with pytest.raises(
+        UsageError, match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in"
+    ):
         join_outputs(output_runs_read(*names).rows, digests={})
 
 

@@ -24,7 +24,9 @@ from tests.support import toy_task, write_run
 
 NAN = math.nan
 SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
-PART = MetricSpec(name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share")
+PART = MetricSpec(
+    name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share"
+)
 TASK = toy_task(SHARE, PART, groups=("kind",))
 
 
@@ -34,15 +36,23 @@ def item(name: str) -> Item:
 
 def scored(name: str, hits: float, of: float) -> ItemScore:
     value = hits / of if of else NAN
-    return ItemScore(id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0})
+    return ItemScore(
+        id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0}
+    )
 
 
 def summary(scores: dict[str, ItemScore]) -> dict[str, Any]:
-    return summarise(TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}})
+    return summarise(
+        TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}}
+    )
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6
+    )
+)
 def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]]) -> None:
     """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
     scores: dict[str, ItemScore] = {}
@@ -61,11 +71,15 @@ def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]])
         assert found["bound_low"] is None
         return
     assert found["bound_low"] == pytest.approx(sum(hits for hits, _, _ in parts) / total)
-    assert found["bound_high"] == pytest.approx(sum(hits + undecided for hits, _, undecided in parts) / total)
+    assert found["bound_high"] == pytest.approx(
+        sum(hits + undecided for hits, _, undecided in parts) / total
+    )
 
 
 def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
-    score = ItemScore(id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0})
+    score = ItemScore(
+        id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0}
+    )
     entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
     assert list(entry["metrics"]) == ["share"]
     assert entry["breakdown"]["section"]["top"]["share"]["value"] == 0.25
@@ -73,12 +87,29 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
     assert "| top | 1 | 25.0 " in page
-    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
-    rows = item_rows(TASK, [item("a"), item("b"), item("c")], {"a": scored("a", 1, 4), "b": open_one}, {"c": "timeout"})
-    assert [(row["share"], row["share_of"]) for row in rows] == [(0.25, 4.0), (None, None), (None, None)]
+    open_one = ItemScore(
+        id="b",
+        values={},
+        limits={"share": (0.2, 0.8)},
+        weights={"share": 10.0},
+        unscored="judge: x",
+    )
+    rows = item_rows(
+        TASK,
+        [item("a"), item("b"), item("c")],
+        {"a": scored("a", 1, 4), "b": open_one},
+        {"c": "timeout"},
+    )
+    assert [(row["share"], row["share_of"]) for row in rows] == [
+        (0.25, 4.0),
+        (None, None),
+        (None, None),
+    ]
 
 
-def written(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, **entry: Any) -> Path:
+def written(
+    folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, **entry: Any
+) -> Path:
     recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
     rows = item_rows(task, [item(name) for name in scores], scores, {})
     write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, **entry}}}, rows)
@@ -86,7 +117,9 @@ def written(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, *
 
 
 def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
-    return written(folder, {str(place): scored(str(place), *each) for place, each in enumerate(counts)})
+    return written(
+        folder, {str(place): scored(str(place), *each) for place, each in enumerate(counts)}
+    )
 
 
 def compare_runs(first: Path, second: Path, tasks: dict[str, TaskSpec]) -> dict[str, Any]:
@@ -95,16 +128,24 @@ def compare_runs(first: Path, second: Path, tasks: dict[str, TaskSpec]) -> dict[
 
 def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
     a, b = [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
-    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"][
+        "metrics"
+    ]["share"]
     assert found["value_a"] == pytest.approx(6 / 13)
-    assert found["value_b"] == pytest.approx(6 / 14)  # with the item on which run A had nothing to count
+    assert found["value_b"] == pytest.approx(
+        6 / 14
+    )  # with the item on which run A had nothing to count
     assert found["ci_low"] <= found["difference"] <= found["ci_high"]
     assert found["minimum_detectable_difference"] > 0
     # Equal weights detect what a mean detects.
     a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
-    pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"][
+        "metrics"
+    ]["share"]
     shares = [[top / bottom for top, bottom in each] for each in (a, b)]
-    assert pooled["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(*shares))
+    assert pooled["minimum_detectable_difference"] == pytest.approx(
+        minimum_detectable_difference(*shares)
+    )
 
 
 def test_a_harness_pools_what_the_runner_pools() -> None:
@@ -132,8 +173,12 @@ AVERAGED = replace(
         SHARE,
         MetricSpec(name="likeness", kind="mean", description="likeness"),
         MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights"),
-        MetricSpec(name="relevance", kind="average", description="of two", of=("likeness", "costly")),
-        MetricSpec(name="overall", kind="average", description="of both", of=("share", "relevance")),
+        MetricSpec(
+            name="relevance", kind="average", description="of two", of=("likeness", "costly")
+        ),
+        MetricSpec(
+            name="overall", kind="average", description="of both", of=("share", "relevance")
+        ),
     ),
 )
 CHEAP = replace(AVERAGED, metrics=tuple(metric for metric in AVERAGED.metrics if not metric.needs))
@@ -159,24 +204,34 @@ def test_averages_are_compared_item_by_item_unless_their_components_differ(tmp_p
 
 
 def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
-    official = replace(SHARE, name="share_official", ends="official script ends: no citations", judged=False)
+    official = replace(
+        SHARE, name="share_official", ends="official script ends: no citations", judged=False
+    )
     # An average of it and of what is not reported: there is none in either run.
-    average = replace(official, name="overall_official", kind="average", of=("share_official", "model_official"))
+    average = replace(
+        official, name="overall_official", kind="average", of=("share_official", "model_official")
+    )
     task = replace(TASK, metrics=(SHARE, official, average), groups=())
     for name, silent in (("a", False), ("b", True)):
         scores = {
             each: ItemScore(
                 id=each,
-                values={"share": 0.5} if silent and each == "2" else {"share": 0.5, "share_official": 1.0},
+                values={"share": 0.5}
+                if silent and each == "2"
+                else {"share": 0.5, "share_official": 1.0},
                 weights={"share": 2.0, "share_official": 2.0},
             )
             for each in ("1", "2")
         }
         entry = summarise(task, [item(each) for each in scores], scores, {}, recipe={})
         found = entry["metrics"]["share_official"]
-        assert (found["value"], found["bound_low"], found["bound_high"]) == ((None,) * 3 if silent else (1.0,) * 3)
+        assert (found["value"], found["bound_low"], found["bound_high"]) == (
+            (None,) * 3 if silent else (1.0,) * 3
+        )
         overall = entry["metrics"]["overall_official"]
-        assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [None] * 4
+        assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [
+            None
+        ] * 4
         assert overall["reason"] == (found["reason"] if silent else f"{NOT_ALL}: model_official")
         written(tmp_path / name, scores, task, metrics=entry["metrics"])
     found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]

@@ -30,7 +30,9 @@ def test_the_same_recipe_has_no_differences() -> None:
 @tabled("change", "sentence")
 def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> None:
     refused, warned = told(change)
-    assert [said.startswith(f"the runs cannot be compared, {sentence}") for said in refused] == [True], refused
+    assert [said.startswith(f"the runs cannot be compared, {sentence}") for said in refused] == [
+        True
+    ], refused
     assert warned == []
 
 
@@ -49,9 +51,13 @@ def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
 def test_what_is_said_of_judges_that_nobody_knows_or_that_compare_words() -> None:
     recorded = {"backend": "recorded", "name": "recorded/a", "sha256": ONE, "comparable": True}
     _, warned = told({"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded)
-    assert [said.startswith("the verdicts of both runs were read from files") for said in warned] == [True]
+    assert [
+        said.startswith("the verdicts of both runs were read from files") for said in warned
+    ] == [True]
     _, warned = told({}, judge={"name": "lexical", "comparable": False})
-    assert warned == ["not comparable with anybody else's numbers: the judge lexical compares words"]
+    assert warned == [
+        "not comparable with anybody else's numbers: the judge lexical compares words"
+    ]
 
 
 def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
@@ -63,7 +69,9 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
         "its setting differs (weights.sha256 11111111 and 22222222), so that it is another"
     )
     a, b = (compared(rows([1.0]), scoring=recipe["scoring"]) for recipe in (first, second))
-    average = replace(TASK, metrics=(*TASK.metrics[:-1], replace(TASK.metrics[-1], of=("right", "costly"))))
+    average = replace(
+        TASK, metrics=(*TASK.metrics[:-1], replace(TASK.metrics[-1], of=("right", "costly")))
+    )
     toy = compare_results(a, b, {"toy": average})["toy"]
     assert list(toy["metrics"]) == ["right", "harm", "words", "share"]
     assert toy["warnings"][0].startswith("costly cannot be compared: its setting differs")
@@ -72,14 +80,22 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
     found = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
     assert (found.refused, dict(found.left_out)) == ([], {})
-    assert [said.partition(",")[0] for said in found.warned] == ["only the second run was scored with weights"]
-    assert recipe_differences("toy", off, {**BASE, "scoring": {}}, metrics=(RIGHT, COSTLY)).warned == []
+    assert [said.partition(",")[0] for said in found.warned] == [
+        "only the second run was scored with weights"
+    ]
+    assert (
+        recipe_differences("toy", off, {**BASE, "scoring": {}}, metrics=(RIGHT, COSTLY)).warned
+        == []
+    )
 
 
 def test_no_value_is_ever_shown_whole() -> None:
     long = {"settings": {f"k{place}": {"deep": "x" * 500} for place in range(50)}}
     other = {"settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}}
-    for said in (*told({"prompts": {**long}}, prompts=other)[1], *told({"data": long}, data=other)[0]):
+    for said in (
+        *told({"prompts": {**long}}, prompts=other)[1],
+        *told({"data": long}, data=other)[0],
+    ):
         assert len(said) < 700
         assert said.isprintable()
         assert "{" not in said
@@ -102,7 +118,9 @@ def test_what_differs_is_named_with_words_first() -> None:
     assert len(one_line("word " * 1000, 20)) == 20
 
 
-@pytest.mark.parametrize(("name", "told"), [("baseline/random", False), ("responses/answers.jsonl", True)])
+@pytest.mark.parametrize(
+    ("name", "told"), [("baseline/random", False), ("responses/answers.jsonl", True)]
+)
 def test_a_baseline_was_asked_nothing_and_its_name_says_so(name: str, told: bool) -> None:
     asked = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
     other = BASE | {"prompts": None, "model": {"name": name}}

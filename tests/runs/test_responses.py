@@ -17,14 +17,23 @@ IDS = ["1", "2", "3"]
 
 
 def write(path: Path, *lines: object) -> Path:
-    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines), encoding="utf-8")
+    path.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines),
+        encoding="utf-8",
+    )
     return path
 
 
 @tabled("forms", "records", "read")
-def test_names_of_fields(tmp_path: Path, forms: list[str], records: list[Any], read: dict[str, str]) -> None:
+def test_names_of_fields(
+    tmp_path: Path, forms: list[str], records: list[Any], read: dict[str, str]
+) -> None:
     for form in forms:
-        lines = [*map(json.dumps, records), ""] if form == "lines" else [f"\ufeff \n{json.dumps(records, indent=2)}\n"]
+        lines = (
+            [*map(json.dumps, records), ""]
+            if form == "lines"
+            else [f"\ufeff \n{json.dumps(records, indent=2)}\n"]
+        )
         file = write(tmp_path / "r.json", *lines)
         assert read_responses(file, IDS) == read
         kind = "line" if form == "lines" else "record"
@@ -33,7 +42,9 @@ def test_names_of_fields(tmp_path: Path, forms: list[str], records: list[Any], r
 
 
 @tabled("text", "message")
-def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_lists_by_message_without_a_word_of_them(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_responses(write(tmp_path / "r.json", text), IDS)
     assert "SECRET" not in str(caught.value)
@@ -46,7 +57,9 @@ def test_bad_files_by_message(tmp_path: Path, lines: list[object], message: str)
 
 
 def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "w.jsonl").write_bytes(b'\xef\xbb\xbf{"id": 1, "response": "a"}\r\n{"id": 2, "response": "b"}\r\n')
+    (tmp_path / "w.jsonl").write_bytes(
+        b'\xef\xbb\xbf{"id": 1, "response": "a"}\r\n{"id": 2, "response": "b"}\r\n'
+    )
     assert read_responses(tmp_path / "w.jsonl", IDS) == {"1": "a", "2": "b"}
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_responses(tmp_path, IDS)
@@ -58,7 +71,9 @@ def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @tabled("table", "read")
-def test_columns_and_ids_as_people_and_spreadsheets_write_them(table: str, read: dict[str, str]) -> None:
+def test_columns_and_ids_as_people_and_spreadsheets_write_them(
+    table: str, read: dict[str, str]
+) -> None:
     ids = ["17", "0071", "71-a", "9"]
     assert read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC) == read
 
@@ -76,15 +91,27 @@ def test_a_question_names_its_item_where_it_has_its_own() -> None:
     typed = str(first.fields["question"]).replace("'", "\u2019").replace(" ", "\u00a0 ").upper()
     table = f'question,answer\n"{typed}",Yes.\n'
     known = [item.id for item in items]
-    assert read_responses(Path("t"), known, content=table.encode(), task=KQA, items=items) == {first.id: "Yes."}
+    assert read_responses(Path("t"), known, content=table.encode(), task=KQA, items=items) == {
+        first.id: "Yes."
+    }
     with pytest.raises(UsageError, match="1 id is no item of the task: a text of 25 characters"):
         read_responses(
-            Path("t"), known, content=b"question,answer\nWhat did nobody ever ask?,x\n", task=KQA, items=items
+            Path("t"),
+            known,
+            content=b"question,answer\nWhat did nobody ever ask?,x\n",
+            task=KQA,
+            items=items,
         )
-    with pytest.raises(UsageError, match="no column 'id' names the items"):  # questions that two items share name none
+    with pytest.raises(
+        UsageError, match="no column 'id' names the items"
+    ):  # questions that two items share name none
         read_responses(Path("t"), known, content=table.encode(), task=KQA, items=[*items, first])
-    with pytest.raises(UsageError, match="'answer' looks like its own answers. Name the model's 'response'"):
-        read_responses(Path("t"), known, content=b"id,answer,must_have\n1,x,y\n", task=KQA, items=items)
+    with pytest.raises(
+        UsageError, match="'answer' looks like its own answers. Name the model's 'response'"
+    ):
+        read_responses(
+            Path("t"), known, content=b"id,answer,must_have\n1,x,y\n", task=KQA, items=items
+        )
 
 
 def test_answers_given_in_python_are_called_so() -> None:
@@ -92,10 +119,13 @@ def test_answers_given_in_python_are_called_so() -> None:
 
     frame = pd.DataFrame({"Row Number": [17.0, 9], "Model Answer": [25.0, None]})
     assert read_responses(GivenAnswers.of(frame), ["17", "9"], task=MEDCALC) == {"17": "25"}
-    assert read_responses(GivenAnswers.of(frame.set_index("Row Number")), ["17", "9"], task=MEDCALC) == {"17": "25"}
+    assert read_responses(
+        GivenAnswers.of(frame.set_index("Row Number")), ["17", "9"], task=MEDCALC
+    ) == {"17": "25"}
     with pytest.raises(UsageError, match="^the answers given: 1 id is no item of the task: '18'"):
         read_responses(GivenAnswers.of({18: "x"}), ["17"])
     with pytest.raises(
-        UsageError, match="^the answers given, row 1, column 'response': must be a text, got a list of 1"
+        UsageError,
+        match="^the answers given, row 1, column 'response': must be a text, got a list of 1",
     ):
         read_responses(GivenAnswers.of(pd.DataFrame({"id": ["1"], "response": [["a"]]})), ["1"])

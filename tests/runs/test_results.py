@@ -59,11 +59,15 @@ def test_a_group_too_small_for_its_distance_from_all_items_is_marked() -> None:
     items = [item(f"{n}", kind) for n, kind in enumerate(kinds)]
     half = {each.id: float(int(each.id) % 2) for each in items}
     scores = {
-        each.id: scored(each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0) for each in items
+        each.id: scored(each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0)
+        for each in items
     }
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
     # Of all 45 % are right. 40 detect that none of them is, and not a difference of 5 points; 9 are fewer than 10.
-    assert [name for name, told in groups.items() if told["right"].get("too_few")] == ["near", "small"]
+    assert [name for name, told in groups.items() if told["right"].get("too_few")] == [
+        "near",
+        "small",
+    ]
 
 
 @tabled("about", "task", "found", "lost", "limits", "expected")
@@ -81,7 +85,10 @@ def test_by_hand(
         there: Any = entry
         for part in place.split("."):
             there = there.get(part)
-        assert there == (pytest.approx(value) if isinstance(value, float) else value), (about, place)
+        assert there == (pytest.approx(value) if isinstance(value, float) else value), (
+            about,
+            place,
+        )
 
 
 def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
@@ -115,7 +122,10 @@ def test_shared_notes_widen_the_interval() -> None:
 
 
 def run_of(value: float) -> dict[str, Any]:
-    return {"schema_version": 1, "tasks": {"toy": {"recipe": {}, "metrics": {"right": {"value": value}}}}}
+    return {
+        "schema_version": 1,
+        "tasks": {"toy": {"recipe": {}, "metrics": {"right": {"value": value}}}},
+    }
 
 
 def without_hash(results: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +151,11 @@ def test_written_files_come_back(tmp_path: Path) -> None:
     write_run(tmp_path, {"tasks": {}}, rows, verdicts=verdicts)
     lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "items.parquet",
+        "results.json",
+        "verdicts.jsonl",
+    ]
 
 
 def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
@@ -192,7 +206,9 @@ def _write_with_little_space(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of file size")
 def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     write_run(tmp_path, run_of(0.1), [{"id": "old"}])
-    process = multiprocessing.get_context("fork").Process(target=_write_with_little_space, args=(tmp_path,))
+    process = multiprocessing.get_context("fork").Process(
+        target=_write_with_little_space, args=(tmp_path,)
+    )
     process.start()
     process.join(60)
     assert "results could not be written (File too large)" in (tmp_path / "message").read_text()
@@ -204,12 +220,24 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
 def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> None:
     groups = dict.fromkeys(KQA.groups, "all")
     items = [
-        Item(id=f"{size}", fields={"must_have": ("s",) * size, "nice_to_have": ()}, groups=groups, cluster=f"{size}")
+        Item(
+            id=f"{size}",
+            fields={"must_have": ("s",) * size, "nice_to_have": ()},
+            groups=groups,
+            cluster=f"{size}",
+        )
         for size in (8, 2)
     ]
     values = {"hallucination_rate": 8.0, "hallucination_rate_answered": 8.0}
     scores = {"8": ItemScore(id="8", values=values)}
-    entry = summarise(KQA, items, scores, {"2": "timeout"}, recipe={}, unanswered_limits=_unanswered_limits(KQA, items))
+    entry = summarise(
+        KQA,
+        items,
+        scores,
+        {"2": "timeout"},
+        recipe={},
+        unanswered_limits=_unanswered_limits(KQA, items),
+    )
     # Had the model abstained from the other, the mean of the answered would stay at 8; of all, it falls to 5 at most.
     for name, high in (("hallucination_rate_answered", 8.0), ("hallucination_rate", 5.0)):
         assert [entry["metrics"][name][end] for end in ("bound_low", "bound_high")] == [4.0, high]

@@ -13,8 +13,13 @@ from medical_tasks.runs.folder import default_folder, locked, open_run_folder
 
 def test_the_same_settings_enter_again_and_others_are_refused_and_named(tmp_path: Path) -> None:
     open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}).answers.touch()
-    assert open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"}).path == tmp_path / "run"
-    with pytest.raises(UsageError, match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out"):
+    assert (
+        open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"}).path
+        == tmp_path / "run"
+    )
+    with pytest.raises(
+        UsageError, match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out"
+    ):
         open_run_folder(tmp_path / "run", {"model": "b", "tasks": ["medcalc"]})
     assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
 
@@ -77,7 +82,10 @@ def test_the_default_folder_is_the_same_for_the_same_command() -> None:
     assert one == default_folder("hf/models/my model", {"n": 1, "tasks": ["medcalc"]})
     assert one != default_folder("hf/models/my model", {"n": 2, "tasks": ["medcalc"]})
     assert one.name.startswith("hf_models_my_model-")
-    for folder in (one, *(default_folder(name, {}) for name in ("..", "../../etc", "hf/../..", "///"))):
+    for folder in (
+        one,
+        *(default_folder(name, {}) for name in ("..", "../../etc", "hf/../..", "///")),
+    ):
         assert folder.parent == Path("runs")
         assert ".." not in folder.parts
 

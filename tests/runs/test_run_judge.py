@@ -52,7 +52,9 @@ def authors(tmp_path: Path) -> Path:
     folder = tmp_path / "authors" / "evaluation" / "prompts"
     folder.mkdir(parents=True)
     for name in ("is_entails.txt", "is_contradict.txt"):
-        (folder / name).write_text("{question} {llm_answer} {answer} {gt_answer} {statement}", encoding="utf-8")
+        (folder / name).write_text(
+            "{question} {llm_answer} {answer} {gt_answer} {statement}", encoding="utf-8"
+        )
     return tmp_path / "authors"
 
 
@@ -63,7 +65,12 @@ def entry(folder: str) -> dict[str, Any]:
 
 @tabled("words", "code", "message")
 def test_what_no_judge_can_do_is_said_before_the_model_answers(
-    words: list[str], code: int, message: str, model: FaultServer, authors: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    code: int,
+    message: str,
+    model: FaultServer,
+    authors: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("v.jsonl").write_text("", encoding="utf-8")
     assert main([*SERVED, *words, "--out", "r"]) == code
@@ -74,7 +81,10 @@ def test_what_no_judge_can_do_is_said_before_the_model_answers(
 def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
-    lines = [json.dumps({"id": one, "response": ANSWERS[at % len(ANSWERS)]}) for at, one in enumerate(ids)]
+    lines = [
+        json.dumps({"id": one, "response": ANSWERS[at % len(ANSWERS)]})
+        for at, one in enumerate(ids)
+    ]
     Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
     assert main([*score, "--out", "first"]) == 0
@@ -98,7 +108,10 @@ def test_requests_that_a_refused_key_cost_are_counted(monkeypatch: pytest.Monkey
 
 @tabled("words")
 def test_further_processes_of_a_distributed_run_ask_and_write_nothing(
-    words: list[str], model: FaultServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    model: FaultServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("a.jsonl").write_text("", encoding="utf-8")
     Path("r").mkdir()
@@ -121,14 +134,18 @@ def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
     assert "holds another run (asked:" in capsys.readouterr().err
 
 
-def test_a_damaged_recipe_is_said_to_be_damaged(model: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_recipe_is_said_to_be_damaged(
+    model: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
     file = Path("one/results.json")
     whole = file.read_text(encoding="utf-8")
     for part in ("data", "prompts", None):
         results = json.loads(whole)
         recipe = results["tasks"]["kqa"]["recipe"]
-        results["tasks"]["kqa"]["recipe"] = {name: recipe[name] for name in recipe if name != part} if part else []
+        results["tasks"]["kqa"]["recipe"] = (
+            {name: recipe[name] for name in recipe if name != part} if part else []
+        )
         file.write_text(json.dumps(results), encoding="utf-8")
         assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
         assert "the recipe is damaged" in capsys.readouterr().err
@@ -156,8 +173,14 @@ def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], votes: in
 
 def test_tasks_that_are_judged_in_two_ways_are_run_one_by_one() -> None:
     batched = replace(KQA, name="other", judging="batched")
-    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == ("single", "batched", "single")
+    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == (
+        "single",
+        "batched",
+        "single",
+    )
     with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
         default_mode([KQA, batched])
-    with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
+    with pytest.raises(
+        UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"
+    ):
         default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])

@@ -33,7 +33,14 @@ ROWS = 64
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the real rows built and a toy model beside them."""
     home = tmp_path_factory.mktemp("local")
-    words = ["build", "medcalc_bench", "--config", "v1.0", "--source", str(SHARED / "data" / "medcalc")]
+    words = [
+        "build",
+        "medcalc_bench",
+        "--config",
+        "v1.0",
+        "--source",
+        str(SHARED / "data" / "medcalc"),
+    ]
     assert main([*words, "--out", str(home / "medcalc_bench")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home).items
     make_toy_model(home / "toy", [item.fields["patient_note"] for item in items[::20]])
@@ -41,12 +48,35 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _words(out: str) -> list[str]:
-    words = ["medical_tasks", "run", "--tasks", "medcalc", "--model", "hf/toy", "--data", "medcalc_bench"]
-    return [*words, "--max-samples", str(ROWS), "--max-new-tokens", "12", "--model-args", "batch_size=4", "--out", out]
+    words = [
+        "medical_tasks",
+        "run",
+        "--tasks",
+        "medcalc",
+        "--model",
+        "hf/toy",
+        "--data",
+        "medcalc_bench",
+    ]
+    return [
+        *words,
+        "--max-samples",
+        str(ROWS),
+        "--max-new-tokens",
+        "12",
+        "--model-args",
+        "batch_size=4",
+        "--out",
+        out,
+    ]
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"HF_HUB_OFFLINE": "1", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    return os.environ | {
+        "HF_HUB_OFFLINE": "1",
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+    }
 
 
 def _finish(warm: WarmProcess, home: Path, out: str) -> None:
@@ -92,11 +122,20 @@ def alone(home: Path, warm: WarmProcess) -> Path:
 
 def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     # One write each: the two share a stream, and print writes its parts one by one.
-    launcher = "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
+    launcher = (
+        "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
+    )
     launcher += "runpy.run_module('medical_tasks', run_name='__main__')"
     script = home / "launch.py"
     script.write_text(launcher)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "--", str(script)]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node=2",
+        "--",
+        str(script),
+    ]
     done = subprocess.run(
         [*command, *_words("pair")[1:], "--json"],
         cwd=home, env=_environment(), capture_output=True, text=True, timeout=280, check=False,
@@ -108,12 +147,16 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
 
-def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(home: Path, alone: Path, warm: WarmProcess) -> None:
+def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
+    home: Path, alone: Path, warm: WarmProcess
+) -> None:
     done: list[int] = []
     for _ in range(2):
         with Path(os.devnull).open("wb") as nowhere:
             outputs = (nowhere.fileno(), nowhere.fileno())
-            run = warm.start(["-m", *_words("killed")], cwd=home, environment=_environment(), outputs=outputs)
+            run = warm.start(
+                ["-m", *_words("killed")], cwd=home, environment=_environment(), outputs=outputs
+            )
         _wait_for_more(home / "killed", done[-1] if done else 0, run)
         os.kill(run.pid, signal.SIGKILL)
         assert run.wait() == -signal.SIGKILL
@@ -121,7 +164,9 @@ def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(home: Path, alon
         assert not (home / "killed" / "results.json").exists()
     assert 0 < done[0] < done[1] < ROWS - 4
     _finish(warm, home, "killed")
-    assert _records(home / "killed") == _records(alone)  # each put once: the counts are part of the records
+    assert _records(home / "killed") == _records(
+        alone
+    )  # each put once: the counts are part of the records
     assert _task(home / "killed") == _task(alone)
 
 

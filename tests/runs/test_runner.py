@@ -31,8 +31,26 @@ from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items
-from medical_tasks.runs.runner import AnsweredTask, Fitted, RunOptions, Truncate, fit_items, run_model
-from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, Records, TaskSpec, Turn
+from medical_tasks.runs.runner import (
+    AnsweredTask,
+    Fitted,
+    RunOptions,
+    Truncate,
+    fit_items,
+    run_model,
+)
+from medical_tasks.spec import (
+    Ask,
+    Dialogue,
+    Done,
+    Item,
+    Message,
+    MultiStep,
+    PromptSet,
+    Records,
+    TaskSpec,
+    Turn,
+)
 from tests.support import GeneratesOnly, counts
 
 
@@ -100,7 +118,9 @@ class Scripted(GeneratesOnly):
     name = "scripted/model"
     identity: Mapping[str, str] = {"backend": "scripted"}
 
-    def __init__(self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None
+    ) -> None:
         self.notes = {item.fields["question"]: number for number, item in enumerate(data.items)}
         self.dies_after, self.fails = dies_after, fails
         self.asked: list[str] = []
@@ -129,12 +149,27 @@ def run(model: Any, data: TaskData, folder: RunFolder) -> AnsweredTask:
     return answered[-1]
 
 
-EXPECTED = ["enough", "1.1|enough", "2.1|2.2|enough", "3.1|3.2|3.3|enough", "4.1|4.2|4.3|4.4", "5.1|5.2|5.3|5.4"]
+EXPECTED = [
+    "enough",
+    "1.1|enough",
+    "2.1|2.2|enough",
+    "3.1|3.2|3.3|enough",
+    "4.1|4.2|4.3|4.4",
+    "5.1|5.2|5.3|5.4",
+]
 
 
-def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, counting: Counting) -> None:
+def test_each_item_goes_on_until_it_is_done(
+    data: TaskData, folder: RunFolder, counting: Counting
+) -> None:
     model = Scripted(data)
-    answered = run_model([MEDCALC, MEDCALC_CODE], {"medcalc": data, "medcalc_code": data}, model, folder, RunOptions())
+    answered = run_model(
+        [MEDCALC, MEDCALC_CODE],
+        {"medcalc": data, "medcalc_code": data},
+        model,
+        folder,
+        RunOptions(),
+    )
     assert answered is not None
     plain, task = answered
     assert [task.responses[item.id] for item in data.items] == EXPECTED
@@ -150,16 +185,25 @@ def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, c
     assert plain.asked == {}
 
 
-def test_blocks_of_items_change_nothing(data: TaskData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_items_change_nothing(
+    data: TaskData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = []
     for size in (4_000, 4):
         monkeypatch.setattr(runner, "_BLOCK", size)
         monkeypatch.setattr(finishing, "_BLOCK", size)
-        folder, model = open_run_folder(tmp_path / str(size), {"test": 1}), Scripted(data, fails=(2, 2))
+        folder, model = (
+            open_run_folder(tmp_path / str(size), {"test": 1}),
+            Scripted(data, fails=(2, 2)),
+        )
         tasks = [MEDCALC, MEDCALC_CODE]
-        answered = run_model(tasks, {task.name: data for task in tasks}, model, folder, RunOptions())
+        answered = run_model(
+            tasks, {task.name: data for task in tasks}, model, folder, RunOptions()
+        )
         assert answered is not None
-        results = finish([replace(part, usage=None) for part in answered], folder)  # without how long it took
+        results = finish(
+            [replace(part, usage=None) for part in answered], folder
+        )  # without how long it took
         made.append((results, read_items(folder.path)))
     assert len(made[0][1]) == 12
     assert made[0] == made[1]
@@ -170,9 +214,15 @@ def test_a_random_answer_is_another_items_of_the_family(data: TaskData) -> None:
     kinds = [item.groups["calculator"] for item in data.items]
     one = {**data.items[0].groups, "calculator": str(kinds[1])}
     items = [replace(data.items[0], groups=one), *data.items[1:]]
-    assert len(set(kinds)) == len(items) == 6  # so that two are of one family, and the others have none
+    assert (
+        len(set(kinds)) == len(items) == 6
+    )  # so that two are of one family, and the others have none
     golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
-    found = [*run_baseline("random", MEDCALC, replace(data, items=items), max_samples=None).responses.values()]
+    found = [
+        *run_baseline(
+            "random", MEDCALC, replace(data, items=items), max_samples=None
+        ).responses.values()
+    ]
     assert found[:2] == [golds[1], golds[0]]
     for place, text in enumerate(found[2:], start=2):
         others = [gold for other, gold in enumerate(golds) if other != place]
@@ -183,7 +233,11 @@ class Again(Counting):
     """Puts the very same question until it has four answers."""
 
     def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
-        return Done("|".join(dialogue.answers)) if len(dialogue.answers) == 4 else Ask(dialogue.opening)
+        return (
+            Done("|".join(dialogue.answers))
+            if len(dialogue.answers) == 4
+            else Ask(dialogue.opening)
+        )
 
 
 class Sampling(Scripted):
@@ -229,7 +283,9 @@ def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     assert list(task.asked.values()) == [1, 2, 3, 4, 4, 4]
 
 
-def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, folder: RunFolder) -> None:
+def test_a_failure_in_a_later_round_leaves_the_item_unanswered(
+    data: TaskData, folder: RunFolder
+) -> None:
     task = run(Scripted(data, fails=(3, 2)), data, folder)
     failed = data.items[3].id
     assert task.unanswered == {failed: "http 500"}
@@ -277,7 +333,9 @@ class Cluster:
 
         def follow() -> None:
             other = self.model(is_main=False)
-            results.append(run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions()))
+            results.append(
+                run_model([MEDCALC_CODE], {"medcalc_code": self.data}, other, folder, RunOptions())
+            )
 
         thread = threading.Thread(target=follow)
         thread.start()
@@ -297,7 +355,9 @@ def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: R
     finished = Cluster(data)
     finished.run(folder)
     assert finished.seen == {True: [], False: []}
-    odd = [replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]]
+    odd = [
+        replace(item, fields={**item.fields, "patient_note": "\ud800"}) for item in data.items[:1]
+    ]
     surrogates = Cluster(replace(data, items=odd))
     surrogates.run(folder)
     assert "\ud800" in surrogates.seen[False][0][0].messages[0]["content"]
@@ -312,14 +372,20 @@ class Metered(Scripted):
         return replace(said, prompt_tokens=100 * round_of(request), output_tokens=7)
 
 
-def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(data: TaskData, folder: RunFolder) -> None:
+def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(
+    data: TaskData, folder: RunFolder
+) -> None:
     """A run that goes on tells of all its answers; one of an older store, without them, leaves open what is not known."""
     model = Metered(data)
     first, again = (
         finish([run(each, data, folder)], folder)["tasks"][MEDCALC_CODE.name]["usage"]
         for each in (model, Metered(data))
     )
-    usage = {"requests": 18, "prompt_tokens": 100 * (6 + 2 * 5 + 3 * 4 + 4 * 3), "output_tokens": 7 * 18}
+    usage = {
+        "requests": 18,
+        "prompt_tokens": 100 * (6 + 2 * 5 + 3 * 4 + 4 * 3),
+        "output_tokens": 7 * 18,
+    }
     assert first == again
     assert {name: first[name] for name in usage} == usage
     assert first["cost_usd"] is None
@@ -329,7 +395,11 @@ def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(data: Ta
         store.put("answer", model.asked[0], {"text": text, "output_tokens": 7, "finish": "stop"})
     unknown = run(Metered(data), data, folder).usage
     assert unknown is not None
-    assert (unknown["output_tokens"], unknown["prompt_tokens"], unknown["seconds"]) == (7 * 18, None, None)
+    assert (unknown["output_tokens"], unknown["prompt_tokens"], unknown["seconds"]) == (
+        7 * 18,
+        None,
+        None,
+    )
 
 
 @pytest.fixture
@@ -368,12 +438,15 @@ def answered(model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any
 
 
 @pytest.mark.parametrize("change", ["model", "length", "prompt"])
-def test_whatever_could_change_an_answer_asks_anew(medcalc: TaskData, folder: RunFolder, change: str) -> None:
+def test_whatever_could_change_an_answer_asks_anew(
+    medcalc: TaskData, folder: RunFolder, change: str
+) -> None:
     answered(Saying(says("a")), medcalc, folder)
     model = Saying(says("b"), identity={"backend": "other"} if change == "model" else None)
     if change == "prompt":
         items = [
-            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in medcalc.items
+            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"})
+            for item in medcalc.items
         ]
         medcalc = replace(medcalc, items=items)
     task = answered(model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {}))
@@ -381,7 +454,9 @@ def test_whatever_could_change_an_answer_asks_anew(medcalc: TaskData, folder: Ru
     assert set(task.responses.values()) == {"b"}
 
 
-def test_answers_that_are_empty_or_cut_at_the_length_limit(medcalc: TaskData, folder: RunFolder) -> None:
+def test_answers_that_are_empty_or_cut_at_the_length_limit(
+    medcalc: TaskData, folder: RunFolder
+) -> None:
     entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["coverage"]["scored"] == len(medcalc.items)
     assert entry["metrics"]["accuracy"]["value"] == 0
@@ -443,13 +518,17 @@ def data_of(task: TaskSpec, home: Path) -> TaskData:
     return load_task_data(task, EHRNOTEQA, data=home / "ehrnoteqa", config="demo")
 
 
-def asked_once(task: TaskSpec, data: TaskData, model: Words, private: RunFolder, **options: str) -> AnsweredTask:
+def asked_once(
+    task: TaskSpec, data: TaskData, model: Words, private: RunFolder, **options: str
+) -> AnsweredTask:
     found = run_model([task], {task.name: data}, model, private, RunOptions(**options))  # type: ignore[arg-type]
     assert found is not None
     return found[0]
 
 
-def test_probabilities_are_asked_once_scored_and_found_again(home: Path, private: RunFolder) -> None:
+def test_probabilities_are_asked_once_scored_and_found_again(
+    home: Path, private: RunFolder
+) -> None:
     data = data_of(INDEX, home)
     first = Words()
     part = asked_once(INDEX, data, first, private)
@@ -464,7 +543,9 @@ def test_probabilities_are_asked_once_scored_and_found_again(home: Path, private
     assert run_responses(INDEX, data, part.recipe, private.path) == part.responses
 
 
-def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path, private: RunFolder) -> None:
+def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
+    home: Path, private: RunFolder
+) -> None:
     data = data_of(OPEN, home)
     part = asked_once(OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest")
     cut = part.recipe["truncation"]["words_left_out"]
@@ -472,7 +553,9 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     assert 0 < len(cut) < len(data.items)
     asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
     assert max(asked.values()) <= 400
-    assert min(asked[name] for name in cut) >= 395  # as few words as can be, up to the mark that stands for them
+    assert (
+        min(asked[name] for name in cut) >= 395
+    )  # as few words as can be, up to the mark that stands for them
     assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
     # The judge reads the notes whole.
     assert [item.fields for item in part.items] == [item.fields for item in data.items]
@@ -481,7 +564,9 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     part = asked_once(INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest")
     number = len(part.recipe["truncation"]["words_left_out"])
     assert 0 < number <= len(data.items)
-    again = replace(part, recipe={**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}})
+    again = replace(
+        part, recipe={**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
+    )
     for one in (part, again):
         entry = finish([one], private)["tasks"][INDEX.name]
         assert entry["shortened"] == number
@@ -491,14 +576,20 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
 def test_what_does_not_fit_is_refused_or_left_unanswered(home: Path, private: RunFolder) -> None:
     class Refusing(Words):
         def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-            super().generate([request for request in requests if self._words(request) <= self.room], on_result)
+            super().generate(
+                [request for request in requests if self._words(request) <= self.room], on_result
+            )
 
     data, model = data_of(OPEN, home), Refusing(room=400)
     with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
         asked_once(OPEN, data, model, private)
     assert model.asked == 0
     part = asked_once(OPEN, data, model, private, truncate="unanswered")
-    assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
+    assert part.recipe["truncation"] == {
+        "rule": "unanswered",
+        "measured": True,
+        "words_left_out": {},
+    }
     assert 0 < len(part.responses) < len(part.items)
     assert set(part.unanswered.values()) == {"not asked"}
 
@@ -517,7 +608,9 @@ class Measuring(Words):
         self.measured += 1
         if not self.knows:
             return [None for _ in requests]
-        return [Length(tokens=FRAME + 2 * self._words(request), room=self.room) for request in requests]
+        return [
+            Length(tokens=FRAME + 2 * self._words(request), room=self.room) for request in requests
+        ]
 
 
 def item(name: str, words: int) -> Item:
@@ -536,7 +629,9 @@ def render(one: Item) -> tuple[Message, ...]:
 PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
 
 
-def fit(items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: Any) -> Fitted:
+def fit(
+    items: Sequence[Item], model: Measuring, prompts: PromptSet = PROMPTS, **options: Any
+) -> Fitted:
     return fit_items(KQA, prompts, items, model, RunOptions(**options))
 
 
@@ -550,7 +645,9 @@ def test_what_is_left_as_it_is() -> None:
     assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
     assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
     for each in get_args(Truncate):
-        assert read_words("run", ["--tasks", "t", "--model", "m", "--truncate", each]).truncate == each
+        assert (
+            read_words("run", ["--tasks", "t", "--model", "m", "--truncate", each]).truncate == each
+        )
 
 
 def test_too_long_is_refused_with_a_list() -> None:
@@ -589,5 +686,7 @@ def test_prompts_that_cannot_shorten_are_not_measured() -> None:
 def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words: int) -> None:
     items = [item(str(number), size) for number, size in enumerate(sizes)]
     found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
-    assert found.shortened == {str(number): size - words for number, size in enumerate(sizes) if size > words}
+    assert found.shortened == {
+        str(number): size - words for number, size in enumerate(sizes) if size > words
+    }
     assert all(len(each.fields["text"].split()) <= words for each in found.items)

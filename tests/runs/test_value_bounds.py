@@ -27,7 +27,15 @@ from tests.support import toy_task
 
 EXACT = 1e-9
 JUDGED = sorted(name for name, task in tasks().items() if task.judge)
-FIRST = ("kqa", "aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "ehrnoteqa_open_level1", "ehrnoteqa_mc_level1")
+FIRST = (
+    "kqa",
+    "aci_bench",
+    "aci_bench_section",
+    "mimic_rrs",
+    "meqsum",
+    "ehrnoteqa_open_level1",
+    "ehrnoteqa_mc_level1",
+)
 OTHERS = sorted(name for name, task in tasks().items() if not task.judge)
 
 
@@ -70,14 +78,24 @@ def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> di
     made = {}
     for item in items:
         text: str = gold(task, item)
-        forms = [text, text, text, text[: len(text) // 2], gold(task, chance.choice(items)), "", "I don't know."]
+        forms = [
+            text,
+            text,
+            text,
+            text[: len(text) // 2],
+            gold(task, chance.choice(items)),
+            "",
+            "I don't know.",
+        ]
         forms = [text, text, ""] if task.asks == "choices" else forms
         if chance.random() < 0.85:
             made[item.id] = chance.choice(forms)
     return made
 
 
-def _summary(task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share: float, whole: bool) -> dict[str, Any]:
+def _summary(
+    task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share: float, whole: bool
+) -> dict[str, Any]:
     chance = random.Random(f"{task.name} {seed}")
     items = load_task_data(task, datasets()[task.dataset], data=home, config="demo").items[:9]
     answers = _answers(task, items, chance)
@@ -94,7 +112,10 @@ def _summary(task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share
     asked = [item for item in items if item.id in answers]
     scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
     reported = replace(
-        task, metrics=tuple(metric for metric in task.metrics if not metric.needs or metric.needs == "official")
+        task,
+        metrics=tuple(
+            metric for metric in task.metrics if not metric.needs or metric.needs == "official"
+        ),
     )
     return summarise(
         reported,
@@ -106,7 +127,9 @@ def _summary(task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share
     )
 
 
-def _all_metrics(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[tuple[MetricSpec, Mapping[str, Any]]]:
+def _all_metrics(
+    task: TaskSpec, entry: Mapping[str, Any]
+) -> Iterator[tuple[MetricSpec, Mapping[str, Any]]]:
     known = {metric.name: metric for metric in task.metrics}
     for name, metric in entry["metrics"].items():
         yield known[name], metric
@@ -131,7 +154,10 @@ def _law(metric: MetricSpec, entry: Mapping[str, Any]) -> None:
     for name, sign in (("ci_low", 1), ("ci_high", -1)):
         if entry[name] is not None:
             assert sign * (entry[name] - value) <= EXACT, (metric.name, entry)
-            assert metric.limits[0] - EXACT <= entry[name] <= metric.limits[1] + EXACT, (metric.name, entry)
+            assert metric.limits[0] - EXACT <= entry[name] <= metric.limits[1] + EXACT, (
+                metric.name,
+                entry,
+            )
     assert metric.limits[0] <= value <= metric.limits[1]
     if "scored" not in entry:
         assert low == value == high, (metric.name, entry)
@@ -149,7 +175,11 @@ def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
     for seed, share in enumerate(shares):
         entry = _summary(task, home, judge, seed=seed, share=share, whole=False)
         counts = entry["coverage"]
-        assert counts["scored"] + sum(counts["unscored"].values()) == counts["asked"] == entry["n_items"]
+        assert (
+            counts["scored"] + sum(counts["unscored"].values())
+            == counts["asked"]
+            == entry["n_items"]
+        )
         for metric, found in _all_metrics(task, entry):
             _law(metric, found)
         if share == 1.0:
@@ -173,7 +203,9 @@ def test_how_many_tasks_there_are() -> None:
 
 LAW_TASK = toy_task(
     MetricSpec(name="share", kind="mean", description=""),
-    MetricSpec(name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"),
+    MetricSpec(
+        name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"
+    ),
     MetricSpec(name="any", kind="proportion", description=""),
     MetricSpec(name="pooled", kind="ratio", description=""),
     name="law",
@@ -211,30 +243,48 @@ def _score(draw: st.DrawFn) -> ItemScore:
     else:
         values = {}
     made = ItemScore.counted(counts, id="", values=values, weights=weights)
-    return made if judged else ItemScore(id="", values=made.values, limits=made.limits, weights=weights)
+    return (
+        made
+        if judged
+        else ItemScore(id="", values=made.values, limits=made.limits, weights=weights)
+    )
 
 
 @settings(deadline=None, max_examples=80)
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
 def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject) -> None:
-    items = [Item(id=str(place), fields={}, groups={}, cluster=str(place // 2)) for place in range(len(found))]
-    scores = {str(place): replace(one, id=str(place)) for place, one in enumerate(found) if one is not None}
+    items = [
+        Item(id=str(place), fields={}, groups={}, cluster=str(place // 2))
+        for place in range(len(found))
+    ]
+    scores = {
+        str(place): replace(one, id=str(place))
+        for place, one in enumerate(found)
+        if one is not None
+    }
     task = replace(LAW_TASK, cluster="note") if data.draw(st.booleans()) else LAW_TASK
     most = max([2.0, *(one.counts["count"].limits[1] for one in scores.values() if one.counts)])
     most = max([most, *(one.values.get("count", 0.0) for one in scores.values())])
     least = {item.id: (0.0, 1.0 if item.id not in scores else most) for item in items}
-    estimator = Estimator(task, scores, items=len(items), unanswered_limits=lambda item: {"count": least[item.id]})
+    estimator = Estimator(
+        task, scores, items=len(items), unanswered_limits=lambda item: {"count": least[item.id]}
+    )
     for metric in task.metrics:
         entry = estimator.entry(metric, items)
         _law(metric, entry)
         values = [estimator.item_value(metric, score) for score in scores.values()]
         pairs = [(value, weight) for value, weight in values if weight and not math.isnan(value)]
-        if all(one is not None and (metric.name in one.values or metric.name in one.counts) for one in found):
+        if all(
+            one is not None and (metric.name in one.values or metric.name in one.counts)
+            for one in found
+        ):
             # What harnesses average is what is reported.
             assert (entry["value"] is None) == (not pairs) or metric.name == "pooled"
             if pairs and entry["value"] is not None:
                 total = math.fsum(weight for _, weight in pairs)
-                assert entry["value"] == pytest.approx(math.fsum(value * weight for value, weight in pairs) / total)
+                assert entry["value"] == pytest.approx(
+                    math.fsum(value * weight for value, weight in pairs) / total
+                )
 
 
 def test_estimates_by_hand() -> None:
@@ -244,7 +294,8 @@ def test_estimates_by_hand() -> None:
     def one(name: str, hits: int, known: int, missing: int, *, judged: bool = True) -> ItemScore:
         verdicts = (Verdicts(hits=hits, known=known, missing=missing),)
         counts = {
-            metric.name: Counts(how=how, verdicts=verdicts) for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
+            metric.name: Counts(how=how, verdicts=verdicts)
+            for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
         }
         made = ItemScore.counted(counts, id=name, weights={"pooled": float(known + missing)})
         return made if judged else ItemScore(id=name, values=made.values, weights=made.weights)
@@ -261,16 +312,27 @@ def test_estimates_by_hand() -> None:
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in scores]
     estimator = Estimator(LAW_TASK, scores)
     assert estimator.item_value(share, scores["half"]) == (0.5, 1.0)
-    assert estimator.item_value(share, scores["none"]) == ((1 / 2 + 3 / 4) / 2, 1.0)  # the mean of answers
+    assert estimator.item_value(share, scores["none"]) == (
+        (1 / 2 + 3 / 4) / 2,
+        1.0,
+    )  # the mean of answers
     assert estimator.item_value(count, scores["half"])[0] == 2.0
-    assert estimator.item_value(count, scores["none"])[0] == 4 * (1 + 3) / (2 + 4)  # over all verdicts
+    assert estimator.item_value(count, scores["none"])[0] == 4 * (1 + 3) / (
+        2 + 4
+    )  # over all verdicts
     assert estimator.item_value(pooled, scores["none"]) == (4 / 6, 4.0)
     entry = estimator.entry(share, items)
     assert entry["value"] == pytest.approx((0.5 + 0.625 + 0.75 + 0.0) / 4)
     assert (entry["n"], entry["scored"], entry["estimated"]) == (4, 2, 2)
-    assert (entry["bound_low"], entry["bound_high"]) == ((0.25 + 0 + 0.75) / 4, (0.75 + 1 + 0.75) / 4)
+    assert (entry["bound_low"], entry["bound_high"]) == (
+        (0.25 + 0 + 0.75) / 4,
+        (0.75 + 1 + 0.75) / 4,
+    )
     # An answer of four verdicts, one hidden and none a hit: of those of 3 in 4, hidden at random, none leaves the others clean.
-    lone = {score.id: score for score in (one("lacks", 0, 3, 1), one("one", 1, 4, 0), one("clean", 0, 4, 0))}
+    lone = {
+        score.id: score
+        for score in (one("lacks", 0, 3, 1), one("one", 1, 4, 0), one("clean", 0, 4, 0))
+    }
     hidden = Estimator(LAW_TASK, lone).item_value(any_of, lone["lacks"])[0]
     assert hidden == pytest.approx((1 / 4) / (1 / 4 + 1 + 1))
     groups = Estimator(LAW_TASK, scores).entry(share, items[1:2])

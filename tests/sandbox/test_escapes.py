@@ -69,12 +69,16 @@ def each_blocked(*tries: str) -> list[str]:
 
 def test_no_network(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
-    outcome = blocked(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)\nprint('OUT')")
+    outcome = blocked(
+        f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)\nprint('OUT')"
+    )
     assert "PermissionError" in outcome.stderr_tail
     with pytest.raises(TimeoutError):
         listener.accept()
     families = ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_PACKET")
-    tries = [f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()" for name in families]
+    tries = [
+        f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()" for name in families
+    ]
     assert each_blocked(*tries) == ["PermissionError"] * 5
     assert each_blocked(
         "import socket\nsocket.getaddrinfo('localhost.test', 80)\nout()",
@@ -87,9 +91,14 @@ def test_no_network(listener: socket.socket) -> None:
 
 def test_no_file_of_the_machine_is_reached(witness: Path) -> None:
     places = [*TABLES["places"], str(witness), str(Path.home()), str(ROOT / "setup.cfg")]
-    outcome = run_code(f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])")
+    outcome = run_code(
+        f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])"
+    )
     assert outcome.stdout == "[]\n"
-    tries = {code.replace("WITNESS", str(witness)): end for code, end in TABLES["around_the_root"].items()}
+    tries = {
+        code.replace("WITNESS", str(witness)): end
+        for code, end in TABLES["around_the_root"].items()
+    }
     assert each_blocked(*tries) == list(tries.values())
 
 
@@ -98,11 +107,15 @@ def test_nothing_can_be_changed_started_or_left() -> None:
     code += "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
     assert blocked(code).exit == "ok"
     assert run_code("open('left', 'w').write('x')\nprint('written')").stdout == "written\n"
-    assert run_code("import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))").stdout == "[] False\n"
-    code = (
-        "import os\nopen('own', 'wb').write(open('/usr/bin/python3', 'rb').read(8_000_000))\nos.chmod('own', 0o4755)\n"
+    assert (
+        run_code("import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))").stdout
+        == "[] False\n"
     )
-    assert "PermissionError" in blocked(code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])").stderr_tail
+    code = "import os\nopen('own', 'wb').write(open('/usr/bin/python3', 'rb').read(8_000_000))\nos.chmod('own', 0o4755)\n"
+    assert (
+        "PermissionError"
+        in blocked(code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])").stderr_tail
+    )
     ends = each_blocked(*TABLES["starts"])
     assert ends[:2] == ["nothing", "nothing"]
     assert set(ends[2:]) <= {"PermissionError", "OSError", "RuntimeError"}
@@ -199,7 +212,9 @@ def test_endless_loop(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", TABLES["a_program_that_waits_is_ended"].values(), ids=TABLES["a_program_that_waits_is_ended"]
+    "code",
+    TABLES["a_program_that_waits_is_ended"].values(),
+    ids=TABLES["a_program_that_waits_is_ended"],
 )
 def test_a_program_that_waits_is_ended(code: str) -> None:
     outcome = run_code(code, limits=BLINK)
@@ -216,8 +231,13 @@ def test_output_flood(stream: str) -> None:
 
 
 def test_output_at_the_limit_is_whole() -> None:
-    whole, over = (run_code(f"print('x' * {count})", limits=Limits(output_bytes=1000)) for count in (999, 1000))
-    assert [(each.exit, len(each.stdout)) for each in (whole, over)] == [("ok", 1000), ("output", 1000)]
+    whole, over = (
+        run_code(f"print('x' * {count})", limits=Limits(output_bytes=1000)) for count in (999, 1000)
+    )
+    assert [(each.exit, len(each.stdout)) for each in (whole, over)] == [
+        ("ok", 1000),
+        ("output", 1000),
+    ]
 
 
 @pytest.mark.parametrize("code", TABLES["disk"].values(), ids=TABLES["disk"])
@@ -240,7 +260,9 @@ def test_ends_with_the_one_who_asked() -> None:
         deadline = time.monotonic() + 20
         while len(descendants() - before) < 4 and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert len(descendants() - before) == 4  # the asker, the maker of the sandbox, its process 1, the program
+        assert (
+            len(descendants() - before) == 4
+        )  # the asker, the maker of the sandbox, its process 1, the program
         asker.kill()
     assert wait_until_gone(10, but=before) == frozenset()
 
@@ -258,7 +280,12 @@ def test_ends_with_the_one_who_asked() -> None:
 
 
 def test_a_crowd_of_bad_programs_at_once() -> None:
-    codes = ["while True: print('x' * 1000)", "x = bytearray(10**11)", "import os\nos.fork()", "1/0"] * 3
+    codes = [
+        "while True: print('x' * 1000)",
+        "x = bytearray(10**11)",
+        "import os\nos.fork()",
+        "1/0",
+    ] * 3
     with ThreadPoolExecutor(max_workers=4) as pool:
         outcomes = list(pool.map(lambda code: run_code(code, limits=SHORT), codes))
     assert [outcome.exit for outcome in outcomes] == ["output", "memory", "error", "error"] * 3

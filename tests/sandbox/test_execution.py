@@ -51,7 +51,9 @@ def test_programs_too_long_and_beside_each_other() -> None:
     assert "longer than 1048576 bytes" in outcome.stderr_tail
     assert run_code("#" * 900_000 + "\nprint(1)").stdout == "1\n"
     with ThreadPoolExecutor(max_workers=4) as pool:
-        outcomes = list(pool.map(run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)]))
+        outcomes = list(
+            pool.map(run_code, [f"open('n', 'x').write('1')\nprint({n})" for n in range(12)])
+        )
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(12)]
 
 
@@ -60,5 +62,7 @@ def test_programs_too_long_and_beside_each_other() -> None:
     [*TABLES["impossible_limits"], ("wall_seconds", 0.1, float("nan"))],
 )
 def test_impossible_limits_by_message(limit: str, least: float, given: float) -> None:
-    with pytest.raises(UsageError, match=f"sandbox limit {limit} must be {least} or more, got {given}"):
+    with pytest.raises(
+        UsageError, match=f"sandbox limit {limit} must be {least} or more, got {given}"
+    ):
         Limits(**{limit: given})  # type: ignore[arg-type]

@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.sandbox.execution import ALLOW, KILL, MACHINES, PROGRAM_PID, Machine, filter_program, refuse
+from medical_tasks.sandbox.execution import (
+    ALLOW,
+    KILL,
+    MACHINES,
+    PROGRAM_PID,
+    Machine,
+    filter_program,
+    refuse,
+)
 from tests.case_tables import tabled
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -22,7 +30,9 @@ X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 EPERM = refuse(errno.EPERM)
 
 
-def decide(machine: Machine, number: int, arguments: tuple[int, ...] = (), *, arch: int | None = None) -> int:
+def decide(
+    machine: Machine, number: int, arguments: tuple[int, ...] = (), *, arch: int | None = None
+) -> int:
     """Runs the filter on one call, as the kernel does (`struct seccomp_data`)."""
     program = filter_program(machine)
     steps = list(struct.iter_unpack("<HBBI", program))
@@ -52,9 +62,9 @@ def test_the_list_passes(machine: Machine) -> None:
 def test_what_is_refused_and_what_ends_the_program() -> None:
     """Numbers of linux: asm/unistd_64.h and asm-generic/unistd.h."""
     assert (len(TABLES["x86_64"]), len(TABLES["aarch64"])) == (32, 20)
-    assert {name: decide(X86, number) for name, number in TABLES["x86_64"].items()} == dict.fromkeys(
-        TABLES["x86_64"], EPERM
-    )
+    assert {
+        name: decide(X86, number) for name, number in TABLES["x86_64"].items()
+    } == dict.fromkeys(TABLES["x86_64"], EPERM)
     assert {decide(ARM, number) for number in TABLES["aarch64"]} == {EPERM}
     assert decide(X86, 1, arch=ARM.audit_arch) == KILL
     assert decide(X86, 1, arch=0x40000003) == KILL  # 32-bit calls on a 64-bit machine
@@ -92,7 +102,9 @@ def test_the_numbers_are_the_kernels(name: str, header: str, prefixes: tuple[str
     if not path.is_file():
         pytest.skip(f"{header} is not on this machine (linux-libc-dev)")
     numbers: dict[str, int] = {}
-    for prefix, call, number in re.findall(r"#define (__NR(?:3264)?_)(\w+)\s+(\d+)", path.read_text()):
+    for prefix, call, number in re.findall(
+        r"#define (__NR(?:3264)?_)(\w+)\s+(\d+)", path.read_text()
+    ):
         if prefix in prefixes:
             numbers[call] = int(number)
     numbers.setdefault("newfstatat", numbers.get("fstatat", -1))

@@ -66,7 +66,9 @@ def test_the_probe_refuses_a_sandbox_with_a_hole() -> None:
     assert "open a socket" in found
     require_sandbox.cache_clear()
     try:
-        with pytest.raises(MissingError, match="here they cannot: a program in it could .*open a socket"):
+        with pytest.raises(
+            MissingError, match="here they cannot: a program in it could .*open a socket"
+        ):
             require_sandbox()
     finally:
         require_sandbox.cache_clear()
@@ -86,7 +88,9 @@ else:
     while True: time.sleep(60)
 print("done")
 """
-    monkeypatch.setattr(execution, "_START", execution._START.replace("main()", _WITHOUT_PROCESS_LIMIT))
+    monkeypatch.setattr(
+        execution, "_START", execution._START.replace("main()", _WITHOUT_PROCESS_LIMIT)
+    )
     before = descendants()
     outcome = run_code(code, limits=SHORT)
     assert (outcome.exit, outcome.stdout) == ("ok", "done\n")

@@ -35,14 +35,19 @@ def fresh() -> Iterator[None]:
         cache.cache_clear()
 
 
-@pytest.mark.parametrize(("system", "machine"), [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "riscv64")])
+@pytest.mark.parametrize(
+    ("system", "machine"), [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "riscv64")]
+)
 def test_other_systems(system: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    with pytest.raises(MissingError, match=f"is {system} on {machine}, expected Linux on x86_64 or aarch64"):
+    with pytest.raises(
+        MissingError, match=f"is {system} on {machine}, expected Linux on x86_64 or aarch64"
+    ):
         run_code("print(1)")
     with pytest.raises(
-        MissingError, match=r"run only where they can be closed off .* here they cannot: this system: is"
+        MissingError,
+        match=r"run only where they can be closed off .* here they cannot: this system: is",
     ):
         require_sandbox()
 
@@ -52,21 +57,32 @@ CALLS = {
     "aarch64": {"unshare": 97, "mount": 40, "pivot_root": 41, "prctl": 167},
 }
 known_machine = pytest.mark.skipif(
-    platform.machine() not in MACHINES, reason="the numbers of this machine's system calls are not known"
+    platform.machine() not in MACHINES,
+    reason="the numbers of this machine's system calls are not known",
 )
 
 
 def _without(call: str, code: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs Python where one system call fails, as a container's own filter makes it."""
     number = CALLS[platform.machine()][call]
-    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, refuse(errno.EPERM)), (0x06, 0, 0, ALLOW)]
+    steps = [
+        (0x20, 0, 0, 0),
+        (0x15, 0, 1, number),
+        (0x06, 0, 0, refuse(errno.EPERM)),
+        (0x06, 0, 0, ALLOW),
+    ]
     program = b"".join(struct.pack("<HBBI", *step) for step in steps).hex()
     start = (
         "import sys\nfrom medical_tasks.sandbox import jail\njail.no_new_privileges()\n"
         f"jail.install_filter(bytes.fromhex({program!r}))\n{code}"
     )
     return subprocess.run(
-        [sys.executable, "-c", start, *words], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+        [sys.executable, "-c", start, *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+        check=False,
     )
 
 
@@ -81,12 +97,22 @@ def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> Non
 def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
     code = "from medical_tasks.cli.entry import main\nsys.exit(main(sys.argv[1:]))"
     data = ["--config", "demo", "--data", str(tmp_path)]
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(tmp_path / "medcalc_bench")]) == 0
+    assert (
+        main(
+            ["build", "medcalc_bench", "--config", "demo", "--out", str(tmp_path / "medcalc_bench")]
+        )
+        == 0
+    )
     run = ["run", "--tasks", "medcalc_code", *data, "--out", str(tmp_path / "out")]
     done = _without("unshare", code, *run, "--model", "hf/nowhere")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("error: programs that a model wrote are run only where they can be closed off")
-    assert "here they cannot: namespaces: Operation not permitted (unshare). It needs Linux" in done.stderr
+    assert done.stderr.startswith(
+        "error: programs that a model wrote are run only where they can be closed off"
+    )
+    assert (
+        "here they cannot: namespaces: Operation not permitted (unshare). It needs Linux"
+        in done.stderr
+    )
     assert "`sysctl user.max_user_namespaces` must be above 0" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -111,5 +137,7 @@ def test_no_room_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_probe_program_that_says_nothing_is_no_proof(
     text: str, monkeypatch: pytest.MonkeyPatch, sandbox: None
 ) -> None:
-    monkeypatch.setattr("medical_tasks.sandbox.probe.attempts_program", lambda *_, **__: f"print({text!r})")
+    monkeypatch.setattr(
+        "medical_tasks.sandbox.probe.attempts_program", lambda *_, **__: f"print({text!r})"
+    )
     assert (probe() or "").startswith("the program that tries to get out ended early")

@@ -30,7 +30,11 @@ def test_only_the_standard_library_is_mounted() -> None:
     sources = [Path(source) for source, _ in runtime.binds]
     folders = [path for path in sources if path.is_dir()]
     assert [folder.resolve() for folder in folders] == [Path(os.__file__).resolve().parent]
-    assert all(path.name.count(".so") or path == Path(runtime.binds[0][0]) for path in sources if path.is_file())
+    assert all(
+        path.name.count(".so") or path == Path(runtime.binds[0][0])
+        for path in sources
+        if path.is_file()
+    )
     assert runtime.binds[0][1] == INTERPRETER
     assert [place for place in runtime.withheld if place.endswith("site-packages")] != []
     assert not any("site-packages" in source for source, _ in runtime.binds)
@@ -57,8 +61,12 @@ def _others() -> list[str]:
     places = ["/usr/bin/python3", *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3"))]
     for place in places:
         if Path(place).is_file():
-            code = "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
-            told = subprocess.run([place, "-I", "-S", "-c", code], capture_output=True, text=True, check=False).stdout
+            code = (
+                "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
+            )
+            told = subprocess.run(
+                [place, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
+            ).stdout
             if told.startswith("True"):
                 found.setdefault(told, place)
     return list(found.values())
@@ -70,19 +78,32 @@ def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
     if not others:
         pytest.skip("no other Python, 3.11 or newer, on this machine")
     for python in others:
-        done = subprocess.run([python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False)
+        done = subprocess.run(
+            [python, "-c", CHECK],
+            capture_output=True,
+            text=True,
+            cwd=copy,
+            timeout=120,
+            check=False,
+        )
         assert done.stdout.startswith("None "), (python, done.stdout, done.stderr)
         assert done.stdout.strip().endswith("65534")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="run as an ordinary user, which all other tests then show")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="run as an ordinary user, which all other tests then show"
+)
 def test_an_ordinary_user(copy: Path, sandbox: None) -> None:
-    python = next((path for path in ("/usr/bin/python3", sys.executable) if path in _others()), None)
+    python = next(
+        (path for path in ("/usr/bin/python3", sys.executable) if path in _others()), None
+    )
     if python is None:
         pytest.skip("no Python, 3.11 or newer, that every user may start")
     done = subprocess.run(
         [python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False, user=54321, group=54321,
         extra_groups=[],
     )  # fmt: skip
-    assert done.stdout.split() == ["None", "54321", *f"{sys.version_info[:2]}".split(), "65534"], done.stderr
+    assert done.stdout.split() == ["None", "54321", *f"{sys.version_info[:2]}".split(), "65534"], (
+        done.stderr
+    )

@@ -50,9 +50,14 @@ labels = st.sampled_from(ABC)
 def cohen_kappa(table: Sequence[Sequence[int]]) -> float:
     """Of counts, rows by one rater's class and columns by the other's."""
     items = [
-        (a, b) for a, row in zip(ABC, table, strict=False) for b, n in zip(ABC, row, strict=False) for _ in range(n)
+        (a, b)
+        for a, row in zip(ABC, table, strict=False)
+        for b, n in zip(ABC, row, strict=False)
+        for _ in range(n)
     ]
-    return cohen_interval([a for a, _ in items], [b for _, b in items], classes=ABC, resamples=100).value
+    return cohen_interval(
+        [a for a, _ in items], [b for _, b in items], classes=ABC, resamples=100
+    ).value
 
 
 def fleiss_kappa(counts: Counts) -> float:
@@ -63,7 +68,9 @@ def test_kappas_of_published_tables_and_of_nothing() -> None:
     # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's example is quoted with (R's irr,
     # `kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
-    assert pairwise_interval(DIAGNOSES).value == pytest.approx(0.556, abs=5e-4)  # the paper's mean P
+    assert pairwise_interval(DIAGNOSES).value == pytest.approx(
+        0.556, abs=5e-4
+    )  # the paper's mean P
     alone = [fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T]
     assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
     assert round(cohen_kappa(COHEN_1968), 3) == 0.492  # stated there as the unweighted kappa
@@ -93,7 +100,11 @@ def test_labels_by_hand() -> None:
     assert math.isnan(b.precision)
     assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
     empty = class_figures(confusion_matrix([], [], classes=ABC), ABC)["a"]
-    assert [name for name, value in empty.items() if math.isnan(value)] == ["recall", "precision", "f1"]
+    assert [name for name, value in empty.items() if math.isnan(value)] == [
+        "recall",
+        "precision",
+        "f1",
+    ]
     assert majority(["a", "b", "a"]) == "a"
     assert majority(["a"]) == "a"
     assert majority(["a", "b"]) is None
@@ -118,7 +129,10 @@ def test_accuracy_counts_what_has_a_label_and_clusters_widen_it() -> None:
     gold = [name for i in range(20) for name in (["a"] * 5 + ["b"] * 5)]
     given = [name if i // 10 % 2 else ("b" if name == "a" else "a") for i, name in enumerate(gold)]
     clusters = [i // 10 for i in range(200)]
-    for function in (accuracy_interval, lambda *two, **more: cohen_interval(*two, classes=("a", "b"), **more)):
+    for function in (
+        accuracy_interval,
+        lambda *two, **more: cohen_interval(*two, classes=("a", "b"), **more),
+    ):
         alone, together = function(gold, given), function(gold, given, clusters=clusters)
         assert alone.value == together.value
         assert together.ci_high - together.ci_low > 2 * (alone.ci_high - alone.ci_low)
@@ -150,29 +164,44 @@ def test_bad_input_is_named() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(labels, st.one_of(st.none(), labels)), min_size=1, max_size=30), st.permutations(ABC))
-def test_names_and_order_of_classes_do_not_matter(pairs: list[tuple[str, str | None]], other: list[str]) -> None:
+@given(
+    st.lists(st.tuples(labels, st.one_of(st.none(), labels)), min_size=1, max_size=30),
+    st.permutations(ABC),
+)
+def test_names_and_order_of_classes_do_not_matter(
+    pairs: list[tuple[str, str | None]], other: list[str]
+) -> None:
     gold, said = [a for a, _ in pairs], [b for _, b in pairs]
     renamed = dict(zip(ABC, other, strict=True))
     plain = cohen_interval(gold, said, classes=ABC, resamples=100).value
     shuffled = cohen_interval(gold, said, classes=other, resamples=100).value
-    moved = confusion_matrix([renamed[a] for a in gold], [b and renamed[b] for b in said], classes=ABC)
+    moved = confusion_matrix(
+        [renamed[a] for a in gold], [b and renamed[b] for b in said], classes=ABC
+    )
     assert plain == pytest.approx(shuffled, nan_ok=True)
     assert plain == pytest.approx(cohen_kappa(moved[:, :3].tolist()), nan_ok=True)
     assert math.isnan(plain) or -1.0 <= plain <= 1.0
     assert moved.sum() == len(pairs)
     figures = class_figures(moved, ABC)
     assert sum(each["n_true"] for each in figures.values()) == sum(b is not None for b in said)
-    assert all(math.isnan(each[name]) or 0 <= each[name] <= 1 for each in figures.values() for name in ("recall", "f1"))
+    assert all(
+        math.isnan(each[name]) or 0 <= each[name] <= 1
+        for each in figures.values()
+        for name in ("recall", "f1")
+    )
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=30))
-def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(pairs: list[tuple[str, str]]) -> None:
+def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(
+    pairs: list[tuple[str, str]],
+) -> None:
     one, other = [a for a, _ in pairs], [b for _, b in pairs]
     estimate = cohen_interval(one, other, classes=ABC, resamples=100)
     kappa = estimate.value
-    assert kappa == pytest.approx(cohen_interval(other, one, classes=ABC, resamples=100).value, nan_ok=True)
+    assert kappa == pytest.approx(
+        cohen_interval(other, one, classes=ABC, resamples=100).value, nan_ok=True
+    )
     if not math.isnan(kappa):
         assert (kappa == 1.0) == all(a == b for a, b in pairs)
     assert math.isnan(kappa) or -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
@@ -181,7 +210,9 @@ def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(pairs: list[tuple
 @settings(deadline=None, max_examples=60)
 @given(
     st.integers(2, 5).flatmap(
-        lambda raters: st.lists(st.lists(labels, min_size=raters, max_size=raters), min_size=1, max_size=15)
+        lambda raters: st.lists(
+            st.lists(labels, min_size=raters, max_size=raters), min_size=1, max_size=15
+        )
     ),
     st.randoms(use_true_random=False),
 )
@@ -194,7 +225,9 @@ def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) ->
     assert pairwise == pytest.approx(sum(equal) / len(equal))
     # Neither the order of raters (for each item another one), of items nor of classes shows.
     mixed = [chance.sample(row, raters) for row in chance.sample(ratings, len(ratings))]
-    assert fleiss_kappa(rating_counts(mixed, classes=ABC[::-1])) == pytest.approx(kappa, nan_ok=True)
+    assert fleiss_kappa(rating_counts(mixed, classes=ABC[::-1])) == pytest.approx(
+        kappa, nan_ok=True
+    )
     if not math.isnan(kappa):
         assert -1.0 / (raters - 1) - 1e-9 <= kappa <= 1.0 + 1e-9
         assert (kappa > 1 - 1e-9) == (pairwise == 1.0)
@@ -215,7 +248,9 @@ def raters_labels(marks: str) -> Labels:
 
 def test_raters_by_hand() -> None:
     # Ten that both scored: 1-1 six times, 0-0 twice, 1-0 and 0-1 once each.
-    found = agreement_of(raters_labels("111110010 1"), raters_labels("11111000111"), classes=CLASSES)
+    found = agreement_of(
+        raters_labels("111110010 1"), raters_labels("11111000111"), classes=CLASSES
+    )
     assert found.agreement.value == pytest.approx(8 / 10)
     assert found.agreement.n == 10
     by_chance = 0.7 * 0.7 + 0.3 * 0.3
@@ -237,14 +272,19 @@ def test_raters_by_hand() -> None:
     among = among_raters(ratings, classes=CLASSES)
     assert list(among) == [(0, 1), (0, 2), (1, 2)]
     assert [found.agreement.n for found in among.values()] == [4, 3, 4]
-    assert [found.agreement.value for found in among.values()] == pytest.approx([3 / 4, 2 / 3, 3 / 4])
+    assert [found.agreement.value for found in among.values()] == pytest.approx(
+        [3 / 4, 2 / 3, 3 / 4]
+    )
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(LABELS, LABELS), max_size=12))
 def test_neither_side_comes_first(drawn: list[tuple[str | None, str | None]]) -> None:
     one, other = [pair[0] for pair in drawn], [pair[1] for pair in drawn]
-    there, back = agreement_of(one, other, classes=CLASSES), agreement_of(other, one, classes=CLASSES)
+    there, back = (
+        agreement_of(one, other, classes=CLASSES),
+        agreement_of(other, one, classes=CLASSES),
+    )
     assert same(there, back)
     both = [pair for pair in drawn if None not in pair]
     assert same(there, agreement_of([a for a, _ in both], [b for _, b in both], classes=CLASSES))
@@ -252,5 +292,7 @@ def test_neither_side_comes_first(drawn: list[tuple[str | None, str | None]]) ->
 
 
 def same(one: Agreement, other: Agreement) -> bool:
-    values = [(found.agreement.value, found.agreement.n, found.kappa.value) for found in (one, other)]
+    values = [
+        (found.agreement.value, found.agreement.n, found.kappa.value) for found in (one, other)
+    ]
     return values[0] == pytest.approx(values[1], nan_ok=True)

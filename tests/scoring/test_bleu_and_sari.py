@@ -26,7 +26,9 @@ from medical_tasks.scoring.bleu_and_sari import (
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("bleu_and_sari.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("bleu_and_sari.json").read_text(encoding="utf-8")
+)
 
 
 @needs_shared
@@ -35,9 +37,16 @@ def test_recorded_triples() -> None:
     counted = Counter[str]()
     for row in triples():
         prediction, references = row["prediction"], row["references"]
-        sentence, corpus = sacrebleu_sentence(prediction, references), sacrebleu_corpus([prediction], [references])
-        assert 100 * sentence.score == pytest.approx(row["expected"]["sacrebleu_sentence"], abs=1e-6), row["id"]
-        assert 100 * corpus.score == pytest.approx(row["expected"]["sacrebleu_corpus_single"], abs=1e-6), row["id"]
+        sentence, corpus = (
+            sacrebleu_sentence(prediction, references),
+            sacrebleu_corpus([prediction], [references]),
+        )
+        assert 100 * sentence.score == pytest.approx(
+            row["expected"]["sacrebleu_sentence"], abs=1e-6
+        ), row["id"]
+        assert 100 * corpus.score == pytest.approx(
+            row["expected"]["sacrebleu_corpus_single"], abs=1e-6
+        ), row["id"]
         simpler = sari(row["source"], prediction, references)
         assert simpler.score == pytest.approx(row["expected"]["sari"], abs=1e-6), row["id"]
         expected = row["expected"]["evaluate_bleu"]
@@ -48,11 +57,15 @@ def test_recorded_triples() -> None:
             continue
         assert found.score == pytest.approx(expected["bleu"], abs=1e-6), row["id"]
         assert found.precisions == pytest.approx(expected["precisions"], abs=1e-6), row["id"]
-        assert found.brevity_penalty == pytest.approx(expected["brevity_penalty"], abs=1e-6), row["id"]
+        assert found.brevity_penalty == pytest.approx(expected["brevity_penalty"], abs=1e-6), row[
+            "id"
+        ]
         assert found.length_ratio == pytest.approx(expected["length_ratio"], abs=1e-6), row["id"]
         assert found.prediction_length == expected["translation_length"], row["id"]
         assert found.reference_length == expected["reference_length"], row["id"]
-        assert smooth.score == pytest.approx(row["expected"]["evaluate_bleu_smooth"], abs=1e-6), row["id"]
+        assert smooth.score == pytest.approx(row["expected"]["evaluate_bleu_smooth"], abs=1e-6), (
+            row["id"]
+        )
         counted["defined"] += 1
     assert counted["defined"] >= 23
     assert counted["empty"] >= 3
@@ -91,7 +104,9 @@ def test_empty_texts_score_nothing(empty: str, smooth: bool) -> None:
     assert math.isnan(bleu(text, empty).length_ratio)
     source = "How was the incision?"
     assert sari(source, empty, empty).score == sari(empty, empty, empty).score == 100.0
-    assert sari(source, empty, "The incision was clean and dry.").score == pytest.approx(42.91666666666667, abs=1e-9)
+    assert sari(source, empty, "The incision was clean and dry.").score == pytest.approx(
+        42.91666666666667, abs=1e-9
+    )
     assert 0 <= sari(empty, source, "Clean.").score <= 100
 
 
@@ -118,7 +133,9 @@ def _library(**settings: Any) -> Any:
 @given(
     st.integers(1, 3).flatmap(
         lambda n: st.lists(
-            st.tuples(TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=n, max_size=n)), min_size=1, max_size=4
+            st.tuples(TEXTS | ANY_TEXTS, st.lists(TEXTS | ANY_TEXTS, min_size=n, max_size=n)),
+            min_size=1,
+            max_size=4,
         )
     ),
 )
@@ -128,11 +145,15 @@ def test_the_library_says_the_same(segments: list[tuple[str, list[str]]]) -> Non
     expected = _library().corpus_score(predictions, list(zip(*references, strict=True)))
     found = sacrebleu_corpus(predictions, references)
     assert 100 * found.score == pytest.approx(expected.score, abs=1e-9)
-    assert [100 * share for share in found.precisions] == pytest.approx(expected.precisions, abs=1e-9)
+    assert [100 * share for share in found.precisions] == pytest.approx(
+        expected.precisions, abs=1e-9
+    )
     assert found.brevity_penalty == pytest.approx(expected.bp, abs=1e-12)
     assert (found.prediction_length, found.reference_length) == (expected.sys_len, expected.ref_len)
     sentence = _library(effective_order=True).sentence_score(predictions[0], references[0])
-    assert 100 * sacrebleu_sentence(predictions[0], references[0]).score == pytest.approx(sentence.score, abs=1e-9)
+    assert 100 * sacrebleu_sentence(predictions[0], references[0]).score == pytest.approx(
+        sentence.score, abs=1e-9
+    )
 
 
 @settings(deadline=None, max_examples=100)
@@ -155,14 +176,20 @@ def test_sari_by_hand_and_bad_input() -> None:
     found = sari(
         "About 95 species are currently accepted.",
         "About 95 you now get in.",
-        ["About 95 species are currently known.", "About 95 species are now accepted.", "95 species are now accepted."],
+        [
+            "About 95 species are currently known.",
+            "About 95 species are now accepted.",
+            "95 species are now accepted.",
+        ],
     )
     assert found.score == pytest.approx(26.953601953601954, abs=1e-9)
     assert sari("A rash", "RED rash", "Red RASH") == sari("a rash", "red rash", "red rash")
     one, other = sari("a b", "a", "a"), sari("a b", "b c", ["a", "c"])
     found = sari_corpus(["a b", "a b"], ["a", "b c"], ["a", ["a", "c"]])
     for part in ("score", "keep", "delete", "add"):
-        assert getattr(found, part) == pytest.approx((getattr(one, part) + getattr(other, part)) / 2), part
+        assert getattr(found, part) == pytest.approx(
+            (getattr(one, part) + getattr(other, part)) / 2
+        ), part
     assert math.isnan(sari_corpus([], [], []).score)
     # One "a" of two goes, the reference has one as well, and 1 - 1 leaves nothing that was well deleted (order 1: 0, else 1).
     # As in the reference implementation.

@@ -14,7 +14,9 @@ from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio,
 from medical_tasks.scoring.estimates import Estimate, Floats, as_column, as_json, sum_table
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("bootstrap.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("bootstrap.json").read_text(encoding="utf-8")
+)
 
 UNSEEN_20 = 1 - 0.025 ** (1 / 20)
 
@@ -70,7 +72,9 @@ def test_few_clusters_and_other_scales_give_the_t_interval() -> None:
     values = np.random.default_rng(4).normal(120.0, 15.0, 80)
     estimate = bootstrap_interval(values, limits=None, resamples=5_000)
     half = student_quantile(0.975, 79) * float(values.std(ddof=1)) / math.sqrt(80)
-    assert ends(estimate) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
+    assert ends(estimate) == pytest.approx(
+        (values.mean() - half, values.mean() + half), abs=0.15 * half
+    )
 
 
 def test_seed_decides() -> None:
@@ -101,7 +105,9 @@ def test_clusters_widen_and_every_item_weighs_the_same() -> None:
     )
     # Sixty items, but only twenty clusters of them.
     tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
-    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
+    assert (*ends(tripled), tripled.n) == pytest.approx(
+        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12
+    )
     assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
     assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
     unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
@@ -119,19 +125,28 @@ finite = st.floats(0, 1).map(lambda v: round(v, 3))
     st.integers(0, 5),
     st.randoms(use_true_random=False),
 )
-def test_order_and_names_do_not_matter(items: list[tuple[float, int]], seed: int, shuffler: random.Random) -> None:
-    estimate = bootstrap_interval([v for v, _ in items], clusters=[c for _, c in items], seed=seed, resamples=200)
+def test_order_and_names_do_not_matter(
+    items: list[tuple[float, int]], seed: int, shuffler: random.Random
+) -> None:
+    estimate = bootstrap_interval(
+        [v for v, _ in items], clusters=[c for _, c in items], seed=seed, resamples=200
+    )
     shuffled = [item for item in items if not math.isnan(item[0])]
     shuffler.shuffle(shuffled)
     again = bootstrap_interval(
-        [v for v, _ in shuffled], clusters=[f"note {50 - c}" for _, c in shuffled], seed=seed, resamples=200
+        [v for v, _ in shuffled],
+        clusters=[f"note {50 - c}" for _, c in shuffled],
+        seed=seed,
+        resamples=200,
     )
     assert estimate.n == len(shuffled)
     if shuffled:
         assert again == estimate
         assert 0.0 <= estimate.ci_low <= estimate.ci_high <= 1.0
         assert estimate.ci_low < estimate.ci_high
-        assert estimate.value == pytest.approx(sum(v for v, _ in shuffled) / len(shuffled), abs=1e-12)
+        assert estimate.value == pytest.approx(
+            sum(v for v, _ in shuffled) / len(shuffled), abs=1e-12
+        )
     else:
         assert all(map(math.isnan, (again.value, *ends(again), estimate.value, *ends(estimate))))
 
@@ -140,7 +155,9 @@ def test_order_and_names_do_not_matter(items: list[tuple[float, int]], seed: int
 @given(st.lists(finite, min_size=1, max_size=60))
 def test_clusters_of_one_are_no_clusters(values: list[float]) -> None:
     names = [f"item {i}" for i in range(len(values))]
-    assert bootstrap_interval(values, clusters=names, resamples=200) == bootstrap_interval(values, resamples=200)
+    assert bootstrap_interval(values, clusters=names, resamples=200) == bootstrap_interval(
+        values, resamples=200
+    )
 
 
 def test_ratio_pools_its_parts() -> None:
@@ -164,7 +181,9 @@ def test_micro_f1_is_that_of_the_sums() -> None:
     generator = np.random.default_rng(6)
     tp, fp, fn = (generator.integers(0, high, 60) for high in (6, 3, 4))
     estimate = bootstrap_statistic([tp, fp, fn], f1)
-    assert estimate.value == pytest.approx(2 * tp.sum() / (2 * tp.sum() + fp.sum() + fn.sum()), abs=1e-14)
+    assert estimate.value == pytest.approx(
+        2 * tp.sum() / (2 * tp.sum() + fp.sum() + fn.sum()), abs=1e-14
+    )
     assert estimate.ci_low < estimate.value < estimate.ci_high
     generator = np.random.default_rng(9)
     columns = [generator.integers(0, 5, 30).astype(float) for _ in range(3)]
@@ -177,7 +196,9 @@ def test_micro_f1_is_that_of_the_sums() -> None:
     unlimited = bootstrap_statistic(counts, lambda tp, fp, fn: tp / (tp + fp), limits=None)
     assert all(map(math.isnan, ends(unlimited)))
     # The defined draws are all alike: still no certainty.
-    alike = bootstrap_statistic([[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp))
+    alike = bootstrap_statistic(
+        [[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp)
+    )
     assert alike == Estimate(0.75, 0.0, 1.0, 20)
     never = bootstrap_statistic([[0] * 9, [0] * 9, [1] * 9], lambda tp, fp, fn: tp / (tp + fp))
     assert never.n == 9
@@ -188,7 +209,12 @@ def test_results_are_plain_numbers_in_their_limits() -> None:
     estimate = bootstrap_interval([1.0 + 2e-16, 1.0, 1.0 + 1e-12])
     assert estimate.value == 1.0
     estimate = bootstrap_interval(np.array([0.5, 0.25], dtype=np.float32))
-    assert [type(field) for field in (estimate.value, *ends(estimate), estimate.n)] == [float, float, float, int]
+    assert [type(field) for field in (estimate.value, *ends(estimate), estimate.n)] == [
+        float,
+        float,
+        float,
+        int,
+    ]
     told = json.dumps(as_json(bootstrap_interval([])), allow_nan=False)
     assert json.loads(told) == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
 
@@ -214,12 +240,26 @@ def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str)
     [
         *((case[:2], None, case[2]) for case in CASES["impossible_ratios_are_told"]),
         ([], f1, "columns must hold at least one column; got none"),
-        ([[1, 2], [1]], lambda a, b: a / b, r"columns\[0\] and columns\[1\] must have the same length, .*"),
-        ([[1, 2], [1, 2]], lambda a, b: 0.5, r"function must return one value a draw, shape \(1,\); got shape \(\)"),
-        ([[3, 2], [1, 2]], lambda a, b: a / b, "the statistic must lie in its limits, 0 to 1; got 1 to 3"),
+        (
+            [[1, 2], [1]],
+            lambda a, b: a / b,
+            r"columns\[0\] and columns\[1\] must have the same length, .*",
+        ),
+        (
+            [[1, 2], [1, 2]],
+            lambda a, b: 0.5,
+            r"function must return one value a draw, shape \(1,\); got shape \(\)",
+        ),
+        (
+            [[3, 2], [1, 2]],
+            lambda a, b: a / b,
+            "the statistic must lie in its limits, 0 to 1; got 1 to 3",
+        ),
     ],
 )
-def test_impossible_ratios_and_statistics_are_told(columns: Any, function: Any, message: str) -> None:
+def test_impossible_ratios_and_statistics_are_told(
+    columns: Any, function: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         bootstrap_statistic(columns, function) if function else bootstrap_ratio(*columns)
 
@@ -234,7 +274,10 @@ def test_sums_by_hand() -> None:
     assert table.effective == pytest.approx(9 / 5)
     assert table.totals() == [6.0, 3.0]
     nothing = np.array([])
-    for table in (sum_table([nothing, nothing], nothing, None), sum_table([nothing, nothing], nothing, [])):
+    for table in (
+        sum_table([nothing, nothing], nothing, None),
+        sum_table([nothing, nothing], nothing, []),
+    ):
         assert (table.n, table.n_clusters, table.effective) == (0, 0, 0.0)
         assert table.totals() == [0.0, 0.0]
     # Added from left to right, these three sum to 0.6 one way round and to 0.6000000000000001 the other.
@@ -242,7 +285,10 @@ def test_sums_by_hand() -> None:
     assert one_way.tolist() == other.tolist()[::-1]
     ones = np.ones(3)
     labels = ["a", "a", "a"]
-    assert sum_table([one_way], ones, labels).rows.tolist() == sum_table([other], ones, labels).rows.tolist()
+    assert (
+        sum_table([one_way], ones, labels).rows.tolist()
+        == sum_table([other], ones, labels).rows.tolist()
+    )
     ones = np.ones(2)
     table = sum_table([np.array([0.0, -0.0]), np.array([2.0, 1.0])], ones, None)
     assert table.rows.tolist() == [[0.0, 1.0], [0.0, 2.0]]

@@ -10,13 +10,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.content_overlap import RadGraphReward, best_and_mean, chunk_context, medcon, radgraph_reward
+from medical_tasks.scoring.content_overlap import (
+    RadGraphReward,
+    best_and_mean,
+    chunk_context,
+    medcon,
+    radgraph_reward,
+)
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("content_overlap.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("content_overlap.json").read_text(encoding="utf-8")
+)
 
 CONCEPTS = st.dictionaries(
-    st.sampled_from("abcde"), st.frozensets(st.sampled_from(["C1", "C2", "C3"]), min_size=1), max_size=5
+    st.sampled_from("abcde"),
+    st.frozensets(st.sampled_from(["C1", "C2", "C3"]), min_size=1),
+    max_size=5,
 )
 
 
@@ -28,7 +38,9 @@ def test_medcon_by_hand() -> None:
     assert score.f1 == pytest.approx(4 / 3)
     assert medcon(one, synonyms).f1 == pytest.approx(2 / 3)
     assert score.concept_f1 == medcon(one, synonyms).concept_f1 == 1.0
-    score = medcon({"cold": frozenset({"C1", "C2"})}, {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})})
+    score = medcon(
+        {"cold": frozenset({"C1", "C2"})}, {"cold": frozenset({"C2", "C3"}), "x": frozenset({"C4"})}
+    )
     assert (score.precision, score.recall) == (0.5, 1.0)
     assert score.f1 == pytest.approx(2 / 3)
     assert (score.concept_precision, score.concept_recall, score.concept_f1) == (1 / 3, 0.5, 0.4)
@@ -91,14 +103,20 @@ def annotation(*entities: tuple[str, str, list[tuple[str, int]]]) -> Annotation:
     """Entities as (tokens, label, relations to the number of another, from 1)."""
     return {
         "entities": {
-            str(number): {"tokens": tokens, "label": label, "relations": [[kind, str(end)] for kind, end in relations]}
+            str(number): {
+                "tokens": tokens,
+                "label": label,
+                "relations": [[kind, str(end)] for kind, end in relations],
+            }
             for number, (tokens, label, relations) in enumerate(entities, start=1)
         }
     }
 
 
 OPACITY = annotation(
-    ("Opacity", "OBS", [("located_at", 2)]), ("Lower Lobe", "ANAT", []), ("left", "ANAT", [("modify", 2)])
+    ("Opacity", "OBS", [("located_at", 2)]),
+    ("Lower Lobe", "ANAT", []),
+    ("left", "ANAT", [("modify", 2)]),
 )
 TWO = annotation(
     ("opacity", "OBS", [("located_at", 2), ("located_at", 3)]),
@@ -112,11 +130,15 @@ NOTHING = annotation()
 @pytest.mark.upstream
 @needs_shared
 def test_the_recorded_pairs() -> None:
-    told = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["radgraph_reward"]
+    told = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
+        "radgraph_reward"
+    ]
     assert len(told["pairs"]) == 25
     for pair in told["pairs"]:
         reward = radgraph_reward(told["annotations"][pair["ref"]], told["annotations"][pair["hyp"]])
-        assert reward == pytest.approx([pair[name] for name in RadGraphReward._fields], abs=1e-9), pair
+        assert reward == pytest.approx([pair[name] for name in RadGraphReward._fields], abs=1e-9), (
+            pair
+        )
 
 
 def test_radgraph_by_hand() -> None:
@@ -149,7 +171,10 @@ def reports(draw: st.DrawFn) -> Annotation:
     entity = st.tuples(
         st.sampled_from(["a", "A", "b", "c d"]),
         st.sampled_from(["OBS", "ANAT"]),
-        st.lists(st.tuples(st.sampled_from(["modify", "located_at"]), st.integers(1, max(1, number))), max_size=2),
+        st.lists(
+            st.tuples(st.sampled_from(["modify", "located_at"]), st.integers(1, max(1, number))),
+            max_size=2,
+        ),
     )
     return annotation(*[draw(entity) for _ in range(number)])
 

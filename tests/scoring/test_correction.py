@@ -48,7 +48,8 @@ def test_without_clusters_it_is_rogan_and_gladen_with_fiellers_interval() -> Non
     assert found.value == pytest.approx((p - f) / (t - f), abs=1e-9)
     # Labels are summed by clusters, with n / (n - 1) for all, and no less than with one more of each class.
     of_t, of_f = (
-        max(x * (1 - x) / n * 300 / 299, (x * n + 1) * (n - x * n + 1) / (n + 2) ** 3) for x, n in ((t, 100), (f, 200))
+        max(x * (1 - x) / n * 300 / 299, (x * n + 1) * (n - x * n + 1) / (n + 2) ** 3)
+        for x, n in ((t, 100), (f, 200))
     )
     j, m = t - f, found.value
     judge, own = (m * m * of_t + (1 - m) ** 2 * of_f) / j**2, p * (1 - p) / 999 / j**2
@@ -65,7 +66,9 @@ def test_a_perfect_judge_leaves_wilsons_interval() -> None:
     assert (found.value, found.ci_high) == (1.0, 1.0)
     assert found.ci_low == pytest.approx(8 / (8 + student_quantile(0.975, 7) ** 2), abs=1e-3)
     # Half of the answers are empty, and nobody was asked: how many are is as uncertain as ever.
-    half = Verdicts(np.eye(2)[[0, 1] * 50] * [1, 0], np.tile([1.0, 0.0], 50), np.zeros(100), np.ones(100))
+    half = Verdicts(
+        np.eye(2)[[0, 1] * 50] * [1, 0], np.tile([1.0, 0.0], 50), np.zeros(100), np.ones(100)
+    )
     found, _ = corrected(labelled([[100_000, 0], [0, 100_000]]), half)
     assert (found.ci_low, found.value, found.ci_high) == pytest.approx((0.4, 0.5, 0.6), abs=0.015)
 
@@ -97,7 +100,9 @@ def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
     counts=st.lists(st.integers(5, 60), min_size=2, max_size=2),
     seed=st.integers(0, 2**16),
 )
-def test_order_and_single_clusters_change_nothing(table: list[list[int]], counts: list[int], seed: int) -> None:
+def test_order_and_single_clusters_change_nothing(
+    table: list[list[int]], counts: list[int], seed: int
+) -> None:
     gold = [name for name, row in zip(CLASSES, table, strict=True) for _ in range(sum(row))]
     said = [name for row in table for name, n in zip(CLASSES, row, strict=True) for _ in range(n)]
     order = np.random.default_rng(seed).permutation(len(gold))
@@ -110,14 +115,21 @@ def test_order_and_single_clusters_change_nothing(table: list[list[int]], counts
     names = [f"{place}" for place in range(len(gold))]
     again = rescoring([gold[n] for n in order], [said[n] for n in order], CLASSES, clusters=names)
     second, _ = corrected(again, mixed, limits=(-math.inf, math.inf))
-    assert [second.value, second.ci_low, second.ci_high] == pytest.approx([first.value, first.ci_low, first.ci_high])
+    assert [second.value, second.ci_low, second.ci_high] == pytest.approx(
+        [first.value, first.ci_low, first.ci_high]
+    )
     assert first.ci_low <= first.value <= first.ci_high
 
 
 def test_shared_clusters_widen_the_interval_and_more_labels_narrow_it() -> None:
-    gold, said = ["yes"] * 50 + ["no"] * 50, (["yes"] * 40 + ["no"] * 10) + (["no"] * 40 + ["yes"] * 10)
+    gold, said = (
+        ["yes"] * 50 + ["no"] * 50,
+        (["yes"] * 40 + ["no"] * 10) + (["no"] * 40 + ["yes"] * 10),
+    )
     run = verdicts(60, 40)
-    alone, together = (rescoring(gold, said, CLASSES, clusters=of) for of in (None, [n // 10 for n in range(100)]))
+    alone, together = (
+        rescoring(gold, said, CLASSES, clusters=of) for of in (None, [n // 10 for n in range(100)])
+    )
     assert judge_error(together, run)[1].variance > 2 * judge_error(alone, run)[1].variance
     needed = labels_needed(alone, judge_error(alone, run)[1], 0.05)
     larger = rescoring(gold * (needed // 100 + 1), said * (needed // 100 + 1), CLASSES)
@@ -126,7 +138,9 @@ def test_shared_clusters_widen_the_interval_and_more_labels_narrow_it() -> None:
 
 @pytest.mark.parametrize(
     ("table", "run", "how", "message"),
-    json.loads(Path(__file__).with_name("cases").joinpath("correction.json").read_text(encoding="utf-8")),
+    json.loads(
+        Path(__file__).with_name("cases").joinpath("correction.json").read_text(encoding="utf-8")
+    ),
 )
 def test_what_cannot_be_corrected_says_why(
     table: list[list[int]], run: list[int], how: dict[str, Any], message: str
@@ -136,7 +150,9 @@ def test_what_cannot_be_corrected_says_why(
 
 
 def judged(truth: Any, chance: np.random.Generator, hit: float, rejected: float) -> Any:
-    return np.where(truth == 1.0, chance.random(truth.shape) < hit, chance.random(truth.shape) > rejected).astype(float)
+    return np.where(
+        truth == 1.0, chance.random(truth.shape) < hit, chance.random(truth.shape) > rejected
+    ).astype(float)
 
 
 def test_the_smallest_difference_that_a_judge_tells_apart() -> None:
@@ -168,9 +184,12 @@ def test_a_difference_told_apart_is_found_in_four_of_five_cases() -> None:
 
     truth = answers(0.5, 2000)
     names = np.repeat(np.arange(2000), 8).tolist()
-    _, found = tells_apart(truth.ravel(), judged(truth, chance, 0.85, 0.9).ravel(), names, n, clusters=names)
+    _, found = tells_apart(
+        truth.ravel(), judged(truth, chance, 0.85, 0.9).ravel(), names, n, clusters=names
+    )
     one, other = (
-        judged(answers(0.5 + side * found.value, times, n), chance, 0.85, 0.9).mean(axis=2) for side in (-0.5, 0.5)
+        judged(answers(0.5 + side * found.value, times, n), chance, 0.85, 0.9).mean(axis=2)
+        for side in (-0.5, 0.5)
     )
     gaps = other - one
     t = gaps.mean(axis=1) / gaps.std(axis=1, ddof=1) * math.sqrt(n)

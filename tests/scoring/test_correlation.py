@@ -32,7 +32,9 @@ tables = st.lists(st.tuples(values, values), max_size=14)
 
 
 def same(one: float, other: float) -> bool:
-    return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=0, abs_tol=1e-12)
+    return (math.isnan(one) and math.isnan(other)) or math.isclose(
+        one, other, rel_tol=0, abs_tol=1e-12
+    )
 
 
 def test_published_examples_and_ties_by_hand() -> None:
@@ -41,17 +43,25 @@ def test_published_examples_and_ties_by_hand() -> None:
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
     panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
     assert kendall_tau(lightness, panel) == (26 - 10) / 36
-    assert spearman_rho(lightness, panel) == pytest.approx(0.6)  # squared differences of ranks: 48; 1 - 6*48/720
+    assert spearman_rho(lightness, panel) == pytest.approx(
+        0.6
+    )  # squared differences of ranks: 48; 1 - 6*48/720
     # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared differences of ranks 194,
     # 1 - 6*194/990 = -29/165.
     quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
     hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
     assert spearman_rho(quotient, hours) == pytest.approx(-29 / 165, abs=1e-15)
-    assert kendall_tau(quotient, hours) == pytest.approx(-5 / 45, abs=1e-15)  # 20 pairs in order, 25 not
+    assert kendall_tau(quotient, hours) == pytest.approx(
+        -5 / 45, abs=1e-15
+    )  # 20 pairs in order, 25 not
     # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) / sqrt((10 - 2) (10 - 1)).
-    assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(-4 / math.sqrt(72), abs=1e-15)
+    assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(
+        -4 / math.sqrt(72), abs=1e-15
+    )
     # Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4; away from 2.5: products 4.5, squares 4.5 and 5.
-    assert spearman_rho([1, 2, 2, 3], [10, 30, 20, 40]) == pytest.approx(4.5 / math.sqrt(4.5 * 5), abs=1e-15)
+    assert spearman_rho([1, 2, 2, 3], [10, 30, 20, 40]) == pytest.approx(
+        4.5 / math.sqrt(4.5 * 5), abs=1e-15
+    )
     # Right and wrong against right and wrong, where both are the phi coefficient: (ad - bc) / root of the margins.
     x, y = [1] * 30 + [0] * 30, [1] * 20 + [0] * 10 + [1] * 12 + [0] * 18
     phi = (20 * 18 - 10 * 12) / math.sqrt(30 * 30 * 32 * 28)
@@ -61,7 +71,10 @@ def test_published_examples_and_ties_by_hand() -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("x", "y"),  # at the end one complete row, and a score that is constant once the incomplete row is out
+    (
+        "x",
+        "y",
+    ),  # at the end one complete row, and a score that is constant once the incomplete row is out
     [
         ([], []),
         ([1], [1]),
@@ -71,11 +84,15 @@ def test_published_examples_and_ties_by_hand() -> None:
         ([1, 1, 2], [3, 4, NAN]),
     ],
 )
-def test_not_defined_is_nan(coefficient: Callable[..., float], x: list[float], y: list[float]) -> None:
+def test_not_defined_is_nan(
+    coefficient: Callable[..., float], x: list[float], y: list[float]
+) -> None:
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
     found = rank_correlation(np.array(x, dtype=float), y)
     for estimate in (found.spearman, found.kendall):
-        assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [True] * 3
+        assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [
+            True
+        ] * 3
 
 
 @settings(deadline=None, max_examples=300)
@@ -153,7 +170,10 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
     assert (few.kendall.value, few.kendall.ci_low, few.kendall.ci_high) == (1.0, -1.0, 1.0)
     assert all(
         math.isnan(estimate.value)
-        for estimate in (rank_correlation([0, 1], [0, 1]).spearman, rank_correlation([0], [0]).kendall)
+        for estimate in (
+            rank_correlation([0, 1], [0, 1]).spearman,
+            rank_correlation([0], [0]).kendall,
+        )
     )
     found = clustered_correlation([1, 2, 3], [1, 2, 3], clusters="aaa").spearman
     assert (found.value, found.ci_low, found.ci_high, found.n) == (1.0, -1.0, 1.0, 3)
@@ -190,7 +210,9 @@ rows = st.lists(st.tuples(st.sampled_from("abcd"), values, values), max_size=14)
 
 @settings(deadline=None, max_examples=50)
 @given(table=rows, shuffle=st.randoms(use_true_random=False))
-def test_laws_of_clustered_correlation(table: list[tuple[str, float, float]], shuffle: random.Random) -> None:
+def test_laws_of_clustered_correlation(
+    table: list[tuple[str, float, float]], shuffle: random.Random
+) -> None:
     clusters = [row[0] for row in table]
     x, y = (np.array([row[k] for row in table], dtype=float) for k in (1, 2))
     found = clustered_correlation(x, y, clusters=clusters, resamples=100)
@@ -207,7 +229,9 @@ def test_laws_of_clustered_correlation(table: list[tuple[str, float, float]], sh
     assert repr(clustered_correlation(x + 0.1, y, clusters=clusters, resamples=100)) == repr(found)
     mixed = shuffle.sample(range(len(table)), len(table))
     names = [clusters[k] + "'" for k in mixed]
-    assert repr(clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)) == repr(found)
+    assert repr(clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)) == repr(
+        found
+    )
     away = clustered_correlation(-x, y, clusters=clusters, resamples=100)
     assert same(away.kendall.value, -found.kendall.value)
 
@@ -223,11 +247,17 @@ def test_annotators_by_hand() -> None:
     assert found.kendall.value == pytest.approx(sum(taus) / 2)
     assert found.kendall.n == 4
     # The second output was scored by one alone, the last by nobody.
-    found = among_annotators([[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]], clusters="abcde")
+    found = among_annotators(
+        [[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]], clusters="abcde"
+    )
     assert (found.spearman.value, found.spearman.n, found.missing) == (1.0, 3, 2)
     for scores in ([], [[1.0, 2, 3]], [[1.0, 2, NAN], [NAN, NAN, 3.0]]):
         none = among_annotators(scores, clusters="abc")
-        assert (none.kendall.n, math.isnan(none.kendall.value), math.isnan(none.kendall.ci_low)) == (0, True, True)
+        assert (
+            none.kendall.n,
+            math.isnan(none.kendall.value),
+            math.isnan(none.kendall.ci_low),
+        ) == (0, True, True)
     assert among_annotators([[], []], clusters=[]).spearman.n == 0
     assert among_annotators([[1, 2, 3], [10, 20, 30]], clusters="abc").spearman.value == 1.0
     scores = [[0.1, 0.2, 0.3], [0.2, 0.3, 0.1], [0.3, 0.1, 0.2], [1.0, 2.0, 3.0]]
@@ -247,7 +277,9 @@ def test_annotators_by_hand() -> None:
     found = rank_correlation(x, y)
     assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
     assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
-    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
+    assert found == rank_correlation(
+        *zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True)
+    )
 
 
 @settings(deadline=None, max_examples=50)
@@ -256,11 +288,15 @@ def test_tau_within_is_the_mean_of_each_items(table: list[tuple[str, float, floa
     table = [row for row in table if not math.isnan(row[1] + row[2])]
     items = [row[0] for row in table]
     pairs = output_pairs(items)
-    signs = [preference_signs(np.array([row[k] for row in table], dtype=float), pairs, epsilon=0.0) for k in (1, 2)]
+    signs = [
+        preference_signs(np.array([row[k] for row in table], dtype=float), pairs, epsilon=0.0)
+        for k in (1, 2)
+    ]
     of = [items[row] for row in pairs.first]
     found = mean_tau_within(*signs, items=of, clusters=of, resamples=100)
     each = [
-        kendall_tau(*([row[k] for row in table if row[0] == item] for k in (1, 2))) for item in dict.fromkeys(items)
+        kendall_tau(*([row[k] for row in table if row[0] == item] for k in (1, 2)))
+        for item in dict.fromkeys(items)
     ]
     defined = [tau for tau in each if not math.isnan(tau)]
     assert found.n == len(defined)
@@ -279,4 +315,6 @@ def test_more_rows_than_fit_one_block() -> None:
     assert all(a < b for a, b in pairwise(ends))
     one, more = generator.integers(0, 500, (2, 2500))
     outside = pytest.importorskip("scipy.stats")
-    assert kendall_tau(one, one + more) == pytest.approx(float(outside.kendalltau(one, one + more)[0]), abs=1e-12)
+    assert kendall_tau(one, one + more) == pytest.approx(
+        float(outside.kendalltau(one, one + more)[0]), abs=1e-12
+    )

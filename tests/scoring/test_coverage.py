@@ -39,7 +39,9 @@ def coverage(interval: Interval, truth: float, *, correlation: float, told: bool
 
 @pytest.mark.parametrize("interval", INTERVALS)
 @pytest.mark.parametrize("truth", [0.5, 0.7])
-def test_clustered_intervals_hold_and_unclustered_ones_do_not(interval: Interval, truth: float) -> None:
+def test_clustered_intervals_hold_and_unclustered_ones_do_not(
+    interval: Interval, truth: float
+) -> None:
     assert 0.93 <= coverage(interval, truth, correlation=0.4, told=True) <= 0.975
     assert coverage(interval, truth, correlation=0.4, told=False) < 0.85
 
@@ -59,6 +61,8 @@ def test_pooled_ratio() -> None:
     held = 0
     for _ in range(SIMULATIONS):
         kind = generator.integers(0, 2, 60)
-        estimate = bootstrap_ratio(generator.binomial(sizes[kind], chances[kind]), sizes[kind], resamples=400)
+        estimate = bootstrap_ratio(
+            generator.binomial(sizes[kind], chances[kind]), sizes[kind], resamples=400
+        )
         held += estimate.ci_low <= truth <= estimate.ci_high
     assert 0.93 <= held / SIMULATIONS <= 0.97

@@ -22,16 +22,27 @@ from tests.support import toy_task
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
 TASK = toy_task(RIGHT, groups=("kind",), strata=("kind",))
-SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 40), min_size=1, max_size=12)
+SIZES = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3), st.integers(1, 40), min_size=1, max_size=12
+)
 
 
 def taken(task: Any, kinds: str, size: int, seed: int, *, together: int = 1) -> TaskData:
-    items = [Item(id=f"{n}", fields={}, groups={"kind": k}, cluster=f"c{n // together}") for n, k in enumerate(kinds)]
-    return draw(task, TaskData(items=items, config="c", folder=Path(), revision={"split": "s"}), (size, seed))
+    items = [
+        Item(id=f"{n}", fields={}, groups={"kind": k}, cluster=f"c{n // together}")
+        for n, k in enumerate(kinds)
+    ]
+    return draw(
+        task,
+        TaskData(items=items, config="c", folder=Path(), revision={"split": "s"}),
+        (size, seed),
+    )
 
 
 @given(SIZES, st.data())
-def test_allocation_is_in_proportion_and_gives_every_stratum_two_or_all_one(sizes: dict[str, int], data: Any) -> None:
+def test_allocation_is_in_proportion_and_gives_every_stratum_two_or_all_one(
+    sizes: dict[str, int], data: Any
+) -> None:
     total = sum(sizes.values())
     drawn = data.draw(st.integers(1, total))
     strata = allocate(sizes, drawn)
@@ -65,26 +76,35 @@ def test_the_sample_is_of_the_seed_alone_and_of_every_stratum() -> None:
 def test_two_strata_by_hand() -> None:
     # Strata of 40 and 60, of each 4 drawn: (2, 4, 4, 6) and (1, 1, 3, 3). Means 4 and 2, so 0.4 * 4 + 0.6 * 2 = 2.8.
     values = [2.0, 4.0, 4.0, 6.0, 1.0, 1.0, 3.0, 3.0]
-    found = whole_set_estimate([values, [1.0] * 8], [1.0], [0] * 4 + [1] * 4, [40, 60], limits=(0.0, 9.0))
+    found = whole_set_estimate(
+        [values, [1.0] * 8], [1.0], [0] * 4 + [1] * 4, [40, 60], limits=(0.0, 9.0)
+    )
     assert found.value == pytest.approx(2.8)
     # Squares 8 and 4, and half of a unit that varies as all do; freedom 3 and the same half.
     more = sum((value - 2.8) ** 2 for value in values) / 8 / 2
-    variance = 0.4**2 * (1 - 4 / 40) * (8 + more) / 3.5 / 4 + 0.6**2 * (1 - 4 / 60) * (4 + more) / 3.5 / 4
+    variance = (
+        0.4**2 * (1 - 4 / 40) * (8 + more) / 3.5 / 4 + 0.6**2 * (1 - 4 / 60) * (4 + more) / 3.5 / 4
+    )
     half = student_quantile(0.975, 6.0) * math.sqrt(variance)
     assert found.ci_low == pytest.approx(2.8 - half)
     assert found.ci_high == pytest.approx(2.8 + half)
 
 
 @pytest.mark.parametrize("proportion", [True, False])
-def test_all_of_a_set_is_exact_and_without_variation_there_is_no_certainty(proportion: bool) -> None:
+def test_all_of_a_set_is_exact_and_without_variation_there_is_no_certainty(
+    proportion: bool,
+) -> None:
     values = [0.0, 1.0, 1.0, math.nan]
     known = [1.0, 1.0, 1.0, math.nan]
-    found = whole_set_estimate([values[:3], known[:3]], [1.0], [0, 0, 1], [2, 1], proportion=proportion)
+    found = whole_set_estimate(
+        [values[:3], known[:3]], [1.0], [0, 0, 1], [2, 1], proportion=proportion
+    )
     assert (found.value, found.ci_low, found.ci_high) == (2 / 3, 2 / 3, 2 / 3)
     part = whole_set_estimate([values, known], [1.0], [0, 0, 1, 1], [2, 2], proportion=proportion)
     assert part.ci_low < part.value == 0.75 < part.ci_high
     alike = [
-        whole_set_estimate([[0.0] * 20, [1.0] * 20], [1.0], [0] * 20, [n], proportion=proportion) for n in (30, 300)
+        whole_set_estimate([[0.0] * 20, [1.0] * 20], [1.0], [0] * 20, [n], proportion=proportion)
+        for n in (30, 300)
     ]
     assert 0.0 == alike[0].value == alike[0].ci_low < alike[0].ci_high < alike[1].ci_high < 0.2
     none = whole_set_estimate([[math.nan], [math.nan]], [1.0], [0], [5], proportion=proportion)
@@ -102,6 +122,8 @@ def test_intervals_hold_the_score_of_the_set() -> None:
             values = [float(right[int(item.id)]) for item in made.items]
             strata, units = strata_of(task, made.items, made.subset or {})
             clusters = [item.cluster for item in made.items] if together > 1 else None
-            found = whole_set_estimate([values, [1.0] * 80], [1.0], strata, units, clusters=clusters, proportion=True)
+            found = whole_set_estimate(
+                [values, [1.0] * 80], [1.0], strata, units, clusters=clusters, proportion=True
+            )
             held.append(found.ci_low <= right.mean() <= found.ci_high)
         assert 0.92 <= np.mean(held) <= 0.98

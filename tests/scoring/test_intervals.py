@@ -22,7 +22,9 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8")
+)
 
 # Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score); four decimals.
 NEWCOMBE = CASES["NEWCOMBE"]
@@ -61,12 +63,17 @@ def test_what_stands_alone_gets_wilsons_interval() -> None:
         assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
-def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: float) -> tuple[float, float]:
+def naive_clustered_wilson(
+    values: list[float], clusters: list[str], t_ratio: float
+) -> tuple[float, float]:
     """The documented formula once more, in plain loops, for clusters of equal size."""
     names = sorted(set(clusters))
     groups = [[v for v, c in zip(values, clusters, strict=True) if c == name] for name in names]
     average = len(values) / len(names)
-    weighted = [(sum(g), float(len(g)), 1.0) for g in groups] + [(average, average, 0.5), (0.0, average, 0.5)]
+    weighted = [(sum(g), float(len(g)), 1.0) for g in groups] + [
+        (average, average, 0.5),
+        (0.0, average, 0.5),
+    ]
     n = sum(w * m for _, m, w in weighted)
     k = sum(w for _, _, w in weighted)
     centre = sum(w * s for s, _, w in weighted) / n
@@ -115,15 +122,21 @@ def test_alike_clusters_count_as_one_item() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(
-    st.lists(st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)), min_size=1, max_size=40
+    ),
     st.randoms(use_true_random=False),
 )
-def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler: random.Random) -> None:
+def test_laws_of_clustered_proportions(
+    items: list[tuple[float, int]], shuffler: random.Random
+) -> None:
     values, clusters = [v for v, _ in items], [c for _, c in items]
     estimate = proportion_interval(values, clusters=clusters)
     shuffled = list(items)
     shuffler.shuffle(shuffled)
-    renamed = proportion_interval([v for v, _ in shuffled], clusters=[f"note {9 - c}" for _, c in shuffled])
+    renamed = proportion_interval(
+        [v for v, _ in shuffled], clusters=[f"note {9 - c}" for _, c in shuffled]
+    )
     if estimate.n == 0:
         assert renamed.n == 0
         return
@@ -131,7 +144,9 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     assert 0.0 <= estimate.ci_low <= estimate.value <= estimate.ci_high <= 1.0
     assert estimate.ci_low < estimate.ci_high
     mirrored = proportion_interval([1.0 - v for v in values], clusters=clusters)
-    assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
+    assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx(
+        (estimate.ci_low, estimate.ci_high), abs=1e-9
+    )
 
 
 def test_wrong_input_is_told() -> None:
@@ -168,7 +183,13 @@ def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list
 
 
 # Two-sided 95 % and one-sided 80 % points of Student's t as printed in statistical tables (three decimals).
-STUDENT_TABLE = [(1, 0.975, 12.706), (2, 0.975, 4.303), (10, 0.975, 2.228), (30, 0.975, 2.042), (10, 0.8, 0.879)]
+STUDENT_TABLE = [
+    (1, 0.975, 12.706),
+    (2, 0.975, 4.303),
+    (10, 0.975, 2.228),
+    (30, 0.975, 2.042),
+    (10, 0.8, 0.879),
+]
 
 
 def test_printed_tables_and_closed_forms() -> None:

@@ -26,7 +26,9 @@ from medical_tasks.scoring.paired import (
     paired_bootstrap_statistic,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("paired.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("paired.json").read_text(encoding="utf-8")
+)
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
@@ -56,7 +58,9 @@ def test_agrees_with_the_paired_t_test() -> None:
     assert result.difference == pytest.approx(mean, abs=1e-12)
     assert (result.value_a, result.value_b) == pytest.approx((a.mean(), b.mean()), abs=1e-12)
     half = student_quantile(0.975, 199) * error
-    assert (result.ci_low, result.ci_high) == pytest.approx((mean - half, mean + half), abs=0.06 * half)
+    assert (result.ci_low, result.ci_high) == pytest.approx(
+        (mean - half, mean + half), abs=0.06 * half
+    )
     assert result.p_value == pytest.approx(2 * student_tail(abs(mean) / error, 199), rel=0.25)
     assert (result.n, result.n_clusters) == (200, 200)
 
@@ -66,16 +70,22 @@ scores = st.floats(0, 1).map(lambda v: round(v, 2))
 
 @settings(deadline=None, max_examples=80)
 @given(
-    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40), st.randoms(use_true_random=False)
+    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
 )
-def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuffler: random.Random) -> None:
+def test_laws_of_the_mean_difference(
+    items: list[tuple[float, float, int]], shuffler: random.Random
+) -> None:
     a, b, clusters = ([item[i] for item in items] for i in range(3))
     result = paired_bootstrap(a, b, clusters=clusters, resamples=200)
     assert paired_bootstrap(b, a, clusters=clusters, resamples=200) == mirrored(result)
     shuffled = list(items)
     shuffler.shuffle(shuffled)
     again = paired_bootstrap(
-        [i[0] for i in shuffled], [i[1] for i in shuffled], clusters=[f"n{i[2]}" for i in shuffled], resamples=200
+        [i[0] for i in shuffled],
+        [i[1] for i in shuffled],
+        clusters=[f"n{i[2]}" for i in shuffled],
+        resamples=200,
     )
     assert again == result
     assert 0.0 < result.p_value <= 1.0
@@ -86,7 +96,19 @@ def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuf
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(scores, scores), min_size=9, max_size=40))
 # The upper end is 0, which the draws' sums in binary fractions made -5.6e-17.
-@example([(0.0, 0.0), (0.7, 0.3), (0.0, 0.0), (0.7, 0.1), (0.8, 0.6), (0.0, 0.0), (0.0, 0.0), (0.8, 0.9), (1.0, 0.1)])
+@example(
+    [
+        (0.0, 0.0),
+        (0.7, 0.3),
+        (0.0, 0.0),
+        (0.7, 0.1),
+        (0.8, 0.6),
+        (0.0, 0.0),
+        (0.0, 0.0),
+        (0.8, 0.9),
+        (1.0, 0.1),
+    ]
+)
 def test_p_value_and_interval_say_the_same(items: list[tuple[float, float]]) -> None:
     result = paired_bootstrap([a for a, _ in items], [b for _, b in items], resamples=2000)
     outside_zero = result.ci_low > 0.0 or result.ci_high < 0.0
@@ -106,7 +128,9 @@ def test_runs_that_hardly_vary() -> None:
     # at most 1 - 0.025^(1/10) of the items go the other way, so the difference is at least 1 - 2 * 0.3085.
     result = paired_bootstrap([0] * 10, [1] * 10)
     assert result.p_value == pytest.approx(2.0**-9, rel=1e-9)
-    assert (result.ci_low, result.ci_high) == pytest.approx((1 - 2 * (1 - 0.025**0.1), 1.0), abs=1e-12)
+    assert (result.ci_low, result.ci_high) == pytest.approx(
+        (1 - 2 * (1 - 0.025**0.1), 1.0), abs=1e-12
+    )
     small = paired_bootstrap([0.5] * 10, [0.6] * 10)
     assert small.ci_low < 0.0
     assert small.p_value > 0.05
@@ -118,7 +142,12 @@ def test_runs_that_hardly_vary() -> None:
     assert result.ci_high == -result.ci_low > 0.1
     assert paired_bootstrap(b, a) == result
     result = paired_bootstrap([0, 0, 0], [1, 1, 1], clusters=["a"] * 3)
-    assert (result.difference, result.ci_low, result.ci_high, result.p_value) == (1.0, -1.0, 1.0, 1.0)
+    assert (result.difference, result.ci_low, result.ci_high, result.p_value) == (
+        1.0,
+        -1.0,
+        1.0,
+        1.0,
+    )
     assert (result.n, result.n_clusters) == (3, 1)
     result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
     assert (result.n, result.n_clusters) == (0, 0)
@@ -143,7 +172,9 @@ def test_p_values_are_those_of_the_t_test() -> None:
         exact = 2 * student_tail(float((b - a).mean() / (b - a).std(ddof=1)) * math.sqrt(120), 119)
         found = [paired_bootstrap(a, b, resamples=1000, seed=seed).p_value for seed in range(3)]
         # In orders of magnitude: the tail is measured on ten draws of a thousand.
-        assert np.log10(found) == pytest.approx(math.log10(exact), abs=0.12 + 0.12 * abs(math.log10(exact)))
+        assert np.log10(found) == pytest.approx(
+            math.log10(exact), abs=0.12 + 0.12 * abs(math.log10(exact))
+        )
     assert exact < 1e-6
 
 
@@ -163,7 +194,11 @@ def test_p_value_goes_on_where_the_count_of_draws_ends() -> None:
 def test_a_statistic_of_two_runs() -> None:
     generator = np.random.default_rng(12)
     first = [generator.integers(0, 6, 50) for _ in range(3)]
-    second = [np.minimum(5, first[0] + generator.integers(0, 3, 50)), generator.integers(0, 6, 50), first[2]]
+    second = [
+        np.minimum(5, first[0] + generator.integers(0, 3, 50)),
+        generator.integers(0, 6, 50),
+        first[2],
+    ]
     result = paired_bootstrap_statistic(first, second, f1, resamples=2000)
     assert result.value_a == pytest.approx(bootstrap_statistic(first, f1).value, abs=1e-14)
     assert result.value_b == pytest.approx(bootstrap_statistic(second, f1).value, abs=1e-14)
@@ -187,7 +222,9 @@ def test_a_statistic_of_two_runs() -> None:
     assert math.isnan(result.value_a)
     assert result.value_b == 1.0
     assert all(map(math.isnan, (result.difference, result.ci_low, result.ci_high, result.p_value)))
-    both = paired_bootstrap_statistic([[0] * 9, [1] * 9], [[0] * 9, [1] * 9], lambda t, n: t / (t + 0 * n))
+    both = paired_bootstrap_statistic(
+        [[0] * 9, [1] * 9], [[0] * 9, [1] * 9], lambda t, n: t / (t + 0 * n)
+    )
     assert both.n == 9
     assert math.isnan(both.p_value)
 
@@ -206,11 +243,18 @@ def test_wrong_input_is_told(function: Callable[..., Any], case: list[Any]) -> N
 
 
 def test_wrong_columns_are_told() -> None:
-    with pytest.raises(ValueError, match=r"^columns_a and columns_b must have equally many columns, .*; got 1 and 2$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^columns_a and columns_b must have equally many columns, .*; got 1 and 2$",
+    ):
         paired_bootstrap_statistic([[1]], [[1], [1]], lambda *sums: sums[0])
-    with pytest.raises(ValueError, match=r"^columns_a\[0\] and columns_b\[0\] must have the same length, .*"):
+    with pytest.raises(
+        ValueError, match=r"^columns_a\[0\] and columns_b\[0\] must have the same length, .*"
+    ):
         paired_bootstrap_statistic([[1]], [[1, 2]], lambda *sums: sums[0])
-    with pytest.raises(ValueError, match="^a and b must have the same length, one entry an item; a has 1, b has 2$"):
+    with pytest.raises(
+        ValueError, match="^a and b must have the same length, one entry an item; a has 1, b has 2$"
+    ):
         minimum_detectable_difference([1], [1, 0])
 
 
@@ -241,13 +285,17 @@ def test_hand_derived_p_values(counts: tuple[int, int, int, int], exact: float, 
     assert result.p_mid == pytest.approx(mid, rel=1e-12)
 
 
-@pytest.mark.parametrize(("only_a", "only_b"), [(3, 9), (400, 500), (50_000, 51_000), (499_000, 501_000)])
+@pytest.mark.parametrize(
+    ("only_a", "only_b"), [(3, 9), (400, 500), (50_000, 51_000), (499_000, 501_000)]
+)
 def test_large_counts_agree_with_scipy(only_a: int, only_b: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     result = mcnemar(*runs(10, only_a, only_b, 5))
     exact = stats.binomtest(only_a, only_a + only_b).pvalue
     assert result.p_exact == pytest.approx(exact, rel=1e-6)
-    assert result.p_mid == pytest.approx(exact - stats.binom.pmf(only_a, only_a + only_b, 0.5), rel=1e-6)
+    assert result.p_mid == pytest.approx(
+        exact - stats.binom.pmf(only_a, only_a + only_b, 0.5), rel=1e-6
+    )
 
 
 def by_enumeration(differences: list[int]) -> tuple[float, float]:
@@ -261,10 +309,14 @@ def by_enumeration(differences: list[int]) -> tuple[float, float]:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=40
+    ),
     st.randoms(use_true_random=False),
 )
-def test_clusters_are_exchanged_whole(items: list[tuple[int, int, int]], shuffler: random.Random) -> None:
+def test_clusters_are_exchanged_whole(
+    items: list[tuple[int, int, int]], shuffler: random.Random
+) -> None:
     a, b, clusters = ([item[i] for item in items] for i in range(3))
     result = mcnemar(a, b, clusters=clusters)
     sums = [sum(y - x for x, y, c in items if c == cluster) for cluster in range(10)]
@@ -278,7 +330,9 @@ def test_clusters_are_exchanged_whole(items: list[tuple[int, int, int]], shuffle
     assert (swapped.only_a, swapped.only_b) == (result.only_b, result.only_a)
     shuffled = list(items)
     shuffler.shuffle(shuffled)
-    renamed = mcnemar([i[0] for i in shuffled], [i[1] for i in shuffled], clusters=[f"n{i[2]}" for i in shuffled])
+    renamed = mcnemar(
+        [i[0] for i in shuffled], [i[1] for i in shuffled], clusters=[f"n{i[2]}" for i in shuffled]
+    )
     assert renamed == result
     assert mcnemar(a, b, clusters=list(range(len(items)))) == mcnemar(a, b)
 
@@ -301,7 +355,9 @@ def test_mcnemar_of_clusters_by_hand() -> None:
     assert 2.0**-59 <= result.p_exact <= 1e-14
     assert 2.0**-60 <= result.p_mid <= result.p_exact
     result = mcnemar([1, math.nan, 0, 1], [0, 1, math.nan, 1], clusters=["x", "y", "z", "x"])
-    assert result == McNemar(both=1, only_a=1, only_b=0, neither=0, p_exact=1.0, p_mid=0.5, n=2, n_clusters=1)
+    assert result == McNemar(
+        both=1, only_a=1, only_b=0, neither=0, p_exact=1.0, p_mid=0.5, n=2, n_clusters=1
+    )
     nothing = mcnemar([], [])
     assert (nothing.n, nothing.p_exact, nothing.p_mid) == (0, 1.0, 1.0)
 
@@ -323,19 +379,29 @@ def test_detectable_differences_by_hand() -> None:
     # standard error sqrt(3/2 * 0.08) / 6, two degrees of freedom.
     a, b = [0.5] * 6, [0.7, 0.6, 0.55, 0.55, 0.4, 0.5]
     expected = (student_quantile(0.975, 2) + student_quantile(0.8, 2)) * math.sqrt(0.12) / 6
-    assert minimum_detectable_difference(a, b, clusters=list("xxyyzz")) == pytest.approx(expected, rel=1e-9)
+    assert minimum_detectable_difference(a, b, clusters=list("xxyyzz")) == pytest.approx(
+        expected, rel=1e-9
+    )
     # Standard tables of the paired t test (alpha 0.05 two-sided, power 0.8): 34 pairs detect half a standard deviation, 199
     # pairs a fifth (Cohen 1988; G*Power 3).
     for n, detected, room in ((34, 0.5, 0.006), (199, 0.2, 0.001)):
         b = np.arange(n) / np.arange(n).std(ddof=1)
-        assert minimum_detectable_difference([0] * n, b, limits=None) == pytest.approx(detected, abs=room)
-        copied = minimum_detectable_difference([0] * 2 * n, np.tile(b, 2), clusters=[*range(n)] * 2, limits=None)
-        assert copied == pytest.approx(minimum_detectable_difference([0] * n, b, limits=None), rel=1e-9)
+        assert minimum_detectable_difference([0] * n, b, limits=None) == pytest.approx(
+            detected, abs=room
+        )
+        copied = minimum_detectable_difference(
+            [0] * 2 * n, np.tile(b, 2), clusters=[*range(n)] * 2, limits=None
+        )
+        assert copied == pytest.approx(
+            minimum_detectable_difference([0] * n, b, limits=None), rel=1e-9
+        )
     # 100 items without a difference: 1 - 0.025^(1/100) = 3.62 % may still differ by 1.
     values = [0, 1] * 50
     share = 1 - 0.025 ** (1 / 100)
     multiplier = student_quantile(0.975, 99) + student_quantile(0.8, 99)
-    assert minimum_detectable_difference(values, values) == pytest.approx(multiplier * math.sqrt(share / 100), rel=1e-9)
+    assert minimum_detectable_difference(values, values) == pytest.approx(
+        multiplier * math.sqrt(share / 100), rel=1e-9
+    )
     assert math.isnan(minimum_detectable_difference(values, values, limits=None))
     assert math.isnan(minimum_detectable_difference([0.5, 0.7], [0.5, 0.7], clusters=["a", "a"]))
     assert math.isnan(minimum_detectable_difference([0.5], [0.5]))
@@ -353,7 +419,9 @@ def test_equivalence() -> None:
     # Of other values a t test: mean difference 0.05, standard deviation 0.1, 25 pairs, margin 0.1: t = 2.5.
     noise = np.linspace(-1, 1, 25)
     other = 0.05 + 0.1 * (noise - noise.mean()) / noise.std(ddof=1)
-    assert student_quantile(1 - equivalence([0.0] * 25, other, 0.1, limits=None)[0], 24) == pytest.approx(2.5)
+    assert student_quantile(
+        1 - equivalence([0.0] * 25, other, 0.1, limits=None)[0], 24
+    ) == pytest.approx(2.5)
     clusters = [place // 4 for place in range(44)]
     assert (
         equivalence([1.0] * 44, worse, 0.1, clusters=clusters)[0] > 0.1

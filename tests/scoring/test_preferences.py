@@ -31,13 +31,20 @@ tables = st.lists(st.tuples(st.sampled_from("abc"), values, values), max_size=12
 def signs_of(table: list[tuple[str, float, float]]) -> tuple[OutputPairs, Any, Any, list[str]]:
     items = [row[0] for row in table]
     pairs = output_pairs(items)
-    one, other = (preference_signs(np.array([row[k] for row in table], dtype=float), pairs) for k in (1, 2))
+    one, other = (
+        preference_signs(np.array([row[k] for row in table], dtype=float), pairs) for k in (1, 2)
+    )
     return pairs, one, other, [items[row] for row in pairs.first]
 
 
 def test_which_output_is_preferred() -> None:
     pairs = output_pairs(["x", "y", "x", "y", "x", "z"])
-    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [(0, 2), (0, 4), (2, 4), (1, 3)]
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [
+        (0, 2),
+        (0, 4),
+        (2, 4),
+        (1, 3),
+    ]
     assert len(output_pairs([])) == len(output_pairs(["a", "b"])) == 0
     pairs = output_pairs(["x"] * 4)
     signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)
@@ -71,10 +78,17 @@ def test_people_by_hand_and_nothing_to_count() -> None:
     tied = compare_preferences(np.zeros(2), np.zeros(2), clusters="ab")
     assert (tied.tied, tied.share_same.value, tied.share_decided.n) == (2, 0.0, 0)
     assert math.isnan(tied.share_decided.value)
-    for signs, chosen in ((np.zeros(1), [["first"]]), (np.ones(1), [["tie"]]), (np.ones(1), [[]]), (np.empty(0), [])):
+    for signs, chosen in (
+        (np.zeros(1), [["first"]]),
+        (np.ones(1), [["tie"]]),
+        (np.ones(1), [[]]),
+        (np.empty(0), []),
+    ):
         found = human_agreement(signs, chosen, clusters="a" * len(chosen))  # type: ignore[arg-type]
         assert found.share.n == 0
-        assert [math.isnan(end) for end in (found.share.value, found.share.ci_low, found.share.ci_high)] == [True] * 3
+        assert [
+            math.isnan(end) for end in (found.share.value, found.share.ci_low, found.share.ci_high)
+        ] == [True] * 3
     nothing = compare_preferences(np.empty(0), np.empty(0), clusters=[])
     assert (nothing.share_same.n, math.isnan(nothing.share_same.value)) == (0, True)
 
@@ -116,17 +130,25 @@ def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> Non
     # Where two metrics disagree, people side with one or the other (figure 7).
     differ = np.flatnonzero(disagreeing(one, other))
     sides = [
-        human_agreement(signs[differ], [said[k] for k in differ], clusters=[clusters[k] for k in differ])
+        human_agreement(
+            signs[differ], [said[k] for k in differ], clusters=[clusters[k] for k in differ]
+        )
         for signs in (one, other)
     ]
-    assert (sides[0].same, sides[0].opposite, sides[0].metric_tied) == (sides[1].opposite, sides[1].same, 0)
+    assert (sides[0].same, sides[0].opposite, sides[0].metric_tied) == (
+        sides[1].opposite,
+        sides[1].same,
+        0,
+    )
     if sides[0].share.n:
         assert sides[0].share.value + sides[1].share.value == pytest.approx(1.0)
 
 
 @settings(deadline=None, max_examples=40)
 @given(table=tables, shuffle=st.randoms(use_true_random=False))
-def test_the_order_of_outputs_does_not_matter(table: list[tuple[str, float, float]], shuffle: random.Random) -> None:
+def test_the_order_of_outputs_does_not_matter(
+    table: list[tuple[str, float, float]], shuffle: random.Random
+) -> None:
     _, one, other, clusters = signs_of(table)
     _, one_too, other_too, clusters_too = signs_of(shuffle.sample(table, len(table)))
     found = compare_preferences(one, other, clusters=clusters)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from medical_tasks.scoring.reasoning import spoken
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("reasoning.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("reasoning.json").read_text(encoding="utf-8")
+)
 
 TAGS = tuple(CASES["TAGS"])
 FROM_THE_BEGINNING = tuple(CASES["FROM_THE_BEGINNING"])
@@ -21,10 +23,15 @@ WORDS = st.text(alphabet="abc D.\n(", max_size=30)
 @pytest.mark.parametrize(("opening", "closing"), TAGS + FROM_THE_BEGINNING)
 @settings(max_examples=20)
 @given(thought=WORDS, answer=WORDS)
-def test_what_is_between_the_marks_is_no_answer(opening: str, closing: str, thought: str, answer: str) -> None:
+def test_what_is_between_the_marks_is_no_answer(
+    opening: str, closing: str, thought: str, answer: str
+) -> None:
     assert spoken(f"{opening}{thought}{closing}{answer}").strip() == answer.strip()
     assert spoken(f"{opening}{thought} is D.").strip() == ""
-    assert spoken(f"{opening} it says {opening} here {thought}{closing}{answer}").strip() == answer.strip()
+    assert (
+        spoken(f"{opening} it says {opening} here {thought}{closing}{answer}").strip()
+        == answer.strip()
+    )
 
 
 @pytest.mark.parametrize(("opening", "closing"), TAGS)
@@ -46,7 +53,11 @@ def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
     assert spoken(text) == text
 
 
-@given(pieces=st.lists(st.sampled_from([mark for pair in TAGS + FROM_THE_BEGINNING for mark in pair] + ["a", "\n"])))
+@given(
+    pieces=st.lists(
+        st.sampled_from([mark for pair in TAGS + FROM_THE_BEGINNING for mark in pair] + ["a", "\n"])
+    )
+)
 def test_nothing_is_made_up(pieces: list[str]) -> None:
     text = "".join(pieces)
     found = spoken(text)
@@ -60,7 +71,17 @@ def test_replies(reply: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<think>", "</think>", "<|channel|>", "<", "<think ", "# Final Response\n", "[", "<|channel|>a"]
+    "piece",
+    [
+        "<think>",
+        "</think>",
+        "<|channel|>",
+        "<",
+        "<think ",
+        "# Final Response\n",
+        "[",
+        "<|channel|>a",
+    ],
 )
 def test_every_length_can_be_read(piece: str) -> None:
     assert len(spoken(piece * (400_000 // len(piece)))) <= 400_000

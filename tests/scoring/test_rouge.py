@@ -50,7 +50,9 @@ LISTS = st.lists(st.sampled_from(["a ", "b ", "c ", "d ", "\n"]), max_size=70).m
 @cache
 def _library(stem: bool) -> Any:
     module = importlib.import_module("rouge_score.rouge_scorer")
-    return module.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"], use_stemmer=stem)
+    return module.RougeScorer(
+        ["rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"], use_stemmer=stem
+    )
 
 
 @settings(deadline=None, max_examples=70)
@@ -61,7 +63,9 @@ def test_the_library_says_the_same(prediction: str, references: list[str], stem:
     found = rouge(prediction, references, variants=tuple(expected), stem=stem)
     for variant, (precision, recall, f1) in expected.items():
         figures = found[variant]
-        assert (figures.precision, figures.recall, figures.f1) == pytest.approx((precision, recall, f1), abs=1e-12)
+        assert (figures.precision, figures.recall, figures.f1) == pytest.approx(
+            (precision, recall, f1), abs=1e-12
+        )
 
 
 def test_by_hand() -> None:
@@ -76,7 +80,16 @@ def test_by_hand() -> None:
     assert scores["rougeL"].f1 == 0.5
     for other in (". ", "\r", "\u2028"):
         assert rouge(f"red rash{other}no fever", f"no fever{other}red rash")["rougeLsum"].f1 == 0.5
-    assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == ["sj", "gren", "s", "ph", "7", "35", "x", "ray"]
+    assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == [
+        "sj",
+        "gren",
+        "s",
+        "ph",
+        "7",
+        "35",
+        "x",
+        "ray",
+    ]
     assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
     assert set(rouge("发烧", "发烧").values()) == {NOTHING}
 
@@ -105,22 +118,31 @@ EXAMPLES = """
 """.split()
 
 
-@pytest.mark.parametrize(("word", "expected"), [("", ""), *zip(EXAMPLES[::2], EXAMPLES[1::2], strict=True)])
+@pytest.mark.parametrize(
+    ("word", "expected"), [("", ""), *zip(EXAMPLES[::2], EXAMPLES[1::2], strict=True)]
+)
 def test_stems(word: str, expected: str) -> None:
     assert stem(word) == expected
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.text(alphabet="aeiouybcdlstwxz2", max_size=6), st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join))
+@given(
+    st.text(alphabet="aeiouybcdlstwxz2", max_size=6),
+    st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join),
+)
 def test_made_up_words_end_as_in_nltk(start: str, ending: str) -> None:
-    assert stem(start + ending) == pytest.importorskip("nltk.stem.porter").PorterStemmer().stem(start + ending)
+    assert stem(start + ending) == pytest.importorskip("nltk.stem.porter").PorterStemmer().stem(
+        start + ending
+    )
 
 
 @needs_shared
 @pytest.mark.upstream
 def test_every_word_of_real_notes_ends_as_in_nltk() -> None:
     theirs = pytest.importorskip("nltk.stem.porter").PorterStemmer().stem
-    text = (SHARED / "data" / "aci_bench" / "challenge_data" / "train.csv").read_text(encoding="utf-8")
+    text = (SHARED / "data" / "aci_bench" / "challenge_data" / "train.csv").read_text(
+        encoding="utf-8"
+    )
     words = set(re.findall("[a-z0-9]+", text.lower()))
     assert len(words) > 4000
     assert {word for word in words if stem(word) != theirs(word)} == set()

@@ -26,7 +26,9 @@ from medical_tasks.scoring.sentences import (
     split_sentences,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("sentences.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("sentences.json").read_text(encoding="utf-8")
+)
 
 PIECES = [
     *("Dr mg e.g the The A b J 5 1,200.5 -3 x No pre-op vs é É _ # & `").split(),
@@ -57,14 +59,19 @@ def test_rules_have_names_and_plain_words() -> None:
     assert rules_name(Punkt(name="punkt_tab 12")) == "punkt_tab 12"
     assert split_sentences("Dr. Lee", rules="punkt") == ["Dr.", "Lee"]
     assert split_sentences("Dr. Lee", rules=Punkt(abbreviations=frozenset(["dr"]))) == ["Dr. Lee"]
-    with pytest.raises(ValueError, match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'"):
+    with pytest.raises(
+        ValueError, match="rules must be medical, punkt, or parameters of Punkt; got 'nltk'"
+    ):
         split_sentences("a", rules="nltk")
     with pytest.raises(ValueError, match="rules must be"):
         rules_name("nltk")
 
 
 @settings(deadline=None, max_examples=300)
-@given(text=st.one_of(TEXTS, st.text(max_size=60)), rules=st.sampled_from(["medical", "punkt", TRAINED]))
+@given(
+    text=st.one_of(TEXTS, st.text(max_size=60)),
+    rules=st.sampled_from(["medical", "punkt", TRAINED]),
+)
 def test_no_text_is_lost_or_doubled(text: str, rules: str | Punkt) -> None:
     found = split_sentences(text, rules=rules)
     assert all(sentence.strip() for sentence in found)
@@ -123,7 +130,9 @@ def test_the_library_with_parameters(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"):
+    with pytest.raises(
+        MissingError, match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip"
+    ):
         read_punkt(tmp_path)
     for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab"):
         (tmp_path / name).write_text("", encoding="utf-8")

@@ -12,13 +12,25 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from medical_tasks.scoring.bleu_and_sari import bleu, bleu_corpus, sacrebleu_corpus, sacrebleu_sentence, sari
+from medical_tasks.scoring.bleu_and_sari import (
+    bleu,
+    bleu_corpus,
+    sacrebleu_corpus,
+    sacrebleu_sentence,
+    sari,
+)
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import clipped_matches, count_ngrams, exact_match, shared
 from tests.scoring.text_cases import ANY_TEXTS
 from tests.support import ROOT
 
-SINGLE: list[Callable[..., Any]] = [bleu, exact_match, rouge, sacrebleu_sentence, lambda p, r: sari("a", p, r)]
+SINGLE: list[Callable[..., Any]] = [
+    bleu,
+    exact_match,
+    rouge,
+    sacrebleu_sentence,
+    lambda p, r: sari("a", p, r),
+]
 CORPUS: list[Callable[..., Any]] = [bleu_corpus, sacrebleu_corpus]
 
 
@@ -34,11 +46,17 @@ def test_what_is_no_text_is_named(metric: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("metric", CORPUS)
 def test_lists_are_checked(metric: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="predictions and references must be of the same length; got 1 and 2"):
+    with pytest.raises(
+        ValueError, match="predictions and references must be of the same length; got 1 and 2"
+    ):
         metric(["a"], ["a", "b"])
-    with pytest.raises(ValueError, match="predictions must be a list with one entry a prediction; got one text"):
+    with pytest.raises(
+        ValueError, match="predictions must be a list with one entry a prediction; got one text"
+    ):
         metric("a", ["a"])
-    with pytest.raises(ValueError, match="references must be a list with one entry a prediction; got one text"):
+    with pytest.raises(
+        ValueError, match="references must be a list with one entry a prediction; got one text"
+    ):
         metric(["a"], "a")
 
 
@@ -50,7 +68,18 @@ def test_one_reference_is_a_list_of_one(prediction: str, reference: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["\ud800", "\x00", "İı", "ﬁ", "\u2028", "a" * 50_000, "a " * 5_000, "y" * 5_000 + "ing", ". , " * 3_000]
+    "text",
+    [
+        "\ud800",
+        "\x00",
+        "İı",
+        "ﬁ",
+        "\u2028",
+        "a" * 50_000,
+        "a " * 5_000,
+        "y" * 5_000 + "ing",
+        ". , " * 3_000,
+    ],
 )
 def test_no_text_is_too_odd(text: str) -> None:
     for metric in SINGLE:
@@ -69,16 +98,22 @@ def test_no_text_is_too_odd(text: str) -> None:
 )
 def test_needs_no_library_that_happens_to_be_installed(modules: str, banned: set[str]) -> None:
     code = f"import sys; from medical_tasks.scoring import {modules}; print(*sys.modules)"
-    done = run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(ROOT), check=True)
+    done = run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(ROOT), check=True
+    )
     assert "medical_tasks" in done.stdout.split()
     assert not banned & set(done.stdout.split())
 
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("text_pairs.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("text_pairs.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(("prediction", "reference", "options", "expected"), CASES["options"])
-def test_options(prediction: str, reference: str, options: dict[str, bool], expected: float) -> None:
+def test_options(
+    prediction: str, reference: str, options: dict[str, bool], expected: float
+) -> None:
     assert exact_match(prediction, reference, **options) == expected  # type: ignore[arg-type]
 
 

@@ -69,7 +69,9 @@ def find_splits(place: Path) -> dict[str, Path]:
     releases = {root: splits for root in _roots(place) if (splits := _splits(root))}
     if len(releases) > 1:
         names = ", ".join(root.relative_to(place).as_posix() for root in releases)
-        raise UsageError(f"{place}: has several releases: {names}. Give --source the folder of one.")
+        raise UsageError(
+            f"{place}: has several releases: {names}. Give --source the folder of one."
+        )
     return next(iter(releases.values()), {})
 
 
@@ -78,7 +80,11 @@ def find_questions(place: Path) -> dict[str, Path]:
     _check_folder(place)
     found: dict[str, Path] = {}
     for path in question_files(place):
-        split = "dev" if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS else "test_2026"
+        split = (
+            "dev"
+            if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS
+            else "test_2026"
+        )
         if split in found:
             raise UsageError(
                 f"{place}: has two files of the split {split}: {found[split]} and {path}. Give one of them."
@@ -94,14 +100,18 @@ def question_files(place: Path) -> list[Path]:
         return [alone]
     above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
     inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
-    ends = dict.fromkeys(path.split("/", start)[-1] for path in inner for start in range(path.count("/")))
+    ends = dict.fromkeys(
+        path.split("/", start)[-1] for path in inner for start in range(path.count("/"))
+    )
     paths = [*(place / end for end in ends), *(folder / path for folder in above for path in inner)]
     return [path for path in paths if path.is_file()]
 
 
 def _check_folder(place: Path) -> None:
     if place.is_file():
-        raise UsageError(f"{place}: is a file. Give --source its folder, since key and mapping lie beside it.")
+        raise UsageError(
+            f"{place}: is a file. Give --source its folder, since key and mapping lie beside it."
+        )
 
 
 def _splits(root: Path) -> dict[str, Path]:
@@ -126,7 +136,10 @@ def _roots(place: Path) -> Iterator[Path]:
         elif folder.name == "data":
             yield from [folder] if _splits(folder) else _folders(folder)
         elif folder.name.startswith(_PROJECT):
-            yield from (folder, *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)))
+            yield from (
+                folder,
+                *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)),
+            )
 
 
 def _folders(place: Path) -> list[Path]:
@@ -145,32 +158,48 @@ COLUMNS = (
         description="The parts of it that ask, a line each, as clinicians marked them; '' where none is",
     ),
     Column(
-        name="clinician_question", description="The question as a clinician would put it; '' where it is not released"
+        name="clinician_question",
+        description="The question as a clinician would put it; '' where it is not released",
     ),
     Column(
         name="sentence_ids",
         repeated=True,
         description="Ids of the note excerpt's sentences, whole numbers as text; empty in `questions`, which has no excerpts",
     ),
-    Column(name="sentences", repeated=True, description="The sentences, in the same order; may have line ends within"),
     Column(
-        name="paragraph_ids", repeated=True, description="Of each sentence, in the same order; '' where it is not known"
+        name="sentences",
+        repeated=True,
+        description="The sentences, in the same order; may have line ends within",
+    ),
+    Column(
+        name="paragraph_ids",
+        repeated=True,
+        description="Of each sentence, in the same order; '' where it is not known",
     ),
     Column(
         name="relevance",
         repeated=True,
         description="What each sentence is worth: `essential`, `supplementary` or `not-relevant`; empty without a key",
     ),
-    Column(name="clinician_answer", description="A clinician's answer, without citations; '' where it is not released"),
     Column(
-        name="answer_sentences", repeated=True, description="Its sentences, without citations; empty where not released"
+        name="clinician_answer",
+        description="A clinician's answer, without citations; '' where it is not released",
+    ),
+    Column(
+        name="answer_sentences",
+        repeated=True,
+        description="Its sentences, without citations; empty where not released",
     ),
     Column(
         name="answer_citations",
         repeated=True,
         description="Sentence ids that each of them rests on, commas between, or ''; empty where not released",
     ),
-    Column(name="answer_sentence_ids", repeated=True, description="Ids of the answer's sentences, in the same order"),
+    Column(
+        name="answer_sentence_ids",
+        repeated=True,
+        description="Ids of the answer's sentences, in the same order",
+    ),
     Column(
         name="document_id",
         description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it is not known",
@@ -190,10 +219,14 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
         "sentence_ids": [sentence.id for sentence in case.sentences],
         "sentences": [sentence.text for sentence in case.sentences],
         "paragraph_ids": [sentence.paragraph_id for sentence in case.sentences],
-        "relevance": [key.relevance[sentence.id] for sentence in case.sentences] if key.relevance else [],
+        "relevance": [key.relevance[sentence.id] for sentence in case.sentences]
+        if key.relevance
+        else [],
         "clinician_answer": key.clinician_answer,
         "answer_sentences": [sentence.text for sentence in key.answer_sentences],
-        "answer_citations": [",".join(sentence.citations) for sentence in key.answer_sentences] if key.cited else [],
+        "answer_citations": [",".join(sentence.citations) for sentence in key.answer_sentences]
+        if key.cited
+        else [],
         "answer_sentence_ids": [sentence.id for sentence in key.answer_sentences],
         "document_id": document.id,
     }
@@ -223,7 +256,9 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
 
 
 def _full(record: dict[str, Any]) -> FullCase:
-    lines = [(str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph]
+    lines = [
+        (str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph
+    ]
     return FullCase(
         case=Case(
             id=record["id"],
@@ -236,10 +271,14 @@ def _full(record: dict[str, Any]) -> FullCase:
             ),
         ),
         key=CaseKey(
-            relevance={str(number): _LABELS[line[0]] for number, (_, line) in enumerate(lines, start=1)},
+            relevance={
+                str(number): _LABELS[line[0]] for number, (_, line) in enumerate(lines, start=1)
+            },
             clinician_answer=" ".join(text for text, _ in record["answer"]),
             answer_sentences=tuple(
-                AnswerSentence(id=str(number), text=text, citations=tuple(ids.split(",")) if ids else ())
+                AnswerSentence(
+                    id=str(number), text=text, citations=tuple(ids.split(",")) if ids else ()
+                )
                 for number, (text, ids) in enumerate(record["answer"], start=1)
             ),
             cited=True,
@@ -289,7 +328,9 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
                 file=sys.stderr,
             )
     # The published numbers are those of a release's folders; a folder alone may be any part of one.
-    published = {split: _ROWS[split] for split in found if not released or found[split].parent != place}
+    published = {
+        split: _ROWS[split] for split in found if not released or found[split].parent != place
+    }
     return dataclasses.replace(
         source,
         at=None,
@@ -318,7 +359,9 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Makes an item of each row that has what the task asks about, with gold or without; it is an error if none has."""
-    given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
+    given, has_given = _GIVEN.get(
+        _form(task), ("a note excerpt", lambda row: bool(row["sentences"]))
+    )
     kept = [row for row in rows if has_given(row)]
     if not kept:
         raise UsageError(
@@ -326,15 +369,28 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
             "(--config questions) are for archehr_question alone. Choose another --split, or build PhysioNet's release with "
             f"{KEY_FILE} in the split's folder: medical-tasks build archehr_qa --source FOLDER"
         )
-    gold, has_gold = _GOLD.get(_form(task), ("labels of its sentences", lambda row: bool(row["relevance"])))
+    gold, has_gold = _GOLD.get(
+        _form(task), ("labels of its sentences", lambda row: bool(row["relevance"]))
+    )
     for count, said in (
         (len(rows) - len(kept), f"lack {given} and are not asked"),
-        (sum(not has_gold(row) for row in kept), f"lack {gold}: they are asked, and nothing is compared"),
+        (
+            sum(not has_gold(row) for row in kept),
+            f"lack {gold}: they are asked, and nothing is compared",
+        ),
     ):
         if count and len(rows) > 1:  # a harness gives row by row
-            print(f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}", file=sys.stderr)
+            print(
+                f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}", file=sys.stderr
+            )
     return [
-        Item(id=row["id"], fields=row, groups={"source": row["source"] or "unknown"}, cluster=row["id"]) for row in kept
+        Item(
+            id=row["id"],
+            fields=row,
+            groups={"source": row["source"] or "unknown"},
+            cluster=row["id"],
+        )
+        for row in kept
     ]
 
 
@@ -346,7 +402,10 @@ _Has = tuple[str, Callable[[Mapping[str, Any]], bool]]
 
 _GIVEN: Final[Mapping[str, _Has]] = {
     "question": ("a message", bool),
-    "alignment": ("a clinician's answer in sentences", lambda row: bool(row["sentences"] and row["answer_sentences"])),
+    "alignment": (
+        "a clinician's answer in sentences",
+        lambda row: bool(row["sentences"] and row["answer_sentences"]),
+    ),
 }
 """What a subtask asks about, where that is not the note alone."""
 
@@ -394,7 +453,9 @@ SOURCES = (
         quick=(_OFFICIAL, "questions"),
         files={
             _OFFICIAL: {
-                split: OfficialFile(places=(f"{folder}/{CASES_FILE}",), description=_ABOUT.format(split))
+                split: OfficialFile(
+                    places=(f"{folder}/{CASES_FILE}",), description=_ABOUT.format(split)
+                )
                 for split, folder in FOLDERS.items()
             },
             _QUESTIONS: {

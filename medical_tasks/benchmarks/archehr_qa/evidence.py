@@ -45,7 +45,13 @@ _SKIPPED: Final = frozenset(
 class Words:
     """A measure of how like the questions the sentences are, by shared words; `identity` decides its numbers, for the recipe."""
 
-    identity: Mapping[str, Any] = {"kind": "words 1", "method": "bm25", "k1": _K1, "b": _B, "stems": "porter"}
+    identity: Mapping[str, Any] = {
+        "kind": "words 1",
+        "method": "bm25",
+        "k1": _K1,
+        "b": _B,
+        "stems": "porter",
+    }
 
     def __eq__(self, other: object) -> bool:
         # By content: a folder that has changed is never answered for by its old weights.
@@ -78,12 +84,16 @@ class Embeddings(Words):
         if self._embedder is None:
             self._embedder = open_embedder(self._folder)
         parts = [(note_sentences(item), questions(item)) for item in items]
-        vectors = self._embedder.embed([text for sentences, asked in parts for text in (*sentences, *asked)])
+        vectors = self._embedder.embed(
+            [text for sentences, asked in parts for text in (*sentences, *asked)]
+        )
         made, start = [], 0
         for sentences, asked in parts:
             middle, end = start + len(sentences), start + len(sentences) + len(asked)
             # As float64: what is rounded should not depend on the order in which a machine adds.
-            cosines = vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
+            cosines = (
+                vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
+            )
             made.append(_means(cosines.tolist()))
             start = end
         return made
@@ -93,7 +103,10 @@ class Chooser:
     """Chooses an item's sentences once, and remembers which."""
 
     def __init__(self, similarity: Words, count: int) -> None:
-        self.settings: Mapping[str, Any] = {"evidence": count, "similarity": dict(similarity.identity)}
+        self.settings: Mapping[str, Any] = {
+            "evidence": count,
+            "similarity": dict(similarity.identity),
+        }
         self._similarity = similarity
         self._count = count
         self._chosen: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -201,7 +214,9 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     return Settings(embedder=embedder, **numbers)
 
 
-def heuristic_responses(task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]) -> list[str]:
+def heuristic_responses(
+    task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]
+) -> list[str]:
     """Answers with whole sentences, the most like the questions up to 75 words, in the order of the note, each citing itself."""
     similarity = open_similarity(_embedder(task, arguments))
     found = similarity.of(items)

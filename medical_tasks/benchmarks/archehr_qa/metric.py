@@ -34,7 +34,9 @@ def score_answers(
     metrics. `missing_components` are those of overall scores, which then compare with nobody's.
     """
     if len(references) != len(answers):
-        raise ValueError(f"references must be as many as predictions, {len(answers)}; got {len(references)}")
+        raise ValueError(
+            f"references must be as many as predictions, {len(answers)}; got {len(references)}"
+        )
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
     given = {name: value for name, value in models.items() if value is not None}
@@ -42,7 +44,9 @@ def score_answers(
     metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
     task = replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)
     scores = score_items(task, items, answers, arguments=given)
-    entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
+    entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})[
+        "metrics"
+    ]
     result = flat(entries)
     left_out = [name for entry in entries.values() for name in entry.get("missing_components", ())]
     result["missing_components"] = list(dict.fromkeys(left_out))
@@ -57,7 +61,9 @@ def score_answers(
 def _item(row: int, reference: Mapping[str, Any]) -> Item:
     for name in (*_TEXTS, *_LISTS):
         if name not in reference:
-            raise ValueError(f"references[{row}] must have {', '.join((*_TEXTS, *_LISTS))}; {name} is missing")
+            raise ValueError(
+                f"references[{row}] must have {', '.join((*_TEXTS, *_LISTS))}; {name} is missing"
+            )
     fields: dict[str, Any] = {name: str(reference[name] or "") for name in _TEXTS}
     fields |= {name: [str(each) for each in reference[name] or ()] for name in _LISTS}
     ids, texts, labels = (fields[name] for name in _LISTS)
@@ -70,5 +76,7 @@ def _item(row: int, reference: Mapping[str, Any]) -> Item:
         raise ValueError(f"references[{row}]: sentence_ids must be different ones")
     for label in labels:
         if label not in LABELS:
-            raise ValueError(f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}")
+            raise ValueError(
+                f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}"
+            )
     return Item(id=str(row), fields=fields, groups={}, cluster=str(row))

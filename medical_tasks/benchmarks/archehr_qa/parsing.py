@@ -42,9 +42,13 @@ class Answer:
 
     sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
     text: str  # they in one line; what is compared with references
-    citations: tuple[str, ...]  # in order of first mention, known or not; not those of sentences beyond the limit
+    citations: tuple[
+        str, ...
+    ]  # in order of first mention, known or not; not those of sentences beyond the limit
     words: int  # of the whole answer, without citations
-    problems: tuple[str, ...]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
+    problems: tuple[
+        str, ...
+    ]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
@@ -53,7 +57,9 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     inside = unfenced(said)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
     groups = [citation_groups(line, known_ids) for line in lines]
-    whole = _attached([each for line, some in zip(lines, groups, strict=True) for each in _sentences(line, some)])
+    whole = _attached(
+        [each for line, some in zip(lines, groups, strict=True) for each in _sentences(line, some)]
+    )
     words = sum(len(sentence.text.split()) for sentence in whole)
     kept = whole if words <= WORD_LIMIT else _cut(whole)
     citations = _union(kept)
@@ -101,7 +107,8 @@ def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
     # The script looks at the last character alone, so that a quotation gets a second mark; texts are compared as it has them.
     return Sentence(
-        text=text if not text or text.endswith(SENTENCE_ENDS) else f"{text}.", citations=tuple(dict.fromkeys(cited))
+        text=text if not text or text.endswith(SENTENCE_ENDS) else f"{text}.",
+        citations=tuple(dict.fromkeys(cited)),
     )
 
 
@@ -142,7 +149,12 @@ def _off_form(line: str, groups: list[Group]) -> bool:
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
     # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
-    return not same or not any(map(str.isalnum, text)) or bool(rest.strip()) or bool(bracket_groups(text))
+    return (
+        not same
+        or not any(map(str.isalnum, text))
+        or bool(rest.strip())
+        or bool(bracket_groups(text))
+    )
 
 
 NO_IDS: Final = "no ids found"
@@ -195,7 +207,9 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     value = _json(said)
     if value is not None:
         read = _json_ids(value, known_ids)
-        return Reply(found=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ())
+        return Reply(
+            found=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ()
+        )
     lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(said)))
     groups = [group for line in lines for group in citation_groups(line, known_ids)]
     rests = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
@@ -203,14 +217,22 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
         listed = tuple(cited for group in groups for cited in group.ids)
     elif all(_LIST_WORDS.fullmatch(rest) or not re.search("[0-9]", rest) for rest in rests):
         lists = [rest for rest in rests if _LIST_WORDS.fullmatch(rest)]
-        listed = tuple(cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids))
+        listed = tuple(
+            cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)
+        )
     else:
-        leading = [found for line in lines if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])]
+        leading = [
+            found
+            for line in lines
+            if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])
+        ]
         listed = tuple(cited for found in leading for cited in read_ids(found[1], known_ids))
     return Reply(found=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
 
 
-def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> Reply[tuple[str, str]]:
+def read_alignment(
+    text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()
+) -> Reply[tuple[str, str]]:
     """Reads pairs of an answer's sentence and what it rests on; a number that is none of `answer_ids` is a sentence's place.
 
     Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's order; or JSON, an object from
@@ -222,12 +244,18 @@ def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[s
     rows = _json_rows(_json(said), known_ids, answer_ids)
     if rows is None:
         lines = _lines(said)
-        rows = [(found[1], _listed_ids(found[2], known_ids)) for line in lines if (found := _NUMBERED.match(line))]
+        rows = [
+            (found[1], _listed_ids(found[2], known_ids))
+            for line in lines
+            if (found := _NUMBERED.match(line))
+        ]
         if not rows:
             groups = (citation_groups(line, known_ids) for line in lines)
             cited = [[each for group in some for each in group.ids] for some in groups if some]
             rows = [(str(place), ids) for place, ids in enumerate(cited, 1)]
-    pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
+    pairs = tuple(
+        dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids)
+    )
     return Reply(found=pairs, problems=() if rows else (NO_IDS,))
 
 
@@ -278,7 +306,11 @@ def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
     if name in answer_ids:
         return name
     place = int(name)
-    return answer_ids[place - 1] if 0 < place <= len(answer_ids) and str(place) not in answer_ids else str(place)
+    return (
+        answer_ids[place - 1]
+        if 0 < place <= len(answer_ids) and str(place) not in answer_ids
+        else str(place)
+    )
 
 
 def _json_rows(
@@ -298,7 +330,11 @@ def _json_rows(
     for name, ids in pairs:
         found = _json_ids(ids, known_ids)
         if found is None:
-            found = read_ids(str(ids), known_ids) if isinstance(ids, str | int) and not isinstance(ids, bool) else ()
+            found = (
+                read_ids(str(ids), known_ids)
+                if isinstance(ids, str | int) and not isinstance(ids, bool)
+                else ()
+            )
         rows.append((name, found))
     return rows
 
@@ -364,7 +400,11 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     """
     end = _end(line)
     groups = [
-        Group(start=found.start(), end=found.end(), ids=read_ids(found[0].replace("|", " "), known_ids))
+        Group(
+            start=found.start(),
+            end=found.end(),
+            ids=read_ids(found[0].replace("|", " "), known_ids),
+        )
         for found in _PIPES.finditer(line)
     ]
     if not groups or groups[-1].end != end:
@@ -373,7 +413,11 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
             groups = [group for group in groups if group.end <= last.start()]
             groups.append(Group(start=last.start(), end=end, ids=read_ids(last[1], known_ids)))
     if not groups or groups[-1].end != end:
-        groups = [group for group in groups if (first := _FIRST.match(line, group.end)) and first[1].isupper()]
+        groups = [
+            group
+            for group in groups
+            if (first := _FIRST.match(line, group.end)) and first[1].isupper()
+        ]
     return [_widened(line, group) for group in groups]
 
 
@@ -385,7 +429,9 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
         # "[120-80]" is a blood pressure, "[70-100]" what is normal.
-        if all(id_.isdecimal() for id_ in ids) and (not known_ids or all(first in known_ids for first in begun)):
+        if all(id_.isdecimal() for id_ in ids) and (
+            not known_ids or all(first in known_ids for first in begun)
+        ):
             groups.append(_widened(line, Group(start=found.start(), end=found.end(), ids=ids)))
     return groups
 
@@ -419,12 +465,16 @@ def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
         return (token,)
     if spread := _RANGE.fullmatch(token):
         first, last = int(spread[1]), int(spread[2])
-        return tuple(map(str, range(first, last + 1))) if 0 <= last - first < MAX_RANGE else (token,)
+        return (
+            tuple(map(str, range(first, last + 1))) if 0 <= last - first < MAX_RANGE else (token,)
+        )
     number = _NUMBER.fullmatch(token)
     return (number[1],) if number else (token,)
 
 
-_FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE: Final = re.compile(
+    r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
+)
 _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 

@@ -78,7 +78,9 @@ def gold_cited_answer(item: Item) -> str:
 def _alignment(item: Item) -> str:
     """What each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`."""
     cited = item.fields["answer_citations"]
-    return "\n".join(f"{number}: {','.join(_ids(text))}".rstrip() for number, text in enumerate(cited, start=1))
+    return "\n".join(
+        f"{number}: {','.join(_ids(text))}".rstrip() for number, text in enumerate(cited, start=1)
+    )
 
 
 def _essential(item: Item) -> list[str]:
@@ -86,7 +88,11 @@ def _essential(item: Item) -> list[str]:
     labels = fields["relevance"]
     if not labels:
         return []
-    return [each for each, label in zip(fields["sentence_ids"], labels, strict=True) if label == "essential"]
+    return [
+        each
+        for each, label in zip(fields["sentence_ids"], labels, strict=True)
+        if label == "essential"
+    ]
 
 
 def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
@@ -121,7 +127,11 @@ _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
 
 
 def load_prompts(
-    task: TaskSpec, name: str = "own", upstream: Path | None = None, *, arguments: Mapping[str, str] | None = None
+    task: TaskSpec,
+    name: str = "own",
+    upstream: Path | None = None,
+    *,
+    arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
     """Makes the prompts of a task; `own` is the only set. `evidence_first` has the sentences shown as an item's `sources`."""
     if name == "official":
@@ -137,18 +147,26 @@ def load_prompts(
             "archehr_together."
         )
     settings = read_arguments(task, arguments or {})
-    chooser = open_chooser(settings.embedder, settings.evidence) if kind == "evidence_first" else None
+    chooser = (
+        open_chooser(settings.embedder, settings.evidence) if kind == "evidence_first" else None
+    )
 
     def render(item: Item) -> tuple[Message, ...]:
         shown = chooser.choose(item) if chooser else None
         return ({"role": "user", "content": question_text(kind, item, shown=shown)},)
 
-    chosen: dict[str, Any] = {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    chosen: dict[str, Any] = (
+        {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    )
     return PromptSet(name=name, sha256=_digest(kind), render=render, **chosen)
 
 
 def question_text(
-    kind: str, item: Item, *, shown: Collection[str] | None = None, answer: Collection[str] | None = None
+    kind: str,
+    item: Item,
+    *,
+    shown: Collection[str] | None = None,
+    answer: Collection[str] | None = None,
 ) -> str:
     """Writes one question, with the sentences of the note that are `shown` (by default all), or the `answer` to `cite`."""
     labels, fields = texts()["labels"], item.fields
@@ -156,7 +174,9 @@ def question_text(
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
         pairs = zip(ids, sentences, strict=False)
         return [
-            labels["sentence"].format(number=each, text=text) for each, text in pairs if shown is None or each in shown
+            labels["sentence"].format(number=each, text=text)
+            for each, text in pairs
+            if shown is None or each in shown
         ]
 
     given = {"patient": fields["patient_narrative"].strip() or fields["patient_question"].strip()}
@@ -179,7 +199,11 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 def _digest(kind: str) -> str:
     known = texts()
-    said = [part for each in (kind, *_SECOND_STEP.get(kind, ())) for part in (each, *known["asked"][each].values())]
+    said = [
+        part
+        for each in (kind, *_SECOND_STEP.get(kind, ()))
+        for part in (each, *known["asked"][each].values())
+    ]
     told = known["feedback"].values() if kind in _TRIED else ()
     return texts_sha256(*said, *known["labels"].values(), *told)
 
@@ -189,7 +213,9 @@ _SHOWN_IDS: Final = 10
 _SHOWN_ID: Final = 12
 
 
-def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None) -> list[str]:
+def cited_faults(
+    reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None
+) -> list[str]:
     """Finds what is wrong with an answer that cites; the length of an `answer` that was only to be cited is no fault."""
     told, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
@@ -212,7 +238,10 @@ def cited_faults(reply: str, known_ids: Collection[str], *, answer: Sequence[str
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
     """Finds what is wrong with an answer that is cited later: it is empty, or too long. Citations that it has play no part."""
-    told, words = texts()["feedback"], sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids))
+    told, words = (
+        texts()["feedback"],
+        sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids)),
+    )
     if not words:
         return [told["empty"]]
     return [told["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
@@ -223,12 +252,16 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
     told, said = texts()["feedback"], reply.strip()
     shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + told["cut"]
     wrong = "\n".join((told["wrong"], *(f"- {fault}" for fault in faults), told["again"]))
-    return f"{told['try'].format(number=number, tries=tries)}\n{shown or told['nothing']}\n\n{wrong}"
+    return (
+        f"{told['try'].format(number=number, tries=tries)}\n{shown or told['nothing']}\n\n{wrong}"
+    )
 
 
 def _listed(ids: Sequence[str]) -> str:
     cut = texts()["feedback"]["cut"]
-    shown = [each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + cut for each in ids[:_SHOWN_IDS]]
+    shown = [
+        each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + cut for each in ids[:_SHOWN_IDS]
+    ]
     return ", ".join(shown) + (cut if len(ids) > _SHOWN_IDS else "")
 
 
@@ -266,7 +299,11 @@ def _lines(reply: str) -> list[str]:
 def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None) -> MultiStep:
     """Opens the protocol of a task; the arguments are the same as the prompts are given."""
     settings = read_arguments(task, arguments or {})
-    chooser = open_chooser(settings.embedder, settings.evidence) if task.protocol == "evidence_first" else None
+    chooser = (
+        open_chooser(settings.embedder, settings.evidence)
+        if task.protocol == "evidence_first"
+        else None
+    )
     return GroundedAnswer(task.protocol, tries=settings.tries, chooser=chooser)
 
 
@@ -282,12 +319,23 @@ class GroundedAnswer:
         return [self._turn(dialogue) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue) -> Turn:
-        known = self._chooser.choose(dialogue.item) if self._chooser else tuple(dialogue.item.fields["sentence_ids"])
+        known = (
+            self._chooser.choose(dialogue.item)
+            if self._chooser
+            else tuple(dialogue.item.fields["sentence_ids"])
+        )
         opening, replies = dialogue.opening, dialogue.answers
         answer: tuple[str, ...] | None = None
         if self._steps == "answer_first":
             tried = [uncited_faults(reply, known) for reply in replies[: self._tries]]
-            taken = next((place for place, faults in enumerate(tried, 1) if not faults or place == self._tries), 0)
+            taken = next(
+                (
+                    place
+                    for place, faults in enumerate(tried, 1)
+                    if not faults or place == self._tries
+                ),
+                0,
+            )
             if not taken:
                 return self._again(opening, replies, tried[-1])
             answer = written_sentences(replies[taken - 1], known)
@@ -298,9 +346,19 @@ class GroundedAnswer:
             if not replies:
                 return Ask(opening)
         faults = cited_faults(replies[-1], known, answer=answer)
-        return self._again(opening, replies, faults) if faults and len(replies) < self._tries else Done(replies[-1])
+        return (
+            self._again(opening, replies, faults)
+            if faults and len(replies) < self._tries
+            else Done(replies[-1])
+        )
 
-    def _again(self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]) -> Ask:
-        said = feedback_text(spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries)
+    def _again(
+        self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]
+    ) -> Ask:
+        said = feedback_text(
+            spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries
+        )
         *before, question = opening
-        return Ask((*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"}))
+        return Ask(
+            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"})
+        )

@@ -41,7 +41,9 @@ class Case:
     narrative: str
     phrases: tuple[str, ...]  # the parts of the narrative that ask, in order
     clinician_question: str  # "" where it is not released
-    sentences: tuple[Sentence, ...]  # of the note excerpt, in order; none in the organizers' open files
+    sentences: tuple[
+        Sentence, ...
+    ]  # of the note excerpt, in order; none in the organizers' open files
 
 
 CASES_FILE: Final = "archehr-qa.xml"
@@ -70,7 +72,9 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     elements = root.findall("case")
     if not elements:
         raise _wrong(path, "has no <case> in <annotations>")
-    has_notes = any(root.find(f"case/{name}") is not None for name in ("note_excerpt", "note_excerpt_sentences"))
+    has_notes = any(
+        root.find(f"case/{name}") is not None for name in ("note_excerpt", "note_excerpt_sentences")
+    )
     if has_notes and not notes:
         raise UsageError(
             f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the configuration questions is made of "
@@ -119,7 +123,10 @@ def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[C
         clinician_question=_only_text(where, element, "clinician_question", required=notes),
         sentences=tuple(_sentences(where, element)) if notes else (),
     )
-    offsets = [_offset(f"{where}, sentence {each.get('id')}", each) for each in _parts(where, element, "sentence")]
+    offsets = [
+        _offset(f"{where}, sentence {each.get('id')}", each)
+        for each in _parts(where, element, "sentence")
+    ]
     given = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
     excerpt = _only_text(where, element, "note_excerpt", required=False)
     problem = excerpt_problem(excerpt, found.sentences) if excerpt else None
@@ -127,7 +134,9 @@ def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[C
         problem = offset_problem(found.sentences, given)
     if problem is not None:
         raise _wrong(where, problem)
-    return found, not excerpt or not any(given) or offsets_are_places(excerpt, found.sentences, given)
+    return found, not excerpt or not any(given) or offsets_are_places(
+        excerpt, found.sentences, given
+    )
 
 
 def _only(where: str, case: ET.Element, name: str) -> ET.Element | None:
@@ -165,7 +174,9 @@ def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
     for number, element in enumerate(_parts(where, case, "phrase"), start=1):
         place = f"{where}, phrase number {number}"
         text, offset = _text(place, element), _offset(place, element)
-        if offset is not None and not " ".join(narrative[offset:].split()).startswith(" ".join(text.split())):
+        if offset is not None and not " ".join(narrative[offset:].split()).startswith(
+            " ".join(text.split())
+        ):
             said = f"the narrative of {len(narrative):,} characters does not have the phrase there"
             raise _wrong(place, f"start_char_index is {offset:,}, and {said}")
         yield text
@@ -179,11 +190,17 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
     for number, element in enumerate(elements, start=1):
         name = element.get("id", "")
         if not _NUMBER.fullmatch(name):
-            raise _wrong(f"{where}, sentence number {number}", f"its id must be a whole number, got {named(name)}")
+            raise _wrong(
+                f"{where}, sentence number {number}",
+                f"its id must be a whole number, got {named(name)}",
+            )
         if before is None and name not in ("0", "1"):
             raise _wrong(where, f"its first sentence must have the id 0 or 1, got {name}")
         if before is not None and int(name) != before + 1:
-            raise _wrong(where, f"sentence ids must be unique and consecutive, but behind {before} comes {name}")
+            raise _wrong(
+                where,
+                f"sentence ids must be unique and consecutive, but behind {before} comes {name}",
+            )
         before = int(name)
         text = _text(f"{where}, sentence {name}", element)
         yield Sentence(id=name, paragraph_id=element.get("paragraph_id", ""), text=text)
@@ -258,7 +275,9 @@ class AnswerSentence:
 class CaseKey:
     """What the key says of a case; what is not released is empty."""
 
-    relevance: Mapping[str, str] = field(default_factory=dict)  # sentence id to label, for every sentence of the case
+    relevance: Mapping[str, str] = field(
+        default_factory=dict
+    )  # sentence id to label, for every sentence of the case
     clinician_answer: str = ""  # without citations
     answer_sentences: tuple[AnswerSentence, ...] = ()
     cited: bool = False  # whether the citations of the answer's sentences are released
@@ -280,12 +299,18 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[s
             raise _wrong(path, f"case {named(name)} stands twice", _ALL_AGAIN)
         records[name] = record
     ids = [case.id for case in cases]
-    problems = ("has no record of the cases", True), ("has cases that the file of cases does not have:", False)
+    problems = (
+        ("has no record of the cases", True),
+        ("has cases that the file of cases does not have:", False),
+    )
     return _same_names(path, records, ids, problems)
 
 
 def _same_names(
-    where: str | Path, found: Mapping[str, _T], ids: Sequence[str], problems: Iterable[tuple[str, bool]]
+    where: str | Path,
+    found: Mapping[str, _T],
+    ids: Sequence[str],
+    problems: Iterable[tuple[str, bool]],
 ) -> dict[str, _T]:
     for said, lack in problems:
         known = set(found if lack else ids)
@@ -297,7 +322,10 @@ def _same_names(
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
     """Reads a key; case id to its key, in the order of the cases. Messages name case and rule, no text."""
     records = by_case(path, cases, form=_KEY_FORM)
-    return {case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case) for case in cases}
+    return {
+        case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case)
+        for case in cases
+    }
 
 
 def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
@@ -307,7 +335,9 @@ def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
     place = f"{where}, clinician_answer_sentences"
     sentences = [
         _answer_sentence(f"{place}, number {number}", each, number, known=set(ids))
-        for number, each in enumerate(_objects(where, "clinician_answer_sentences", record), start=1)
+        for number, each in enumerate(
+            _objects(where, "clinician_answer_sentences", record), start=1
+        )
     ]
     if len({sentence.id for sentence in sentences}) != len(sentences):
         raise _wrong(place, "ids must be unique, and one stands twice", _ALL_AGAIN)
@@ -331,19 +361,29 @@ def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dic
             said = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
             raise _wrong(f"{place}, sentence {named(name)}", said, _ALL_AGAIN)
         labels[name] = label
-    problems = ("labels sentences that the case does not have:", False), ("has no label for the sentences", True)
+    problems = (
+        ("labels sentences that the case does not have:", False),
+        ("has no label for the sentences", True),
+    )
     return _same_names(where, labels, ids, problems) if labels else {}
 
 
-def _answer_sentence(where: str, record: Mapping[str, Any], number: int, *, known: set[str]) -> AnswerSentence:
-    name = next((text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record), str(number))
+def _answer_sentence(
+    where: str, record: Mapping[str, Any], number: int, *, known: set[str]
+) -> AnswerSentence:
+    name = next(
+        (text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record),
+        str(number),
+    )
     text = next((_string(where, key, record) for key in ("text", "sentence") if key in record), "")
     if not text:
         raise _wrong(where, "text must be a text that is not blank", _ALL_AGAIN)
     cited = _citations(where, record.get("citations"))
     wrong = [each for each in cited if each not in known]
     if wrong:
-        raise _wrong(where, f"cites sentences that the case does not have: {_names(wrong)}", _ALL_AGAIN)
+        raise _wrong(
+            where, f"cites sentences that the case does not have: {_names(wrong)}", _ALL_AGAIN
+        )
     return AnswerSentence(id=name, text=text, citations=cited)
 
 
@@ -361,7 +401,9 @@ def _citations(where: str, value: Any) -> tuple[str, ...]:
             continue
         span = _RANGE.fullmatch(text) if isinstance(text, str) else None
         ends = (int(span[1]), int(span[2]) + 1) if span else (0, 0)
-        cited |= dict.fromkeys(map(str, range(*ends)) if ends[0] < ends[1] else [text_id(where, "citations", text)])
+        cited |= dict.fromkeys(
+            map(str, range(*ends)) if ends[0] < ends[1] else [text_id(where, "citations", text)]
+        )
     return tuple(cited)
 
 
@@ -415,8 +457,12 @@ def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
         where = f"{path}, case {named(name)}"
         source = record.get("document_source")
         if not isinstance(source, str) or source not in NOTE_SOURCES:
-            raise UsageError(f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got {shown(source)}.")
-        found[name] = Document(id=text_id(where, "document_id", record.get("document_id")), source=source)
+            raise UsageError(
+                f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got {shown(source)}."
+            )
+        found[name] = Document(
+            id=text_id(where, "document_id", record.get("document_id")), source=source
+        )
     return found
 
 
@@ -458,12 +504,20 @@ def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
 
 
 def release_texts(
-    cases: Sequence[FullCase], *, answers: bool = True, indents: tuple[int, int, int] = (4, 8, 12), glue: str = " "
+    cases: Sequence[FullCase],
+    *,
+    answers: bool = True,
+    indents: tuple[int, int, int] = (4, 8, 12),
+    glue: str = " ",
 ) -> dict[str, str]:
     """Writes the three files of a split: name to text; `indents` are those of a case, its elements and their parts."""
     keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
     documents = [
-        {"case_id": each.case.id, "document_id": each.document.id, "document_source": each.document.source}
+        {
+            "case_id": each.case.id,
+            "document_id": each.document.id,
+            "document_source": each.document.source,
+        }
         for each in cases
     ]
     outer, middle, inner = (" " * indent for indent in indents)
@@ -484,12 +538,17 @@ def release_texts(
         yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
         yield f"{middle}<note_excerpt_sentences>\n"
         for each, start in zip(case.sentences, offsets(case.sentences), strict=True):
-            places = {"id": each.id, "paragraph_id": each.paragraph_id, "start_char_index": str(start)}
+            places = {
+                "id": each.id,
+                "paragraph_id": each.paragraph_id,
+                "start_char_index": str(start),
+            }
             yield element("sentence", each.text, inner, **places)
         yield f"{middle}</note_excerpt_sentences>\n"
 
     body = "".join(
-        f'{outer}<case id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n' for each in cases
+        f'{outer}<case id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
+        for each in cases
     )
     return {
         CASES_FILE: f"<annotations>\n{body}</annotations>\n",

@@ -31,7 +31,13 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
 from medical_tasks.models import text_metrics
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
-from medical_tasks.models.text_metrics import MODEL_METRICS, ModelMetric, bertscores, concept_pairs, medcon_identity
+from medical_tasks.models.text_metrics import (
+    MODEL_METRICS,
+    ModelMetric,
+    bertscores,
+    concept_pairs,
+    medcon_identity,
+)
 from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.reasoning import spoken
@@ -42,13 +48,19 @@ _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
 
 NOTE_WORDS: Final = frozenset(
-    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, *ENDS.values())).replace(":", " ").split()
+    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, *ENDS.values()))
+    .replace(":", " ")
+    .split()
 )
 """What `parsed` and `why` are made of, beside numbers."""
 
 
 def score_items(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, arguments: Mapping[str, str] | None = None
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
     """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
     given = arguments or {}
@@ -67,7 +79,9 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
     """MEDCON shares at most all of the reference's terms, so however many synonyms it has, F1 stays below 2."""
-    return dict.fromkeys((name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON))
+    return dict.fromkeys(
+        (name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON)
+    )
 
 
 def _kind(task: TaskSpec) -> str:
@@ -83,7 +97,9 @@ def _cited_answers(
     compared = {
         "": list(map(answer_comparison, items, texts)),
         _NOTES: list(map(notes_comparison, items, texts)),
-        OFFICIAL: [notes_comparison(item, answer.text) for item, answer in zip(items, theirs, strict=True)],
+        OFFICIAL: [
+            notes_comparison(item, answer.text) for item, answer in zip(items, theirs, strict=True)
+        ],
     }
     scores: list[ItemScore] = []
     for item, answer, official, values in zip(
@@ -98,7 +114,9 @@ def _cited_answers(
                 values,
                 [
                     {
-                        which: count(cited, positives(labels, lenient=which == "lenient")) if labels else None
+                        which: count(cited, positives(labels, lenient=which == "lenient"))
+                        if labels
+                        else None
                         for which in ("strict", "lenient")
                     }
                     for cited in (answer.citations, official.citations)
@@ -120,18 +138,34 @@ def _texts(
     if task.options["form"] == "answer":
         answers = _answers(items, responses)
         ours, words = [answer.text for answer in answers], [answer.words for answer in answers]
-        compare, limit, has_figure = partial(answer_comparison, narrative=True), WORD_LIMIT, has_bleu
+        compare, limit, has_figure = (
+            partial(answer_comparison, narrative=True),
+            WORD_LIMIT,
+            has_bleu,
+        )
     else:
         asked = [unfenced(text).split() for text in said]
         # A clinician's question may be longer than the limit itself: it has full marks here, and not by the script.
-        most = [max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split())) for item in items]
-        ours, words = [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)], list(map(len, asked))
+        most = [
+            max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split()))
+            for item in items
+        ]
+        ours, words = (
+            [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)],
+            list(map(len, asked)),
+        )
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
     theirs = [official_text(text, limit) for text in said]
     compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
     found = relevance_values(compared, given, wanted=_names(task))
     return [
-        _score(task, item, {**values, "words": float(of)}, ended=not has_figure(text), parsed=f"words {of}")
+        _score(
+            task,
+            item,
+            {**values, "words": float(of)},
+            ended=not has_figure(text),
+            parsed=f"words {of}",
+        )
         for item, values, text, of in zip(items, found, theirs, words, strict=True)
     ]
 
@@ -146,7 +180,9 @@ def _evidence(
         official = official_ids(response, reply.found)
         counts = [_named_counts(labels, ids) for ids in (reply.found, official)]
         ended, parsed = not set(official) <= set(known), _cited(reply.found, item)
-        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
+        scores.append(
+            _score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems)
+        )
     return scores
 
 
@@ -156,7 +192,9 @@ def _alignment(
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
         known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]
-        names = item.fields.get("answer_sentence_ids") or [str(place) for place, _ in enumerate(rests, start=1)]
+        names = item.fields.get("answer_sentence_ids") or [
+            str(place) for place, _ in enumerate(rests, start=1)
+        ]
         reply = read_alignment(response, known, names)
         official = official_alignment(response, reply.found)
         gold = [
@@ -169,19 +207,27 @@ def _alignment(
         counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
         ended = not all(name in names and set(ids) <= set(known) for name, ids in official)
         parsed = f"pairs {len(reply.found)}"
-        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
+        scores.append(
+            _score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems)
+        )
     return scores
 
 
 def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
-    return [read_answer(response, item.fields["sentence_ids"]) for item, response in zip(items, responses, strict=True)]
+    return [
+        read_answer(response, item.fields["sentence_ids"])
+        for item, response in zip(items, responses, strict=True)
+    ]
 
 
 def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
     """By the rule of 2026: where supplementary sentences are passed over, the right ones are the same."""
     right, either = positives(labels, lenient=False), positives(labels, lenient=True)
     kept = set(ids) - (set(either) - set(right))
-    return {which: count(some, right) if labels else None for which, some in (("strict", ids), ("lenient", kept))}
+    return {
+        which: count(some, right) if labels else None
+        for which, some in (("strict", ids), ("lenient", kept))
+    }
 
 
 def _names(task: TaskSpec) -> frozenset[str]:
@@ -214,14 +260,24 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     """`ids 1 2, unknown 1, words 40`. An id that the note does not have can be any word, and is only counted."""
     each = list(ids)
     known = [cited for cited in each if cited in item.fields["sentence_ids"]]
-    shown = " ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+    shown = " ".join(known[:_SHOWN]) + (
+        f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    )
     unknown = [f"unknown {len(each) - len(known)}"] if len(each) > len(known) else []
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
 _SCORED: Final[
-    Mapping[str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]
-] = {"cited": _cited_answers, "answer": _texts, "question": _texts, "evidence": _evidence, "alignment": _alignment}
+    Mapping[
+        str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]
+    ]
+] = {
+    "cited": _cited_answers,
+    "answer": _texts,
+    "question": _texts,
+    "evidence": _evidence,
+    "alignment": _alignment,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -273,11 +329,15 @@ def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
     return tuple(value if _are_texts(value) else otherwise)
 
 
-def official_alignment(reply: str, otherwise: Sequence[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def official_alignment(
+    reply: str, otherwise: Sequence[tuple[str, str]]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The answer's sentences that a submission with this reply has, each with its evidence; like `official_ids`."""
     value = _json_list(reply)
     if isinstance(value, list) and all(
-        isinstance(each, dict) and isinstance(each.get("answer_id"), str) and _are_texts(each.get("evidence_id"))
+        isinstance(each, dict)
+        and isinstance(each.get("answer_id"), str)
+        and _are_texts(each.get("evidence_id"))
         for each in value
     ):
         return tuple((each["answer_id"], tuple(each["evidence_id"])) for each in value)
@@ -317,7 +377,11 @@ class Counts:
     def ratios(self) -> dict[str, tuple[int, int]]:
         """Numerator and denominator of `precision`, `recall` and `f1`."""
         cited, right = self.hits + self.wrong, self.hits + self.missed
-        return {"precision": (self.hits, cited), "recall": (self.hits, right), "f1": (2 * self.hits, cited + right)}
+        return {
+            "precision": (self.hits, cited),
+            "recall": (self.hits, right),
+            "f1": (2 * self.hits, cited + right),
+        }
 
 
 def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
@@ -349,12 +413,17 @@ def factuality_values(
             nothing = float(kind == "evidence" and counts == Counts())
         for part in _PARTS:
             above, below = ratios.get(part, (0, 0))
-            micro, macro = (f"{share_name(kind, which, how, part)}{suffix}" for how in ("micro", "macro"))
+            micro, macro = (
+                f"{share_name(kind, which, how, part)}{suffix}" for how in ("micro", "macro")
+            )
             values[micro] = values[macro] = above / below if below else nothing
             weights[micro] = float(below)
     if kind != "cited":
         headline = f"{share_name(kind, 'strict', 'micro', 'f1')}{suffix}"
-        values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = values[headline], weights[headline]
+        values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = (
+            values[headline],
+            weights[headline],
+        )
     return values, weights
 
 
@@ -392,36 +461,58 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
     if not labels:
         return None
     texts = dict(zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True))
-    essential = "\n".join(str(texts[sentence]).strip() for sentence in positives(labels, lenient=False))
+    essential = "\n".join(
+        str(texts[sentence]).strip() for sentence in positives(labels, lenient=False)
+    )
     asked = _questions(item)
-    return Comparison(prediction=prediction, reference=f"{asked}{_APART}{essential}", source=asked, target=essential)
+    return Comparison(
+        prediction=prediction,
+        reference=f"{asked}{_APART}{essential}",
+        source=asked,
+        target=essential,
+    )
 
 
 def question_comparison(item: Item, prediction: str) -> Comparison | None:
     """Holds a question against the clinician's, of what the patient wrote; None where there is none."""
-    return _compared(item.fields["clinician_question"], prediction, str(item.fields["patient_narrative"]).strip())
+    return _compared(
+        item.fields["clinician_question"], prediction, str(item.fields["patient_narrative"]).strip()
+    )
 
 
 def _compared(reference: object, prediction: str, source: str) -> Comparison | None:
     text = str(reference).strip()
-    return Comparison(prediction=prediction, reference=text, source=source, target=text) if text else None
+    return (
+        Comparison(prediction=prediction, reference=text, source=source, target=text)
+        if text
+        else None
+    )
 
 
 def relevance_values(
-    compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
+    compared: Mapping[str, Sequence[Comparison | None]],
+    arguments: Mapping[str, str],
+    *,
+    wanted: Collection[str],
 ) -> list[dict[str, float]]:
     """Computes an item's metrics by ending of their names, nan without a reference (None), each of equal comparisons once."""
     given = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
-    names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
+    names = {
+        suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted]
+        for suffix in compared
+    }
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
         for each in some:
             if each is not None:
                 different.setdefault(each, set()).update(names[suffix])
-    texts: list[Texts] = list(dict.fromkeys((each.prediction, each.reference) for each in different))
+    texts: list[Texts] = list(
+        dict.fromkeys((each.prediction, each.reference) for each in different)
+    )
     modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
     found = {
-        each: word_metrics(each, words) | modelled[each.prediction, each.reference] for each, words in different.items()
+        each: word_metrics(each, words) | modelled[each.prediction, each.reference]
+        for each, words in different.items()
     }
     return [
         {
@@ -435,7 +526,9 @@ def relevance_values(
 
 def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
     """Computes those of `WORD_METRICS` that are named, 0-1. BLEU is not smoothed: 0 without a run of four tokens in common."""
-    values = text_metrics.word_metrics(comparison.prediction, comparison.reference, {*names} - {"sari"})
+    values = text_metrics.word_metrics(
+        comparison.prediction, comparison.reference, {*names} - {"sari"}
+    )
     if "sari" in names:
         values |= text_metrics.word_metrics(
             comparison.prediction, comparison.target, ("sari",), source=comparison.source
@@ -444,7 +537,9 @@ def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, fl
 
 
 def _questions(item: Item) -> str:
-    narrative, question = (str(item.fields[name]).strip() for name in ("patient_narrative", "clinician_question"))
+    narrative, question = (
+        str(item.fields[name]).strip() for name in ("patient_narrative", "clinician_question")
+    )
     return f"{narrative}{_APART}{question}"
 
 
@@ -464,12 +559,18 @@ def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[
 
 def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
     _check_encoder(folder)
-    return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in bertscores(folder, BERTSCORE_LAYER, texts)]
+    return [
+        score.rescaled(DISTILBERT_LAYER_4).f1
+        for score in bertscores(folder, BERTSCORE_LAYER, texts)
+    ]
 
 
 def _bertscore_identity(folder: str) -> dict[str, Any]:
     _check_encoder(folder)
-    return {**bertscore_identity(folder, layer=BERTSCORE_LAYER), "rescaled_f1": DISTILBERT_LAYER_4.f1}
+    return {
+        **bertscore_identity(folder, layer=BERTSCORE_LAYER),
+        "rescaled_f1": DISTILBERT_LAYER_4.f1,
+    }
 
 
 def _check_encoder(folder: str) -> None:
@@ -490,10 +591,14 @@ def _check_encoder(folder: str) -> None:
 
 
 _MODELS: Final[Mapping[str, ModelMetric]] = {
-    "bertscore": replace(MODEL_METRICS["bertscore"], compute=_bertscore, identity=_bertscore_identity),
+    "bertscore": replace(
+        MODEL_METRICS["bertscore"], compute=_bertscore, identity=_bertscore_identity
+    ),
     "umls": replace(
         MODEL_METRICS["umls"],
-        compute=lambda folder, texts: [medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)],
+        compute=lambda folder, texts: [
+            medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)
+        ],
         identity=partial(medcon_identity, variant=MEDCON_VARIANT),
     ),
     "alignscore": MODEL_METRICS["alignscore"],

@@ -132,7 +132,10 @@ class ArchEHRQA(Benchmark):
     paper = "https://arxiv.org/abs/2506.04156"
     datasets = (DATASET,)
     views = (
-        View(title="Scores and their components", metrics=tuple(packaged(__file__, "metrics.json")["components"])),
+        View(
+            title="Scores and their components",
+            metrics=tuple(packaged(__file__, "metrics.json")["components"]),
+        ),
     )
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
@@ -143,11 +146,16 @@ class ArchEHRQA(Benchmark):
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
-        from medical_tasks.benchmarks.archehr_qa.evidence import heuristic_identity, heuristic_responses
+        from medical_tasks.benchmarks.archehr_qa.evidence import (
+            heuristic_identity,
+            heuristic_responses,
+        )
 
         return {"heuristic": Baseline(heuristic_responses, heuristic_identity)}
 
-    def submission_check(self, task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], list[str]]:
+    def submission_check(
+        self, task: TaskSpec, items: Sequence[Item]
+    ) -> Callable[[Sequence[Any]], list[str]]:
         """See `submission`."""
         from medical_tasks.benchmarks.archehr_qa.submission import submission_problems
 
@@ -155,7 +163,9 @@ class ArchEHRQA(Benchmark):
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The answer from the sentences; the subtasks of 2026 have other questions and other gold."""
-        return hub_question(**_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"})
+        return hub_question(
+            **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
+        )
 
     def construction(self) -> ConstructionVerb:
         """See `construction.steps`."""
@@ -174,9 +184,18 @@ BENCHMARK = ArchEHRQA()
 
 
 def _answer_task(
-    name: str, title: str, *, protocol: str = "", baseline: str = "", arguments: dict[str, str] | None = None
+    name: str,
+    title: str,
+    *,
+    protocol: str = "",
+    baseline: str = "",
+    arguments: dict[str, str] | None = None,
 ) -> TaskSpec:
-    tries = {"tries": "most tries for a step, with feedback on what was wrong (default 5)"} if protocol else {}
+    tries = (
+        {"tries": "most tries for a step, with feedback on what was wrong (default 5)"}
+        if protocol
+        else {}
+    )
     return TaskSpec(
         name=f"archehr_{name}",
         title=title,
@@ -197,8 +216,14 @@ def _answer_task(
 
 
 ANSWER_TASKS: Final = (
-    _answer_task("together", "Grounded answer to a patient's question, citing as it is written", protocol="together"),
-    _answer_task("answer_first", "Grounded answer, written first and cited then", protocol="answer_first"),
+    _answer_task(
+        "together",
+        "Grounded answer to a patient's question, citing as it is written",
+        protocol="together",
+    ),
+    _answer_task(
+        "answer_first", "Grounded answer, written first and cited then", protocol="answer_first"
+    ),
     _answer_task(
         "evidence_first",
         "Grounded answer from sentences chosen by similarity beforehand",
@@ -239,7 +264,10 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
 
 SUBTASKS: Final = (
     _subtask(
-        "question", "Clinician's version of a patient's question (2026, subtask 1)", size=64, scoring=_CHECKPOINTS
+        "question",
+        "Clinician's version of a patient's question (2026, subtask 1)",
+        size=64,
+        scoring=_CHECKPOINTS,
     ),
     _subtask("evidence", "Sentences a question needs (2026, subtask 2)", size=128, scoring={}),
     _subtask(

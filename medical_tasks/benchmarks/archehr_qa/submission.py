@@ -55,7 +55,9 @@ class Problem:
 
     place: str  # the case, or the record where no case is named
     text: str
-    fatal: bool = False  # whether the official scorer gives no score at all to a submission that has it
+    fatal: bool = (
+        False  # whether the official scorer gives no score at all to a submission that has it
+    )
     note: bool = False  # whether it is nothing that has to be mended
 
     def __str__(self) -> str:
@@ -63,7 +65,10 @@ class Problem:
 
 
 def check_records(
-    records: Sequence[Any], cases: Mapping[str, Item], field: str, check: Callable[[Item, Any], Sequence[Problem]]
+    records: Sequence[Any],
+    cases: Mapping[str, Item],
+    field: str,
+    check: Callable[[Item, Any], Sequence[Problem]],
 ) -> list[Problem]:
     """Checks that each case is there once, with a `field` that passes the `check`; problems in the order of the cases."""
     own: dict[str, list[Problem]] = {case: [] for case in cases}
@@ -82,7 +87,9 @@ def check_records(
             places.setdefault(case, []).append(number)
         if not isinstance(name, str):
             got = f"got {shown(name)}" if "case_id" in record else "there is none"
-            problems.append(Problem(place=place, text=f"its 'case_id' must be a text, {got}", fatal=True))
+            problems.append(
+                Problem(place=place, text=f"its 'case_id' must be a text, {got}", fatal=True)
+            )
         if field not in record:
             problems.append(Problem(place=place, text=f"its {field!r} is missing", fatal=True))
         elif case is not None and case in cases:
@@ -111,7 +118,11 @@ def of_case(case_id: str) -> str:
 
 def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
     """Says that more words than count are there; only a note where the official scorer cuts the text and does nothing else."""
-    return _about(item, f"has {words} words, of which the first {limit} count; the limit is {limit}", note=note)
+    return _about(
+        item,
+        f"has {words} words, of which the first {limit} count; the limit is {limit}",
+        note=note,
+    )
 
 
 def _about(item: Item, said: str, *, fatal: bool = False, note: bool = False) -> Problem:
@@ -126,12 +137,16 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
     if len(numbers) > _SHOWN:
         said.append(f"{len(numbers) - _SHOWN} more")
     if len(numbers) < len(cited):
-        said.append(f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number")
+        said.append(
+            f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
+        )
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
     return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
 
 
-def text_problems(item: Item, text: Any, *, limit: int, counted: Callable[[str], object] = str.split) -> list[Problem]:
+def text_problems(
+    item: Item, text: Any, *, limit: int, counted: Callable[[str], object] = str.split
+) -> list[Problem]:
     """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
     if found := _no_text(item, text):
         return found
@@ -148,7 +163,9 @@ def id_problems(item: Item, ids: Any, *, said: str = "its 'prediction'") -> list
     found, known = [], item.fields["sentence_ids"]
     if others := [each for each in ids if not isinstance(each, str)]:
         more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
-        found.append(_refused(item, f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}'))
+        found.append(
+            _refused(item, f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}')
+        )
     if unknown := [each for each in ids if isinstance(each, str) and each not in known]:
         found.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
     return found
@@ -164,11 +181,17 @@ def link_problems(item: Item, links: Any) -> list[Problem]:
         said = f"object {number} of its 'prediction'"
         if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
             got = f"keys [{', '.join(map(named, link))}]" if isinstance(link, dict) else shown(link)
-            found.append(_refused(item, f"{said} must be an object with 'answer_id' and 'evidence_id', got {got}"))
+            found.append(
+                _refused(
+                    item, f"{said} must be an object with 'answer_id' and 'evidence_id', got {got}"
+                )
+            )
             continue
         name = link["answer_id"]
         if not isinstance(name, str):
-            found.append(_refused(item, f"{said}: its 'answer_id' must be a text, got {shown(name)}"))
+            found.append(
+                _refused(item, f"{said}: its 'answer_id' must be a text, got {shown(name)}")
+            )
         elif name not in known:
             found.append(_refused(item, f"{said} {unknown_ids([name], known, whose='answer')}"))
         found += id_problems(item, link["evidence_id"], said=f"{said}: its 'evidence_id'")
@@ -182,7 +205,9 @@ def answer_problems(item: Item, answer: Any) -> list[Problem]:
     known_ids = item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
-        return [_about(item, "has no words; the official scorer ends with an error on it", fatal=True)]
+        return [
+            _about(item, "has no words; the official scorer ends with an error on it", fatal=True)
+        ]
     problems = []
     if not official.citations:
         said = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
@@ -191,7 +216,10 @@ def answer_problems(item: Item, answer: Any) -> list[Problem]:
         problems.append(_about(item, unknown_ids(unknown, known_ids)))
     if TOO_LONG in meant.problems:
         problems.append(too_long(item, meant.words, note=False))
-    same = TOO_LONG in meant.problems or (meant.citations, meant.text) == (official.citations, official.text)
+    same = TOO_LONG in meant.problems or (meant.citations, meant.text) == (
+        official.citations,
+        official.text,
+    )
     lost = any("|" in sentence.text and not sentence.citations for sentence in meant.sentences)
     if WRONG_FORM in meant.problems or lost or not same:
         problems.append(_about(item, _misspelt(answer, known_ids)))
@@ -216,7 +244,11 @@ def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
     if not wrong:
         return _ODD
     (number, why), *rest = wrong.items()
-    too = f" (line{'s' if len(rest) > 1 else ''} {', '.join(str(line) for line, _ in rest)} too)" if rest else ""
+    too = (
+        f" (line{'s' if len(rest) > 1 else ''} {', '.join(str(line) for line, _ in rest)} too)"
+        if rest
+        else ""
+    )
     return f"line {number} {_SPELLINGS[why]}; write it like: A sentence. |1,2|{too}"
 
 
@@ -232,7 +264,9 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         "rest": bool(rest.strip()),
         "groups": bool(pipe_groups(text, known_ids)),
         "spaces": any(each != each.strip() and each.strip() in known_ids for each in cited),
-        "ids": any(each.strip() not in known_ids and not _is_number(each.strip()) for each in cited),
+        "ids": any(
+            each.strip() not in known_ids and not _is_number(each.strip()) for each in cited
+        ),
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
     }
@@ -249,9 +283,7 @@ TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
 EVERY_CASE: Final = "archehr_question"
 """A task that takes every row of a split, with or without its key."""
 
-_EXAMPLE: Final = (
-    '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
-)
+_EXAMPLE: Final = '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
 
 _ANSWER: Final = "answer"
 _PREDICTION: Final = "prediction"
@@ -265,11 +297,17 @@ class Submission:
     text: str  # of the file
     answered: int  # number of cases in it
     problems: tuple[Problem, ...]
-    notes: tuple[Problem, ...]  # what of the answers is not in it, in the order of the cases, as `problems`
-    rewritten: tuple[str, ...]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
+    notes: tuple[
+        Problem, ...
+    ]  # what of the answers is not in it, in the order of the cases, as `problems`
+    rewritten: tuple[
+        str, ...
+    ]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
 
 
-def make_submission(task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]) -> Submission:
+def make_submission(
+    task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]
+) -> Submission:
     """Writes a submission of a run's answers, cut at the words that count; cases without one are left out."""
     form = _form(task)
     records: list[dict[str, Any]] = []
@@ -302,7 +340,10 @@ def zipped(task: TaskSpec) -> bool:
 def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
     """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in."""
     missing = f"Give a JSON list of records like {_EXAMPLE}"
-    with readable(path, missing=missing, again="Give the file of a submission."), open_file(path) as stream:
+    with (
+        readable(path, missing=missing, again="Give the file of a submission."),
+        open_file(path) as stream,
+    ):
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise UsageError(
@@ -321,7 +362,9 @@ def recognised(path: Path, records: Sequence[Any]) -> str:
     names = found.pop() if len(found) == 1 else ()
     if len(names) != 1:
         known = " or ".join(names) or ", ".join(TASKS)
-        raise UsageError(f"{path}: its records do not say which task it is of. Say it with --task: {known}.")
+        raise UsageError(
+            f"{path}: its records do not say which task it is of. Say it with --task: {known}."
+        )
     return names[0]
 
 
@@ -365,7 +408,9 @@ def _cited(item: Item, reply: str) -> _Written:
     problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
     official = official_answer(written)
     # Where an answer is cut within a sentence, the official scorer sets a point behind its last word.
-    meant = answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
+    meant = (
+        answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
+    )
     if (official.text, official.citations) != (meant, answer.citations):
         said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
         problems.append(_about(item, said))
@@ -409,9 +454,15 @@ def _alignment(item: Item, reply: str) -> _Written:
     return links, left_out + _told(item, *read.problems)
 
 
-def _left_out(item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note") -> list[Problem]:
+def _left_out(
+    item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note"
+) -> list[Problem]:
     unknown = [each for each in cited if each not in known]
-    return _told(item, f"{unknown_ids(unknown, known, whose=whose)}; that is left out") if unknown else []
+    return (
+        _told(item, f"{unknown_ids(unknown, known, whose=whose)}; that is left out")
+        if unknown
+        else []
+    )
 
 
 def _told(item: Item, *said: str) -> list[Problem]:
@@ -421,17 +472,23 @@ def _told(item: Item, *said: str) -> list[Problem]:
 @dataclass(frozen=True)
 class _Form:
     field: str  # of a record, beside `case_id`
-    write: Callable[[Item, str], _Written]  # its value, made of a reply, and what is to be told of it
+    write: Callable[
+        [Item, str], _Written
+    ]  # its value, made of a reply, and what is to be told of it
     check: Callable[[Item, Any], list[Problem]]
     needed: str = "sentence_ids"  # the column that a case of the task has
 
 
 _FORMS: Final[Mapping[str, _Form]] = {
     "cited": _Form(_ANSWER, _cited, answer_problems),
-    "question": _Form(_PREDICTION, _question, partial(text_problems, limit=QUESTION_WORDS), needed="id"),
+    "question": _Form(
+        _PREDICTION, _question, partial(text_problems, limit=QUESTION_WORDS), needed="id"
+    ),
     "evidence": _Form(_PREDICTION, _evidence, id_problems),
     # BLEU of a text without its tokens, such as <skipped>, divides by zero.
-    "answer": _Form(_PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, counted=has_bleu)),
+    "answer": _Form(
+        _PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, counted=has_bleu)
+    ),
     "alignment": _Form(_PREDICTION, _alignment, link_problems, needed="answer_sentence_ids"),
 }
 """A form for the tasks that answer with citations, and one for each subtask of 2026."""

@@ -37,14 +37,20 @@ ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
 
 ACI_COLUMNS = (
     Column(name="id", description="Id of the encounter, as released"),
-    Column(name="dataset", description="How the dialogue came about: `aci`, `virtassist` or `virtscribe`"),
+    Column(
+        name="dataset",
+        description="How the dialogue came about: `aci`, `virtassist` or `virtscribe`",
+    ),
     Column(
         name="turns",
         repeated=True,
         description="Turns of the dialogue, each with its speaker; a turn's number is its place, from 0",
     ),
     Column(name="note", description="The whole clinical note, as released"),
-    Column(name="subjective", description="Its lines of history: complaint, history, review of systems; or empty"),
+    Column(
+        name="subjective",
+        description="Its lines of history: complaint, history, review of systems; or empty",
+    ),
     Column(name="objective_exam", description="Its lines of the physical examination; or empty"),
     Column(name="objective_results", description="Its lines of results; or empty"),
     Column(name="assessment_and_plan", description="Its lines of assessment and plan; or empty"),
@@ -97,13 +103,21 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
 
 def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
     turns, note = split_turns(visit["dialogue"]), visit["note"]
-    return {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note, **divide_note(note)}
+    return {
+        "id": visit["id"],
+        "dataset": visit["dataset"],
+        "turns": turns,
+        "note": note,
+        **divide_note(note),
+    }
 
 
 def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
     for ours, theirs in names.items():
         if not values[ours].strip():
-            raise UsageError(f"{where}, column {theirs!r}: must be a text that is not empty. Download the file again.")
+            raise UsageError(
+                f"{where}, column {theirs!r}: must be a text that is not empty. Download the file again."
+            )
 
 
 def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
@@ -133,14 +147,22 @@ ACI_SOURCE = DatasetSource(
     columns=ACI_COLUMNS,
     key="id",
     id_names=("encounter_id",),
-    splits={"doclens": tuple(_ACI_FILES), "full": (*_ACI_FILES, *_MORE_ACI_FILES), "demo": tuple(_ACI_FILES)},
+    splits={
+        "doclens": tuple(_ACI_FILES),
+        "full": (*_ACI_FILES, *_MORE_ACI_FILES),
+        "demo": tuple(_ACI_FILES),
+    },
     # README of wyim/aci-bench.
     published_rows={
         "doclens": _ACI_ROWS,
         "full": {**_ACI_ROWS, "test2": 40, "test3": 40},
         "demo": {"train": 2, "validation": 1, "test1": 6},
     },
-    files={"doclens": _official(_ACI_FILES), "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}), "demo": {}},
+    files={
+        "doclens": _official(_ACI_FILES),
+        "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}),
+        "demo": {},
+    },
     beside=(  # the reference claims, for --task-args claims
         Pin(
             "yiqingxyq/DocLens",
@@ -152,7 +174,14 @@ ACI_SOURCE = DatasetSource(
     ),
     read=read_aci_rows,
     published="2023-06-03",
-    creators=("Wen-wai Yim", "Yujuan Fu", "Asma Ben Abacha", "Neal Snider", "Thomas Lin", "Meliha Yetisgen"),
+    creators=(
+        "Wen-wai Yim",
+        "Yujuan Fu",
+        "Asma Ben Abacha",
+        "Neal Snider",
+        "Thomas Lin",
+        "Meliha Yetisgen",
+    ),
     task_categories=("summarization", "text-generation"),
     tags=("medical", "clinical notes", "dialogue", "benchmark"),
     responsible_ai=packaged(__file__, "responsible_ai.json")["aci_bench"],
@@ -173,8 +202,14 @@ MEQSUM_OFFICIAL_COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 
 MEQSUM_COLUMNS = (
-    Column(name="id", description="As released: the file a question is from in `train`, a number in the other splits"),
-    Column(name="question", description="What somebody wrote to the National Library of Medicine, as released"),
+    Column(
+        name="id",
+        description="As released: the file a question is from in `train`, a number in the other splits",
+    ),
+    Column(
+        name="question",
+        description="What somebody wrote to the National Library of Medicine, as released",
+    ),
     Column(
         name="sentences",
         repeated=True,
@@ -182,7 +217,11 @@ MEQSUM_COLUMNS = (
     ),
     Column(name="summary", description="The question in one sentence, by an expert, as released"),
     Column(name="focus", description="What it is about; only in `validation`, else empty"),
-    Column(name="types", repeated=True, description="What is asked, such as `Treatment`; only in `validation`"),
+    Column(
+        name="types",
+        repeated=True,
+        description="What is asked, such as `Treatment`; only in `validation`",
+    ),
 )
 
 _MEDIQA = ("abachaa/MEDIQA2021", "8d7fe20706dd6af0d089a0252a201c3da78ded8f")
@@ -219,7 +258,9 @@ _MEQSUM_FILES = {
 }
 
 
-def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_meqsum_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_question_row, demo_entries("questions", split))
@@ -230,7 +271,11 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
     check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
     for place, cells in sheet.rows:
         values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
-        _check_texts(f"{path}: {place}", values, {ours: names[ours] for ours in ("id", "question", "summary")})
+        _check_texts(
+            f"{path}: {place}",
+            values,
+            {ours: names[ours] for ours in ("id", "question", "summary")},
+        )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
                 f"{path}: {place}, column 'q_id': must be a whole number, got {values['id'][:60]!r}. Download the file again."
@@ -264,7 +309,9 @@ MEQSUM_SOURCE = DatasetSource(
         "One question of `test` is word for word in `train` as well; it stays in both.",
         "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
     ),
-    licence_note=("That is MeQSum's; for validation and test see the terms at https://github.com/abachaa/MEDIQA2021."),
+    licence_note=(
+        "That is MeQSum's; for validation and test see the terms at https://github.com/abachaa/MEDIQA2021."
+    ),
     columns=MEQSUM_COLUMNS,
     key="id",
     id_names=("q_id", "file"),
@@ -276,7 +323,9 @@ MEQSUM_SOURCE = DatasetSource(
     },
     files={
         "full": {
-            split: OfficialFile(places=(pin.place,), description=f"{release}, an XLSX file", pin=pin)
+            split: OfficialFile(
+                places=(pin.place,), description=f"{release}, an XLSX file", pin=pin
+            )
             for split, (pin, release) in _MEQSUM_FILES.items()
         },
         "demo": {},
@@ -318,12 +367,21 @@ _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
 def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
     cited, reference, columns, cluster = _OF_FORM[form]
     name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
-    more = {"sections": {section: str(row[section]) for section in SECTIONS}} if form == "note" else {}
+    more = (
+        {"sections": {section: str(row[section]) for section in SECTIONS}} if form == "note" else {}
+    )
     pieces = [(name, reference, groups)]
     if form == "section":
-        pieces = [(f"{name}/{section}", section, {"section": section} | groups) for section in SECTIONS]
+        pieces = [
+            (f"{name}/{section}", section, {"section": section} | groups) for section in SECTIONS
+        ]
     for item, column, of in pieces:
-        fields = {"form": form, "sentences": list(row[cited]), "reference": str(row[column]), **more}
+        fields = {
+            "form": form,
+            "sentences": list(row[cited]),
+            "reference": str(row[column]),
+            **more,
+        }
         yield Item(id=item, fields=fields, groups=of, cluster=str(row[cluster]))
 
 
@@ -353,7 +411,9 @@ class OwnText:
     source: str
     sentences: list[str]
     reference: str
-    sections: Mapping[str, str] = field(default_factory=dict)  # the reference's by name; "" for an empty one
+    sections: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the reference's by name; "" for an empty one
 
 
 def read_own_texts(path: Path) -> list[OwnText]:
@@ -362,17 +422,22 @@ def read_own_texts(path: Path) -> list[OwnText]:
     for place, value in read_table(path, form=_FORM):
         where = f"{path}, {place}"
         if not isinstance(value, dict):
-            raise UsageError(f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}")
+            raise UsageError(
+                f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}"
+            )
         if not place.startswith("record"):
             value = {
-                _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text for name, text in value.items()
+                _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text
+                for name, text in value.items()
             }
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
         found = _text(where, value)
         if found.id in texts:
-            raise UsageError(f"{where}: example_id {named(found.id)} stands twice. Give each record its own.")
+            raise UsageError(
+                f"{where}: example_id {named(found.id)} stands twice. Give each record its own."
+            )
         texts[found.id] = found
     return list(texts.values())
 
@@ -389,14 +454,23 @@ def _text(where: str, record: Mapping[str, Any]) -> OwnText:
             "divided into sentences here. A number in brackets that is text must not stand at the beginning of a sentence."
         ) from None
     if not any(sentences):
-        raise UsageError(f"{where}: input must be a text that is not blank, since outputs are checked against it.")
-    sections = {key.removeprefix(_SECTION): key for key in record if key.startswith(_SECTION) and key != _SECTION}
+        raise UsageError(
+            f"{where}: input must be a text that is not blank, since outputs are checked against it."
+        )
+    sections = {
+        key.removeprefix(_SECTION): key
+        for key in record
+        if key.startswith(_SECTION) and key != _SECTION
+    }
     return OwnText(
         id=name,
         source=source,
         sentences=sentences,
         reference=_not_the_mark(_string(where, "reference", record["reference"])),
-        sections={section: _not_the_mark(_string(where, named(key), record[key])) for section, key in sections.items()},
+        sections={
+            section: _not_the_mark(_string(where, named(key), record[key]))
+            for section, key in sections.items()
+        },
     )
 
 
@@ -404,7 +478,9 @@ def _string(where: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
     if not is_text(blank=True).holds(value):
-        raise UsageError(f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew.")
+        raise UsageError(
+            f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew."
+        )
     return value
 
 
@@ -415,10 +491,15 @@ def _not_the_mark(text: str) -> str:
 def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a configuration."""
     if config == "demo":
-        texts = [OwnText(sentences=source_sentences(demo["source"]), **demo) for demo in demo_entries("texts", split)]
+        texts = [
+            OwnText(sentences=source_sentences(demo["source"]), **demo)
+            for demo in demo_entries("texts", split)
+        ]
     else:
         texts = read_own_texts(files[split])
-    yield from ({column.name: getattr(text, column.name) for column in OWN_COLUMNS} for text in texts)
+    yield from (
+        {column.name: getattr(text, column.name) for column in OWN_COLUMNS} for text in texts
+    )
 
 
 _NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")
@@ -469,7 +550,10 @@ def read_sources(text: str) -> dict[int, str]:
         if not marks or int(found[1]) == int(marks[-1][1]) + 1:
             marks.append(found)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
+    return {
+        int(mark[1]): " ".join(text[mark.end() : end].split())
+        for mark, end in zip(marks, ends, strict=False)
+    }
 
 
 OWN_SOURCE = DatasetSource(
@@ -493,7 +577,8 @@ OWN_SOURCE = DatasetSource(
     files={
         "own": {
             "test": OfficialFile(
-                places=("notes.json",), description="sources with references: CSV, XLSX, parquet, JSON"
+                places=("notes.json",),
+                description="sources with references: CSV, XLSX, parquet, JSON",
             )
         },
         "demo": {},

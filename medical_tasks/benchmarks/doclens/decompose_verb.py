@@ -46,15 +46,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     doclens = parser.add_argument_group("doclens")
     doclens.add_argument("--side", choices=("reference", "output"), help="whose texts")
-    doclens.add_argument("--task", metavar="T", help=f"what they will be scored as (default: {_OWN_TASK})")
     doclens.add_argument(
-        "--data", type=Path, metavar="DIR", help="without --source: folder of the task's built dataset"
+        "--task", metavar="T", help=f"what they will be scored as (default: {_OWN_TASK})"
     )
-    doclens.add_argument("--config", metavar="NAME", help="without --source: the dataset's configuration")
-    doclens.add_argument("--split", metavar="NAME", help="without --source: its split, instead of the task's own")
-    doclens.add_argument("--prompts", metavar="SET", help="the judge's prompts: own (default) or official")
     doclens.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="without --source: folder of the task's built dataset",
+    )
+    doclens.add_argument(
+        "--config", metavar="NAME", help="without --source: the dataset's configuration"
+    )
+    doclens.add_argument(
+        "--split", metavar="NAME", help="without --source: its split, instead of the task's own"
+    )
+    doclens.add_argument(
+        "--prompts", metavar="SET", help="the judge's prompts: own (default) or official"
+    )
+    doclens.add_argument(
+        "--upstream",
+        type=Path,
+        metavar="DIR",
+        help="checkout of the authors' repository, for --prompts official",
     )
 
 
@@ -64,10 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
     tasks = parse_task_names(arguments.task or _OWN_TASK)
     if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
-        raise UsageError(f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got {arguments.task!r}.")
+        raise UsageError(
+            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got {arguments.task!r}."
+        )
     task = tasks[0]
     if task.options["form"] == "question":
-        raise UsageError(f"{task.name}: a question is one claim, so there is nothing to take apart.")
+        raise UsageError(
+            f"{task.name}: a question is one claim, so there is nothing to take apart."
+        )
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
     subjects = [
@@ -85,7 +103,11 @@ def run(arguments: argparse.Namespace) -> int:
         prompts = load_judge_prompts(task, request.prompts, request.options.upstream)
         with asked(request, written, settings, texts="texts", sources=sources) as judge:
             made = make_claims(
-                {part.name: (part.text, task.options["form"], part.section) for part in parts if part.text},
+                {
+                    part.name: (part.text, task.options["form"], part.section)
+                    for part in parts
+                    if part.text
+                },
                 Judging(judge=judge, prompts=prompts),
             )
         if request.options.forecast:
@@ -107,7 +129,9 @@ def run(arguments: argparse.Namespace) -> int:
             name = "claims" if arguments.side == "reference" else "output_claims"
             tell(f"Go over them, then score with --task-args {name}={written.out}")
         if failed:
-            raise not_taken_apart(failed, len(made), texts="texts", some_done=len(failed) < len(parts))
+            raise not_taken_apart(
+                failed, len(made), texts="texts", some_done=len(failed) < len(parts)
+            )
         return 0
 
 
@@ -116,14 +140,18 @@ def _parts(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) -> 
     if source is not None:
         for name in ("data", "config", "split"):
             if getattr(arguments, name) is not None:
-                raise UsageError(f"--source and --{name}: the texts are in a file or a built dataset. Leave one out.")
+                raise UsageError(
+                    f"--source and --{name}: the texts are in a file or a built dataset. Leave one out."
+                )
     if arguments.side == "output":
         if source is None:
             raise UsageError("--side output needs --source, a file of responses.")
         return outputs(parse_answers(source, read_file(source, option="--source")), task)
     if source is not None:
         return own_references(read_own_texts(source), task)
-    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
+    data = load_task_data(
+        task, spec, data=arguments.data, config=arguments.config, split=arguments.split
+    )
     return built_references(data.items)
 
 
@@ -178,20 +206,31 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
             f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of {', '.join(SECTIONS)}. Outputs of whole notes "
             "are taken apart with --task aci_bench."
         )
-    fields = {"form": form, "sentences": (), "reference": "", "sections": dict.fromkeys(SECTIONS, "")}
+    fields = {
+        "form": form,
+        "sentences": (),
+        "reference": "",
+        "sections": dict.fromkeys(SECTIONS, ""),
+    }
     return Item(id=answer.id, fields=fields, groups={"section": section}, cluster=answer.id)
 
 
 def built_references(items: Iterable[Item]) -> list[Part]:
     """The references of a built dataset."""
-    return [_part(unit.item, unit.section, unit.reference) for item in items for unit in text_units(item, "")]
+    return [
+        _part(unit.item, unit.section, unit.reference)
+        for item in items
+        for unit in text_units(item, "")
+    ]
 
 
 def _part(record: str, section: str, text: str) -> Part:
     return Part(record=record, section=section, text=judged_text(text))
 
 
-def claims_text(parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side) -> str:
+def claims_text(
+    parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side
+) -> str:
     """A file of claims, JSON in the authors' form, a record an example in order. What was not taken apart is not there."""
     made: dict[str, list[tuple[Part, tuple[str, ...]]]] = defaultdict(list)
     for part in parts:

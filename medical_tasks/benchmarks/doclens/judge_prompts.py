@@ -39,18 +39,24 @@ from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
 _PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
 """The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
-FORMS: Final[Mapping[str, tuple[str, str]]] = {form: (what, source) for form, (what, source) in _PARTS["forms"].items()}
+FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    form: (what, source) for form, (what, source) in _PARTS["forms"].items()
+}
 """What a text of each form is called, and what it cites."""
 _AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
 _SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
-def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+def load_judge_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None
+) -> JudgePrompts:
     """Loads the texts that a task's judge is asked with: ours by kind and style (`claims/json_cot`), or the authors' files."""
     check_prompt_set(task, name, what="set of judge prompts")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [part for form, said in FORMS.items() for part in (form, *said)]
-    sha256 = texts_sha256(*chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"])
+    sha256 = texts_sha256(
+        *chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]
+    )
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
@@ -70,7 +76,12 @@ def check_judging(judging: Judging, style: str) -> None:
 
 _MAKE_TOKENS: Final = 2048
 _CLAIM: Final = {"type": "string", "maxLength": 250}  # as many as there may be fit into a reply
-_CLAIM_LIST: Final = {"type": "array", "items": _CLAIM, "minItems": MIN_CLAIMS, "maxItems": MAX_CLAIMS}
+_CLAIM_LIST: Final = {
+    "type": "array",
+    "items": _CLAIM,
+    "minItems": MIN_CLAIMS,
+    "maxItems": MAX_CLAIMS,
+}
 _MADE: Final = schema_of({"claims": Checker(lambda _: True, "", _CLAIM_LIST)})
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = {"json_cot": 96, "json": 32}
@@ -99,8 +110,17 @@ class QuestionMaker:
         if self._official:
             file = self._file("make", form=form, section=section)
             messages = official.official_make_messages(file, judged=text)
-            return _question(name, messages, file, _AGAIN["official_claims"], read_official_made, tokens=_MAKE_TOKENS)
-        asked = self._own(name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text))
+            return _question(
+                name,
+                messages,
+                file,
+                _AGAIN["official_claims"],
+                read_official_made,
+                tokens=_MAKE_TOKENS,
+            )
+        asked = self._own(
+            name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text)
+        )
         return replace(asked, schema=_MADE)
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
@@ -111,25 +131,48 @@ class QuestionMaker:
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            return self._theirs(name, file, messages, partial(read_official_batch, claims=claims), tokens=tokens)
+            return self._theirs(
+                name, file, messages, partial(read_official_batch, claims=claims), tokens=tokens
+            )
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         read = partial(read_batch, ids=ids, explained=self._explained)
         listed = _quoted_lines(zip(ids, claims, strict=True))
-        return self._own(name, "claims", read, tokens=tokens, ids=ids, form=form, text=quoted(text), claims=listed)
+        return self._own(
+            name,
+            "claims",
+            read,
+            tokens=tokens,
+            ids=ids,
+            form=form,
+            text=quoted(text),
+            claims=listed,
+        )
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
         pair = claim_pair(text, claim)
         if self._official:
             file = self._file("claims", form=form)
-            messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
+            messages = official.official_claim_messages(
+                file, form=form, judged=text, claims=[claim]
+            )
             only = partial(read_official_only, claim=claim)
-            return self._theirs(name, file, messages, read_official_lines if self._in_lines else only, pair=pair)
+            return self._theirs(
+                name, file, messages, read_official_lines if self._in_lines else only, pair=pair
+            )
         return self._own(
-            name, "claim", self._read_verdict, pair=pair, form=form, text=quoted(text), claim=quoted(claim)
+            name,
+            "claim",
+            self._read_verdict,
+            pair=pair,
+            form=form,
+            text=quoted(text),
+            claim=quoted(claim),
         )
 
-    def questions(self, name: str, kind: Literal["question", "same"], *, first: str, second: str) -> Question:
+    def questions(
+        self, name: str, kind: Literal["question", "same"], *, first: str, second: str
+    ) -> Question:
         """Asks whether a question is a case of another, or the same; the value is a bool. Sameness has no pair."""
         pair = claim_pair(first, second) if kind == "question" else None
         if self._official:
@@ -138,7 +181,13 @@ class QuestionMaker:
             read = read_official_lines if self._in_lines else read_official_object
             return self._theirs(name, file, messages, read, pair=pair)
         return self._own(
-            name, kind, self._read_verdict, pair=pair, form="question", first=quoted(first), second=quoted(second)
+            name,
+            kind,
+            self._read_verdict,
+            pair=pair,
+            form="question",
+            first=quoted(first),
+            second=quoted(second),
         )
 
     def citation(
@@ -149,16 +198,36 @@ class QuestionMaker:
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
         if self._official:
             file = self._file("citation", form=form, section=section)
-            messages = official.official_citation_messages(file, form=form, sentence=sentence, cited=cited)
+            messages = official.official_citation_messages(
+                file, form=form, sentence=sentence, cited=cited
+            )
             theirs = read_official_cited_lines if self._in_lines else read_official_cited
-            return self._theirs(name, file, messages, partial(theirs, numbers=numbers), tokens=tokens)
-        ours = read_cited_lines if self._in_lines else partial(read_cited_object, explained=self._explained)
+            return self._theirs(
+                name, file, messages, partial(theirs, numbers=numbers), tokens=tokens
+            )
+        ours = (
+            read_cited_lines
+            if self._in_lines
+            else partial(read_cited_object, explained=self._explained)
+        )
         kind = "summary" if form == "question" else "citation"
-        if form in ("note", "section"):  # a speaker in brackets would be escaped, which is no good reading
+        if form in (
+            "note",
+            "section",
+        ):  # a speaker in brackets would be escaped, which is no good reading
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
         rows = _quoted_lines(cited)
         read = partial(ours, numbers=numbers)
-        return self._own(name, kind, read, tokens=tokens, ids=numbers, form=form, cited=rows, sentence=quoted(sentence))
+        return self._own(
+            name,
+            kind,
+            read,
+            tokens=tokens,
+            ids=numbers,
+            form=form,
+            cited=rows,
+            sentence=quoted(sentence),
+        )
 
     @property
     def _read_verdict(self) -> _Read:
@@ -167,11 +236,20 @@ class QuestionMaker:
         return partial(read_verdict_object, explained=self._explained)
 
     def _file(self, kind: official.Kind, *, form: str, section: str = "") -> str:
-        return self._prompts.texts[official.official_file(kind, self._style, form=form, section=section)]
+        return self._prompts.texts[
+            official.official_file(kind, self._style, form=form, section=section)
+        ]
 
-    def _theirs(self, name: str, file: str, messages: tuple[Message, ...], read: _Read, **more: Any) -> Question:
+    def _theirs(
+        self, name: str, file: str, messages: tuple[Message, ...], read: _Read, **more: Any
+    ) -> Question:
         return _question(
-            name, messages, file, _AGAIN["official_lines" if self._in_lines else "official_json"], read, **more
+            name,
+            messages,
+            file,
+            _AGAIN["official_lines" if self._in_lines else "official_json"],
+            read,
+            **more,
         )
 
     def _own(
@@ -190,13 +268,17 @@ class QuestionMaker:
         what, source = FORMS[form]
         known = {"what": what, "source": source, **values}
         # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
-        messages: tuple[Message, ...] = ({"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},)
+        messages: tuple[Message, ...] = (
+            {"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},
+        )
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
         asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
             return asked
         keys = _keys(kind, explained=self._explained, numbers=ids)
-        return replace(asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys))
+        return replace(
+            asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
+        )
 
 
 def _quoted_lines(texts: Iterable[tuple[object, str]]) -> str:
@@ -317,11 +399,15 @@ def read_made(text: str) -> str:
     if not isinstance(value, dict) or set(value) != {"claims"}:
         raise _BrokenError("the reply must be an object with the key claims and no others")
     given = value["claims"]
-    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip() for one in given):
+    if not isinstance(given, list) or not all(
+        isinstance(one, str) and one.strip() for one in given
+    ):
         raise _BrokenError("claims must be a list of strings that are not blank")
     claims = list(dict.fromkeys(" ".join(one.split()) for one in given))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
-        raise _BrokenError(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}")
+        raise _BrokenError(
+            f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
+        )
     return json.dumps(claims)
 
 
@@ -360,7 +446,9 @@ def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
 def _provenance(text: str) -> list[int]:
     """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own."""
     spoken = text.rpartition("</think>")[2]
-    lines = [found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))]
+    lines = [
+        found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))
+    ]
     if len(lines) != 1:
         raise _BrokenError(f"one line with provenance is needed; there are {len(lines)}")
     written = lines[0].strip(" \t*_`.")
@@ -389,7 +477,11 @@ def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
 
 
 def _among(numbers: Sequence[int]) -> Checker:
-    schema = {"type": "array", "items": {"type": "integer", "enum": sorted({*numbers})}, "maxItems": len(numbers)}
+    schema = {
+        "type": "array",
+        "items": {"type": "integer", "enum": sorted({*numbers})},
+        "maxItems": len(numbers),
+    }
     return Checker(lambda value: isinstance(value, list), "must be a list of numbers", schema)
 
 
@@ -404,7 +496,9 @@ def _keys(kind: str, *, explained: bool, numbers: Sequence[int] = ()) -> dict[st
 
 
 _MARK: Final = re.compile(r"(^[ \t]*)?Claim [0-9]{1,4}: ", re.MULTILINE)
-_LABEL: Final = re.compile(r"^([ \t*_`#]*)entailment[ _\\]{0,3}prediction", re.IGNORECASE | re.MULTILINE)
+_LABEL: Final = re.compile(
+    r"^([ \t*_`#]*)entailment[ _\\]{0,3}prediction", re.IGNORECASE | re.MULTILINE
+)
 _ENDS: Final = " .\"'“”‘’"
 _NAMES: Final = ("entailment_prediction", "entailment prediction", "prediction")
 
@@ -418,9 +512,13 @@ def read_official_made(text: str) -> str:
     if any(mark[1] is None for mark in marks):
         raise _BrokenError("a claim has the mark of another one in it")
     if not MIN_CLAIMS <= len(marks) <= MAX_CLAIMS:
-        raise _BrokenError(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(marks)}")
+        raise _BrokenError(
+            f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(marks)}"
+        )
     ends = [*(mark.start() for mark in marks[1:]), len(spoken)]
-    claims = [" ".join(spoken[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
+    claims = [
+        " ".join(spoken[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)
+    ]
     if not all(claims):
         raise _BrokenError("a claim is empty")
     return json.dumps(list(dict.fromkeys(claims)))
@@ -441,12 +539,16 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
         if name not in asked:
-            raise _BrokenError("an entry's claim is none of those asked about; repeat each claim as it was given")
+            raise _BrokenError(
+                "an entry's claim is none of those asked about; repeat each claim as it was given"
+            )
         if times[name] > asked[name] or found.get(name, verdict) != verdict:
             raise _BrokenError("a claim stands twice")
         found[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
-    return tuple(found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims))
+    return tuple(
+        found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims)
+    )
 
 
 @_reader
@@ -470,7 +572,10 @@ def read_official_object(text: str) -> bool:
 @_reader
 def read_official_lines(text: str) -> bool:
     """Reads Mistral's verdict."""
-    return _known(read_choice(_LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction")) == "1"
+    return (
+        _known(read_choice(_LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction"))
+        == "1"
+    )
 
 
 @_reader
@@ -478,7 +583,9 @@ def read_official_cited(text: str, numbers: Sequence[int]) -> Cited:
     """Reads GPT's verdict on a sentence."""
     value = _known(read_json(text))
     if not isinstance(value, dict) or "provenance" not in value:
-        raise _BrokenError("the reply needs to be an object with explanation, provenance and prediction")
+        raise _BrokenError(
+            "the reply needs to be an object with explanation, provenance and prediction"
+        )
     return _cited(_prediction(value), value["provenance"], numbers)
 
 

@@ -10,8 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from medical_tasks.benchmarks.doclens.judge_prompts import Cited, QuestionMaker, check_judging, claim_pair
-from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
+from medical_tasks.benchmarks.doclens.judge_prompts import (
+    Cited,
+    QuestionMaker,
+    check_judging,
+    claim_pair,
+)
+from medical_tasks.benchmarks.doclens.measures import (
+    Section,
+    SentenceVerdict,
+    meqsum_section,
+    unsupported,
+)
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
@@ -79,13 +89,20 @@ def judged_text(text: str) -> str:
     return "" if text.strip() == EMPTY else remove_citations(text).strip()
 
 
-def make_claims(texts: Mapping[str, tuple[str, str, str]], judging: Judging) -> dict[str, Claims | Unscored]:
+def make_claims(
+    texts: Mapping[str, tuple[str, str, str]], judging: Judging
+) -> dict[str, Claims | Unscored]:
     """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
     said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
-        sentences = {name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()}
-        return {name: tuple(dict.fromkeys(one.text for one in some if one.text)) for name, some in sentences.items()}
+        sentences = {
+            name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()
+        }
+        return {
+            name: tuple(dict.fromkeys(one.text for one in some if one.text))
+            for name, some in sentences.items()
+        }
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
         name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)
@@ -98,7 +115,9 @@ def make_claims(texts: Mapping[str, tuple[str, str, str]], judging: Judging) -> 
     return made
 
 
-def _unit_line(unit: Unit, judging: Judging, made: Made, *, style: str, citations: bool) -> Line[UnitVerdict]:
+def _unit_line(
+    unit: Unit, judging: Judging, made: Made, *, style: str, citations: bool
+) -> Line[UnitVerdict]:
     claims = _question_line if unit.form == "question" else _claims_line
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:
@@ -107,7 +126,8 @@ def _unit_line(unit: Unit, judging: Judging, made: Made, *, style: str, citation
     verdict: UnitVerdict = found[0]
     sentences, reasons = found[1] if citations else ((), ())
     return UnitVerdict(
-        section=replace(verdict.section, sentences=sentences), reasons=_unique((*verdict.reasons, *reasons))
+        section=replace(verdict.section, sentences=sentences),
+        reasons=_unique((*verdict.reasons, *reasons)),
     )
 
 
@@ -135,20 +155,30 @@ def claim_line(
     found = yield from in_batches(
         list(dict.fromkeys(claims)),  # a claim that stands twice is asked about once
         judging,
-        batch=lambda round_name, some: maker.claims(f"{name}/{round_name}", text=text, claims=some, form=form),
-        single=lambda claim: maker.claim(f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form),
+        batch=lambda round_name, some: maker.claims(
+            f"{name}/{round_name}", text=text, claims=some, form=form
+        ),
+        single=lambda claim: maker.claim(
+            f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form
+        ),
         read_batch=_batch,
         read_single=verdict_bool,
     )
     known = {claim: one for claim, one in found.items() if not isinstance(one, Unscored)}
-    return tuple(map(known.get, claims)), _unique(one.reason for one in found.values() if isinstance(one, Unscored))
+    return tuple(map(known.get, claims)), _unique(
+        one.reason for one in found.values() if isinstance(one, Unscored)
+    )
 
 
 def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
-    output, reference = (" ".join(judged_text(text).split()) for text in (unit.output, unit.reference))
+    output, reference = (
+        " ".join(judged_text(text).split()) for text in (unit.output, unit.reference)
+    )
     if not (output and reference):
         return UnitVerdict(
-            section=Section(reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output))
+            section=Section(
+                reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output)
+            )
         )
     maker = QuestionMaker(judging.prompts, style)
     asked: list[tuple[Literal["question", "same"], str, str, str]] = [
@@ -158,9 +188,12 @@ def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line
     if judging.judge.reads == "prompt":
         asked.append(("same", "same", output, reference))
     outcomes = yield [
-        maker.questions(f"{unit.id}/{name}", kind, first=first, second=second) for kind, name, first, second in asked
+        maker.questions(f"{unit.id}/{name}", kind, first=first, second=second)
+        for kind, name, first, second in asked
     ]
-    recall, precision, *same = (verdict_bool(one) if isinstance(one, Verdict) else None for one in outcomes)
+    recall, precision, *same = (
+        verdict_bool(one) if isinstance(one, Verdict) else None for one in outcomes
+    )
     section = meqsum_section(recall=recall, precision=precision, same=same[0] if same else False)
     open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
     missing = _unique(one.reason for one in outcomes if isinstance(one, Unscored))
@@ -182,7 +215,8 @@ def _sentence_line(
         unsupported(len(one.citations))
         if answer.entailed is False
         else SentenceVerdict(
-            entailed=answer.entailed, supports=tuple(answer.supports.get(number, False) for number in one.citations)
+            entailed=answer.entailed,
+            supports=tuple(answer.supports.get(number, False) for number in one.citations),
         )
         for one, answer in zip(sentences, found, strict=True)
     )
@@ -209,11 +243,17 @@ def citation_line(
         return (yield from _pairs(unit, name, sentence, tuple(sorted(set(cited)))))
     shown = [(number, " ".join(unit.sources[number].split())) for number in cited]
     maker = QuestionMaker(judging.prompts, style)
-    (outcome,) = yield [maker.citation(name, sentence=sentence, cited=shown, form=unit.form, section=unit.section)]
+    (outcome,) = yield [
+        maker.citation(name, sentence=sentence, cited=shown, form=unit.form, section=unit.section)
+    ]
     if isinstance(outcome, Unscored):
-        return CitationVerdict(entailed=None, supports=dict.fromkeys(cited), reasons=(outcome.reason,))
+        return CitationVerdict(
+            entailed=None, supports=dict.fromkeys(cited), reasons=(outcome.reason,)
+        )
     entailed, provenance = _cited(outcome, cited)
-    return CitationVerdict(entailed=entailed, supports={number: number in provenance for number in cited})
+    return CitationVerdict(
+        entailed=entailed, supports={number: number in provenance for number in cited}
+    )
 
 
 def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line[CitationVerdict]:
@@ -234,12 +274,20 @@ def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line
         known = yield from ask([(number,) for number in cited])
         others = {number: tuple(other for other in cited if other != number) for number in cited}
         known |= yield from ask(
-            [others[number] for number in cited if known[(number,)] is not True and others[number] not in known]
+            [
+                others[number]
+                for number in cited
+                if known[(number,)] is not True and others[number] not in known
+            ]
         )
-        supports = {number: _precise(known[(number,)], known.get(others[number])) for number in cited}
+        supports = {
+            number: _precise(known[(number,)], known.get(others[number])) for number in cited
+        }
     # An answer that is missing may not have been needed.
     return CitationVerdict(
-        entailed=entailed, supports=supports, reasons=_unique(reasons) if None in supports.values() else ()
+        entailed=entailed,
+        supports=supports,
+        reasons=_unique(reasons) if None in supports.values() else (),
     )
 
 
@@ -272,7 +320,9 @@ def _unique(reasons: Iterable[str]) -> tuple[str, ...]:
 
 def wrong_verdict(outcome: Verdict, rule: str, more: str = "") -> UsageError:
     """Says that a recorded verdict is of another kind than its question."""
-    return UsageError(f"the verdict of the question {outcome.id} {rule}. Correct the recorded verdicts{more}.")
+    return UsageError(
+        f"the verdict of the question {outcome.id} {rule}. Correct the recorded verdicts{more}."
+    )
 
 
 def verdict_bool(outcome: Verdict) -> bool:
@@ -286,7 +336,9 @@ def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     value = outcome.value
     known = isinstance(value, tuple) and all(one is None or isinstance(one, bool) for one in value)
     if not known or len(value) != len(claims):
-        raise wrong_verdict(outcome, f"is no list of true, false or null for each of {len(claims)} claims")
+        raise wrong_verdict(
+            outcome, f"is no list of true, false or null for each of {len(claims)} claims"
+        )
     return {claim: one for claim, one in zip(claims, value, strict=True) if one is not None}
 
 
@@ -296,7 +348,11 @@ def _made(outcome: Verdict) -> Claims:
         claims = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         claims = None
-    if not isinstance(claims, list) or not all(isinstance(one, str) and one.strip() for one in claims) or not claims:
+    if (
+        not isinstance(claims, list)
+        or not all(isinstance(one, str) and one.strip() for one in claims)
+        or not claims
+    ):
         credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"
         raise wrong_verdict(outcome, "is no JSON text of a list of claims", credentialed)
     return tuple(claims)

@@ -51,7 +51,12 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
     asked = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
     uncited = len(section.sentences) - len(asked)
     citations = {
-        kind: [one for sentence in section.sentences if sentence.entailed is entailed for one in sentence.supports]
+        kind: [
+            one
+            for sentence in section.sentences
+            if sentence.entailed is entailed
+            for one in sentence.supports
+        ]
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
     return {
@@ -88,7 +93,9 @@ def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) 
 def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -> Verdicts:
     missing = outcomes.count(None)
     known = len(outcomes) - missing
-    return Verdicts(kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked)
+    return Verdicts(
+        kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +103,9 @@ class SentenceVerdict:
     """A sentence of the output."""
 
     entailed: bool | None  # whether all that it cites entails it together
-    supports: tuple[bool | None, ...] = ()  # of each citation, whether the sentence needs it or it entails it alone
+    supports: tuple[
+        bool | None, ...
+    ] = ()  # of each citation, whether the sentence needs it or it entails it alone
 
     def __post_init__(self) -> None:
         if self.entailed is False and any(one is not False for one in self.supports):
@@ -118,9 +127,14 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
     return SentenceVerdict(entailed=False, supports=(False,) * citations)
 
 
-def meqsum_section(*, recall: bool | None, precision: bool | None, same: bool | None = False) -> Section:
+def meqsum_section(
+    *, recall: bool | None, precision: bool | None, same: bool | None = False
+) -> Section:
     """Makes the section of a question's summary: each question is one claim, judged both ways, or both are the same."""
-    first, second = (True if one or same else None if None in (one, same) else False for one in (recall, precision))
+    first, second = (
+        True if one or same else None if None in (one, same) else False
+        for one in (recall, precision)
+    )
     return Section(reference_claims=(first,), output_claims=(second,))
 
 
@@ -141,11 +155,15 @@ class ClaimRecord:
     id: str
     # by section, `full` where there is but one; a section without claims is there
     claims: Mapping[str, tuple[str, ...]]
-    texts: Mapping[str, str] = field(default_factory=dict)  # what they were made from, as far as the file has it
+    texts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what they were made from, as far as the file has it
     source: str = ""  # the numbered input, "" when the file has none
 
 
-_FORM: Final = '{"example_id": "1", "subclaims_reference": ["...", ...]}. See docs/doclens_scoring.md'
+_FORM: Final = (
+    '{"example_id": "1", "subclaims_reference": ["...", ...]}. See docs/doclens_scoring.md'
+)
 
 
 def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
@@ -156,7 +174,9 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
     for place, row in enumerate(json_objects(path, content, form=_FORM), start=1):
         record = _record(f"{path}, record {place}", row, side)
         if record.id in records:
-            raise UsageError(f"{path}: example_id {record.id} stands twice. Leave one of the two out.")
+            raise UsageError(
+                f"{path}: example_id {record.id} stands twice. Leave one of the two out."
+            )
         records[record.id] = record
     return tuple(records.values())
 
@@ -167,7 +187,10 @@ def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> l
         {"example_id": record.id}
         | ({"input": record.source} if record.source else {})
         | {_key(side, section): text for section, text in record.texts.items()}
-        | {f"subclaims_{_key(side, section)}": list(claims) for section, claims in record.claims.items()}
+        | {
+            f"subclaims_{_key(side, section)}": list(claims)
+            for section, claims in record.claims.items()
+        }
         for record in records
     ]
 
@@ -179,7 +202,11 @@ def _key(side: Side, section: str) -> str:
 def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
     name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
-    keys = {key: key.removeprefix(start)[1:] or FULL for key in row if key == start or key.startswith(f"{start}_")}
+    keys = {
+        key: key.removeprefix(start)[1:] or FULL
+        for key in row
+        if key == start or key.startswith(f"{start}_")
+    }
     if not keys:
         raise UsageError(
             f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file that has them."
@@ -189,7 +216,9 @@ def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
     texts |= {"input": row["input"]} if "input" in row else {}
     for field_name, text in texts.items():
         if not isinstance(text, str):
-            raise UsageError(f"{where}: the text of {field_name} must be a text; got {shown(text)}.")
+            raise UsageError(
+                f"{where}: the text of {field_name} must be a text; got {shown(text)}."
+            )
     source = texts.pop("input", "")
     return ClaimRecord(
         id=name,
@@ -204,5 +233,7 @@ def _claims(where: str, given: Any) -> tuple[str, ...]:
         raise UsageError(f"{where}: a list of claims is needed; got {shown(given)}.")
     for place, claim in enumerate(given):
         if not isinstance(claim, str) or not claim.strip():
-            raise UsageError(f"{where}: claim {place + 1} must be a text that is not blank; got {shown(claim)}.")
+            raise UsageError(
+                f"{where}: claim {place + 1} must be a text that is not blank; got {shown(claim)}."
+            )
     return tuple(given)

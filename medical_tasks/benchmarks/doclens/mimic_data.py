@@ -34,7 +34,14 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
 from medical_tasks.io.files import packaged, readable
-from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
+from medical_tasks.io.json_records import (
+    LONGEST_ID,
+    Field,
+    is_text,
+    is_text_or_null,
+    optional,
+    read_records,
+)
 from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
 
@@ -73,18 +80,26 @@ class Sampler:
     Of each kind as many as the whole sample has, since shares are known at the end; for `train` enough without patients of `test`.
     """
 
-    def __init__(self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int) -> None:
+    def __init__(
+        self, *, sample: int, train_each: int, train_kinds: Collection[Kind], seed: int
+    ) -> None:
         self.counts: Counter[Kind] = Counter()
         self._sample, self._train_each, self._seed = sample, train_each, seed
         self._test: dict[Kind, _Lowest] = defaultdict(lambda: _Lowest(sample))
-        self._train = {kind: _Lowest(train_each + sample) for kind in train_kinds}  # one of each patient
+        self._train = {
+            kind: _Lowest(train_each + sample) for kind in train_kinds
+        }  # one of each patient
 
     def add(self, candidate: Candidate) -> None:
         """Takes one more report."""
         self.counts[candidate.kind] += 1
-        self._test[candidate.kind].add(self.counts[candidate.kind], self._rank("test", candidate), candidate)
+        self._test[candidate.kind].add(
+            self.counts[candidate.kind], self._rank("test", candidate), candidate
+        )
         if candidate.kind in self._train:
-            self._train[candidate.kind].add(candidate.patient_id, self._rank("train", candidate), candidate)
+            self._train[candidate.kind].add(
+                candidate.patient_id, self._rank("train", candidate), candidate
+            )
 
     def split(self) -> dict[str, list[Candidate]]:
         """The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`."""
@@ -94,7 +109,9 @@ class Sampler:
         train = [
             each
             for lowest in self._train.values()
-            for each in [one for one in lowest.best() if one.patient_id not in patients][: self._train_each]
+            for each in [one for one in lowest.best() if one.patient_id not in patients][
+                : self._train_each
+            ]
         ]
         return {"train": sorted(train, key=_by_id), "test": sorted(test, key=_by_id)}
 
@@ -133,20 +150,30 @@ Rows = dict[str, tuple[dict[str, Any], ...]]
 """Split to its rows."""
 
 MIMIC_COLUMNS = (
-    Column(name="id", description="Of the report: MIMIC-III's ROW_ID, in `table` as the table has it"),
-    Column(name="patient_id", description="Whose report it is: MIMIC-III's SUBJECT_ID. Reports share it"),
+    Column(
+        name="id", description="Of the report: MIMIC-III's ROW_ID, in `table` as the table has it"
+    ),
+    Column(
+        name="patient_id",
+        description="Whose report it is: MIMIC-III's SUBJECT_ID. Reports share it",
+    ),
     Column(name="modality", description="`CT` or `MR`; `unknown` in a table that does not say it"),
     Column(
         name="anatomy",
         description="`head`, `abdomen`, `chest`, `spine`, `neck`, `sinus` or `pelvis`; or `unknown`, likewise",
     ),
-    Column(name="findings", description="What was seen: the findings section, its wrapped lines joined"),
+    Column(
+        name="findings", description="What was seen: the findings section, its wrapped lines joined"
+    ),
     Column(
         name="sentences",
         repeated=True,
         description="Its sentences, each on one line; a sentence's number is its place, from 0",
     ),
-    Column(name="impression", description="What it means: the impression section, likewise; the reference"),
+    Column(
+        name="impression",
+        description="What it means: the impression section, likewise; the reference",
+    ),
 )
 
 
@@ -176,7 +203,9 @@ def file_stamp(path: Path) -> tuple[int, ...]:
 
 
 def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
-    kinds = ", ".join(f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common())
+    kinds = ", ".join(
+        f"{' '.join(dict.fromkeys(kind))} {count:,}" for kind, count in sampler.counts.most_common()
+    )
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
     return (
         f"{sampler.counts.total():,} reports can be used{f' ({kinds})' if kinds else ''}, {left_out.total():,} are left out"
@@ -200,7 +229,9 @@ NOTE_COLUMNS = (
 
 _NOTES = "MIMIC-III file of notes"
 # Some categories of the release end in a space (`Physician `); this one is taken with and without.
-_RADIOLOGY = tuple(name + end for name in ("Radiology", "radiology", "RADIOLOGY") for end in ("", " "))
+_RADIOLOGY = tuple(
+    name + end for name in ("Radiology", "radiology", "RADIOLOGY") for end in ("", " ")
+)
 _ERRORS = frozenset(("1", "1.0"))
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
@@ -225,11 +256,11 @@ def _drawn(
     reports: Iterator[Candidate | LeftOut] = stream_reports(path)
     kinds, advice = TRAIN_KINDS, f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
     if table:
-        reports = (check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path))
-        kinds = *TRAIN_KINDS, _UNKNOWN
-        advice = (
-            "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
+        reports = (
+            check_report(candidate.report) or candidate for candidate, _, _ in _table_lines(path)
         )
+        kinds = *TRAIN_KINDS, _UNKNOWN
+        advice = "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
     sampler = Sampler(sample=sample, train_each=train_each, train_kinds=kinds, seed=seed)
     left_out: Counter[LeftOut] = Counter()
     for report in reports:
@@ -287,7 +318,9 @@ _JSON_TEXT = dataclasses.replace(is_text_or_null(), private=True)
 
 
 def _number_or(text: Field, rule: str) -> Field:
-    return Field(holds=lambda value: type(value) is int or text.holds(value), rule=rule, private=True)
+    return Field(
+        holds=lambda value: type(value) is int or text.holds(value), rule=rule, private=True
+    )
 
 
 _JSON_ID = _number_or(is_text(), "a text that is not empty, or a whole number")
@@ -317,12 +350,18 @@ def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[dict[str, 
         )
     shared = len(set.intersection(*patients.values()))
     if shared and split == SPLITS[-1]:
-        print(f"note: {path.name}: {shared:,} patients have reports in more than one split", file=sys.stderr)
+        print(
+            f"note: {path.name}: {shared:,} patients have reports in more than one split",
+            file=sys.stderr,
+        )
 
 
 def _table_lines(path: Path) -> Iterator[_Line]:
     """Checks a table line by line; there is one at least."""
-    cells = ((f"row {row.number}", row.cells) for row in read_csv(path, REQUIRED, release=_TABLE, others=True))
+    cells = (
+        (f"row {row.number}", row.cells)
+        for row in read_csv(path, REQUIRED, release=_TABLE, others=True)
+    )
     records = _json_lines(path) if path.suffix == ".jsonl" else cells
     seen: set[str] = set()
     splits: bool | None = None
@@ -335,7 +374,9 @@ def _table_lines(path: Path) -> Iterator[_Line]:
             rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
             raise _wrong_line(path, where, "id", rule, values)
         if row_id in seen:
-            raise _wrong_line(path, where, "id", "must be unique, it stands in the table already", values)
+            raise _wrong_line(
+                path, where, "id", "must be unique, it stands in the table already", values
+            )
         seen.add(row_id)
         spelt = {name: _spelt(path, where, name, values) for name in _ALLOWED}
         if splits is None:
@@ -343,13 +384,19 @@ def _table_lines(path: Path) -> Iterator[_Line]:
         if bool(spelt["split"]) != splits:
             raise _wrong_line(path, where, "split", "must be there in all rows or in none", values)
         if bool(spelt["modality"]) != bool(spelt["anatomy"]):
-            raise _wrong_line(path, where, "anatomy", "must be there where modality is, and only there", values)
+            raise _wrong_line(
+                path, where, "anatomy", "must be there where modality is, and only there", values
+            )
         patient = values.get("patient_id", "").strip()
         candidate = Candidate(
             id=row_id,
-            patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
+            patient_id=patient
+            or f"report {row_id}",  # not the id alone: a patient may have the same number
             kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
-            report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
+            report=Report(
+                findings=joined_lines(values["findings"]),
+                impression=joined_lines(values["impression"]),
+            ),
         )
         yield candidate, spelt["split"], bool(patient)
 
@@ -358,21 +405,33 @@ def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     text = values.get(name, "").strip()
     found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
     if text and found is None:
-        raise _wrong_line(path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values)
+        raise _wrong_line(
+            path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values
+        )
     return found or ""
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    fields = dict.fromkeys((*REQUIRED, *OPTIONAL), _JSON_TEXT) | {"id": _JSON_ID, "patient_id": _JSON_PATIENT}
+    fields = dict.fromkeys((*REQUIRED, *OPTIONAL), _JSON_TEXT) | {
+        "id": _JSON_ID,
+        "patient_id": _JSON_PATIENT,
+    }
     fields |= {name: optional(fields[name]) for name in OPTIONAL}
     for record in read_records(path, fields, release=_TABLE, again="Write the table again."):
-        yield f"line {record.line}", {name: str(value) for name, value in record.values.items() if value is not None}
+        yield (
+            f"line {record.line}",
+            {name: str(value) for name, value in record.values.items() if value is not None},
+        )
 
 
-def _wrong_line(path: Path, where: str, name: str, rule: str, values: Mapping[str, str]) -> UsageError:
+def _wrong_line(
+    path: Path, where: str, name: str, rule: str, values: Mapping[str, str]
+) -> UsageError:
     # Columns that are swapped may hold a report in any cell: lengths are told, no texts.
     length = len(values.get(name, ""))
-    return UsageError(f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters.")
+    return UsageError(
+        f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters."
+    )
 
 
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
@@ -417,7 +476,9 @@ MIMIC_SOURCE = DatasetSource(
     splits=dict.fromkeys(MIMIC_RRS.configs, SPLITS),
     published_rows={"notes": {"test": SAMPLE}, "demo": {"train": 12, "test": 12}},
     files={
-        "notes": {"notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")},
+        "notes": {
+            "notes": OfficialFile(places=_PLACES, description="MIMIC-III's notes, a CSV file")
+        },
         "table": {
             "table": OfficialFile(
                 places=("reports.csv", "reports.jsonl"),

@@ -45,18 +45,24 @@ class Kind(NamedTuple):
 
 
 TRAIN_KINDS: Final = tuple(
-    Kind(*kind.split()) for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
+    Kind(*kind.split())
+    for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
 )
 """The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
 
 
 _LISTS: Final[dict[str, Any]] = packaged(__file__, "mimic_report.json")
-_MODALITY_OF: Final = {word: name for name, words in _LISTS["modalities"].items() for word in words.split()}
+_MODALITY_OF: Final = {
+    word: name for name, words in _LISTS["modalities"].items() for word in words.split()
+}
 # `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR`
 # are of the spine only where it is named: there are thoracic aortas.
-_ANATOMY_OF: Final = {word: name for name, words in _LISTS["anatomies"].items() for word in words.split()}
+_ANATOMY_OF: Final = {
+    word: name for name, words in _LISTS["anatomies"].items() for word in words.split()
+}
 _PROCEDURES, _VIEWS, _NO_EXAMINATION, _POINTERS, _POINTS_AT = (
-    frozenset(_LISTS[name].split()) for name in ("procedures", "views", "no_examination", "pointers", "points_at")
+    frozenset(_LISTS[name].split())
+    for name in ("procedures", "views", "no_examination", "pointers", "points_at")
 )
 
 # Before `SINUS`, these make it a vein of the head.
@@ -100,10 +106,13 @@ class Report:
 
 _RULE = re.compile(r"^[ \t]*_{10,}[ \t]*$", re.MULTILINE)
 _FINAL = re.compile(
-    r"^[ \t]*(?:\*+ )?(?:(?:FINAL|REVISED) REPORT\b.*|(?i:(?:FINAL|REVISED) REPORT)[ \t*:]*)$", re.MULTILINE
+    r"^[ \t]*(?:\*+ )?(?:(?:FINAL|REVISED) REPORT\b.*|(?i:(?:FINAL|REVISED) REPORT)[ \t*:]*)$",
+    re.MULTILINE,
 )
 # The order's block is a dozen lines; a `(Cont)` far below is of another page.
-_PAGE_BREAK = re.compile(r"^[ \t]*\(Over\)[ \t]*\n(?:.*\n){0,40}?[ \t]*\(Cont\)[ \t]*$", re.MULTILINE)
+_PAGE_BREAK = re.compile(
+    r"^[ \t]*\(Over\)[ \t]*\n(?:.*\n){0,40}?[ \t]*\(Cont\)[ \t]*$", re.MULTILINE
+)
 _PAGE_MARK = re.compile(r"^[ \t]*\((?:Over|Cont)\)[ \t]*$", re.MULTILINE)
 
 _HEADINGS: Final = {
@@ -132,7 +141,9 @@ _READING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 # What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV CONTRAST:`.
-_EXAMINATION = re.compile(r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE)
+_EXAMINATION = re.compile(
+    r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE
+)
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
 # Who signed it: far to the right, or with the time of the approval.
 _SIGNED = re.compile(r"^[ \t]{10,}DR\.|\b(?:Approved|[Ss]igned by)[ \t]*:", re.MULTILINE)
@@ -150,7 +161,9 @@ def read_report(text: str) -> Report | LeftOut:
     """
     body = _body(text.replace("\r\n", "\n"))
     parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
-    for (name, begin, start), (_, end, _) in itertools.pairwise([*_headings(body), ("", len(body), len(body))]):
+    for (name, begin, start), (_, end, _) in itertools.pairwise(
+        [*_headings(body), ("", len(body), len(body))]
+    ):
         if name == "both":
             return LeftOut.ONE_SECTION
         if name == "reading" and (parts["findings"] or parts["examined"]) and parts["impression"]:
@@ -174,7 +187,10 @@ def read_report(text: str) -> Report | LeftOut:
 
 def check_report(report: Report) -> LeftOut | None:
     """Says why a report with both sections cannot be used."""
-    if sum(any(map(str.isalnum, word)) for word in report.findings.split()) < _FEWEST_FINDINGS_WORDS:
+    if (
+        sum(any(map(str.isalnum, word)) for word in report.findings.split())
+        < _FEWEST_FINDINGS_WORDS
+    ):
         return LeftOut.SHORT_FINDINGS
     words = _LETTERS.findall(report.impression.lower())
     if words and _POINTERS.issuperset(words) and not _POINTS_AT.isdisjoint(words):
@@ -192,7 +208,9 @@ def _body(text: str) -> str:
         # A second such line begins another report.
         return _RULE.split(_FINAL.split(text[final.end() :], maxsplit=1)[0], maxsplit=1)[0]
     blocks = {block: [name for name, _, _ in _headings(block)] for block in _RULE.split(text)[::-1]}
-    reports = {block: names for block, names in blocks.items() if names[:1] != ["reading"]} or blocks
+    reports = {
+        block: names for block, names in blocks.items() if names[:1] != ["reading"]
+    } or blocks
     for wanted in ("findings", "examined"):
         if found := next((block for block, names in reports.items() if wanted in names), None):
             return found
@@ -202,7 +220,9 @@ def _body(text: str) -> str:
 def _headings(body: str) -> list[tuple[str, int, int]]:
     """What headings begin (a section's name, `reading`, or `examined` where no section goes on), its start and end, in order."""
     found = {}
-    for match in itertools.chain(_EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)):
+    for match in itertools.chain(
+        _EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)
+    ):
         name = _section_of(match[1])
         if name == "examined" or (name and (match[1].isupper() or _begins(body, match.start(1)))):
             found[match.start(1)] = (name, match.start(), match.end())
@@ -244,7 +264,9 @@ def _examination(heading: str) -> bool:
     of = [word in _MODALITY_OF or word in _ANATOMY_OF for word in words]
     if not any(of) or not _NO_EXAMINATION.isdisjoint(words):
         return False
-    return heading.isupper() or all(known or word in _VIEWS for known, word in zip(of, words, strict=True))
+    return heading.isupper() or all(
+        known or word in _VIEWS for known, word in zip(of, words, strict=True)
+    )
 
 
 def _section(text: str) -> str:

@@ -57,7 +57,9 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
         name = list(_ROLES)[place % 2]
         content = message["content"]
         if message.get("name") != name or not isinstance(content, str) or not content.strip():
-            raise UsageError(f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}")
+            raise UsageError(
+                f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}"
+            )
     if len(examples) % 2 or len(examples) < 2 * pairs:
         raise UsageError(
             f"{path}: {pairs} examples of two messages each are needed, it has {len(examples)} example messages. {_AGAIN}"
@@ -84,7 +86,9 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
     """Reads the files a task is judged with, by name: `claims/...` is of their folder `claim_evaluation/prompts`, and so on."""
     form = task.options["form"]
-    kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
+    kinds: tuple[Kind, ...] = (
+        ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
+    )
     sections = SECTIONS if _NAMES["family"][form] == "acibench" else ("",)
     names = dict.fromkeys(
         official_file(kind, style, form=form, section=section)
@@ -103,11 +107,15 @@ def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
     """Asks for the claims of a text."""
     first, *examples, last = _messages(text)
     # Their script replaces the words and leaves the underscores around them, so that models read `__1__` and `__30__`.
-    instruction = first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
+    instruction = (
+        first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
+    )
     return _sent(({**first, "content": instruction}, *examples, {**last, "content": judged}))
 
 
-def official_claim_messages(text: str, *, form: str, judged: str, claims: Sequence[str]) -> tuple[Message, ...]:
+def official_claim_messages(
+    text: str, *, form: str, judged: str, claims: Sequence[str]
+) -> tuple[Message, ...]:
     """Asks about claims: all together by a file for GPT, a single one by one for Mistral."""
     if _is_mistral(text):
         return _filled(text, judged=judged, claim=claims[0])
@@ -130,7 +138,10 @@ def official_citation_messages(
         return _filled(text, judged=lines, claim=sentence)
     family = _NAMES["family"][form]
     sentence_name, cited_name = _NAMES["cited"][family]
-    parts = [{"idx": str(number)} | _turn(content, spoken=family == "acibench") for number, content in cited]
+    parts = [
+        {"idx": str(number)} | _turn(content, spoken=family == "acibench")
+        for number, content in cited
+    ]
     return _asked(text, {sentence_name: sentence, cited_name: parts})
 
 
@@ -150,7 +161,9 @@ def _asked(text: str, question: Mapping[str, Any]) -> tuple[Message, ...]:
 def _filled(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
     values = {"__TEXT__": judged, "__CLAIM__": claim}
     *before, last = _messages(text)
-    return _sent((*before, {**last, "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"])}))
+    return _sent(
+        (*before, {**last, "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"])})
+    )
 
 
 def _sent(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
@@ -159,7 +172,9 @@ def _sent(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
             Message,
             {
                 "role": _ROLES.get(message.get("name", ""), message["role"]),
-                "content": content if isinstance(content := message["content"], str) else json.dumps(content),
+                "content": content
+                if isinstance(content := message["content"], str)
+                else json.dumps(content),
             },
         )
         for message in messages
@@ -192,12 +207,22 @@ def _wrong(content: Any, name: str) -> str | None:
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):
-        if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
+        if not isinstance(message, dict) or message.get("role") not in (
+            "system",
+            "user",
+            "assistant",
+        ):
             return f"message {place} has no role system, user or assistant"
-        if not set(message) <= {"role", "name", "content"} or not isinstance(message.get("content"), str | dict | list):
+        if not set(message) <= {"role", "name", "content"} or not isinstance(
+            message.get("content"), str | dict | list
+        ):
             return f"message {place} must have role and content and may have a name, no more"
-        if message.get("name") is not None and (message["name"] not in _ROLES or message["role"] != "system"):
-            return f"message {place} has a name, which only the system's {' and '.join(_ROLES)} have"
+        if message.get("name") is not None and (
+            message["name"] not in _ROLES or message["role"] != "system"
+        ):
+            return (
+                f"message {place} has a name, which only the system's {' and '.join(_ROLES)} have"
+            )
     first, last = content[0]["content"], content[-1]["content"]
     if content[-1]["role"] != "user":
         return "its last message is not the user's"

@@ -50,7 +50,9 @@ class OfficialSentence:
     """A sentence as their score files have it."""
 
     target: str  # without its citations, white space run together; "" for the one segment that counts as uncited
-    citations: tuple[int, ...] = ()  # the denominator of citation precision, cut to ten if it is asked about
+    citations: tuple[
+        int, ...
+    ] = ()  # the denominator of citation precision, cut to ten if it is asked about
     asked: bool = False  # whether a judge decides; otherwise nothing supports it
 
 
@@ -97,7 +99,9 @@ def official_sentences(text: str, *, method: SplitMethod, sources: int) -> list[
         if asked:
             citations = citations[:MAX_CITATIONS]
         found.append(
-            OfficialSentence(target=remove_citations_official(output), citations=tuple(citations), asked=asked)
+            OfficialSentence(
+                target=remove_citations_official(output), citations=tuple(citations), asked=asked
+            )
         )
         later = own or later
     return found[::-1]
@@ -123,7 +127,9 @@ def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
     records = _json(reply)
     if isinstance(records, dict | str) and not records:
         return ()  # an empty object or text is no claims to them
-    if not isinstance(records, list) or not all(isinstance(one, dict) and _PREDICTION in one for one in records):
+    if not isinstance(records, list) or not all(
+        isinstance(one, dict) and _PREDICTION in one for one in records
+    ):
         return _NO_DECISION
     return tuple(bool(one[_PREDICTION] == 1) for one in records)
 
@@ -131,7 +137,9 @@ def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
 def gpt_question(reply: str) -> tuple[bool, ...]:
     """Reads GPT's judgement on a pair of MeQSum's questions; without one the pair is not in their file, which is no error."""
     record = _json(reply)
-    return (record["prediction"] == 1,) if isinstance(record, dict) and "prediction" in record else ()
+    return (
+        (record["prediction"] == 1,) if isinstance(record, dict) and "prediction" in record else ()
+    )
 
 
 def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
@@ -183,13 +191,20 @@ def _generated(reply: str) -> list[str]:
 def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
     for line in _generated(reply):
         if "provenance: " in line:
-            places = [int(digits[:_MAX_DIGITS]) for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])]
+            places = [
+                int(digits[:_MAX_DIGITS])
+                for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])
+            ]
             if found := [citations[place] for place in places if place < len(citations)]:
                 return found
     return []
 
 
-METHODS: Final[Mapping[str, SplitMethod]] = {"note": "sent", "section": "sent", "question": "meqsum"}
+METHODS: Final[Mapping[str, SplitMethod]] = {
+    "note": "sent",
+    "section": "sent",
+    "question": "meqsum",
+}
 """Form of a text to the authors' way of splitting it; of others `citation`."""
 
 
@@ -226,7 +241,11 @@ def judge_official(
 
 
 def _labelled_line(
-    unit: Unit, verdict: UnitVerdict, sentences: Sequence[OfficialSentence], judging: Judging, style: str
+    unit: Unit,
+    verdict: UnitVerdict,
+    sentences: Sequence[OfficialSentence],
+    judging: Judging,
+    style: str,
 ) -> Line[OfficialVerdict]:
     asked = [number for number, sentence in enumerate(sentences) if sentence.asked]
     answers = yield from side_by_side(
@@ -247,23 +266,30 @@ def _labelled_line(
     section = Section(
         reference_claims=official_claims_of(verdict.section.reference_claims, whole=whole),
         output_claims=official_claims_of(verdict.section.output_claims, whole=whole),
-        sentences=tuple(official_sentence(one, said.get(number)) for number, one in enumerate(sentences)),
+        sentences=tuple(
+            official_sentence(one, said.get(number)) for number, one in enumerate(sentences)
+        ),
     )
     reasons = dict.fromkeys(reason for answer in answers for reason in answer.reasons)
     return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(reasons))
 
 
-def official_claims_of(claims: Sequence[bool | None] | None, *, whole: bool) -> tuple[bool | None, ...]:
+def official_claims_of(
+    claims: Sequence[bool | None] | None, *, whole: bool
+) -> tuple[bool | None, ...]:
     """What their score file has of a text's claims. `whole`: whether they were asked about in one call."""
     return tuple(one for one in claims or () if one is not None or not whole)
 
 
-def official_sentence(sentence: OfficialSentence, answer: CitationVerdict | None) -> SentenceVerdict:
+def official_sentence(
+    sentence: OfficialSentence, answer: CitationVerdict | None
+) -> SentenceVerdict:
     """What their score file has of a sentence: a citation counts as often as it is listed."""
     if answer is None or answer.entailed is False:
         return unsupported(len(sentence.citations))
     return SentenceVerdict(
-        entailed=answer.entailed, supports=tuple(answer.supports.get(number) for number in sentence.citations)
+        entailed=answer.entailed,
+        supports=tuple(answer.supports.get(number) for number in sentence.citations),
     )
 
 
@@ -281,7 +307,11 @@ class _Replies:
     """Asks about a unit with the authors' prompts."""
 
     def __init__(
-        self, unit: Unit, judging: Judging, style: str, given: Mapping[Side, Mapping[str, Sequence[str]]]
+        self,
+        unit: Unit,
+        judging: Judging,
+        style: str,
+        given: Mapping[Side, Mapping[str, Sequence[str]]],
     ) -> None:
         self._unit, self._start = unit, f"{unit.id}/official"
         self._maker = QuestionMaker(judging.prompts, style)
@@ -293,16 +323,27 @@ class _Replies:
     def line(self, sentences: Sequence[OfficialSentence]) -> Line[OfficialVerdict]:
         """Asks for the claims that are not there, then about all claims and sentences."""
         reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
-        claims = [self._counted("recall", "output", reference), self._counted("precision", "reference", output)]
-        about: Line[Any] = self._questions() if self._unit.form == "question" else side_by_side(claims)
-        lines: list[Line[Any]] = [self._sentence(number, sentence) for number, sentence in enumerate(sentences)]
+        claims = [
+            self._counted("recall", "output", reference),
+            self._counted("precision", "reference", output),
+        ]
+        about: Line[Any] = (
+            self._questions() if self._unit.form == "question" else side_by_side(claims)
+        )
+        lines: list[Line[Any]] = [
+            self._sentence(number, sentence) for number, sentence in enumerate(sentences)
+        ]
         (recall, precision), *found = yield from side_by_side([about, *lines])
         section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
         return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
-    def _ask(self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]) -> Line[list[Any]]:
+    def _ask(
+        self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]
+    ) -> Line[list[Any]]:
         """What verdicts say; None where there is none."""
-        outcomes = yield [replace(question, read=read, once=True, pair=None) for question in questions]
+        outcomes = yield [
+            replace(question, read=read, once=True, pair=None) for question in questions
+        ]
         self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
         return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
 
@@ -311,8 +352,12 @@ class _Replies:
         unit, text, given = self._unit, self._texts[side], self._given.get(side, {})
         if unit.form == "question" or unit.id in given or not text:
             return list(given.get(unit.id, ()))
-        question = self._maker.make(f"{self._start}/{side}/claims", text=text, form=unit.form, section=unit.section)
-        (claims,) = yield from self._ask([question], lambda reply: json.dumps(official_claims(reply)), _listed)
+        question = self._maker.make(
+            f"{self._start}/{side}/claims", text=text, form=unit.form, section=unit.section
+        )
+        (claims,) = yield from self._ask(
+            [question], lambda reply: json.dumps(official_claims(reply)), _listed
+        )
         return claims  # type: ignore[no-any-return]
 
     def _questions(self) -> Line[list[_Claims]]:
@@ -328,7 +373,9 @@ class _Replies:
             self._maker.questions(f"{self._start}/{name}", kind, first=one, second=other)
             for name, kind, one, other in pairs
         ]
-        *ways, same = yield from self._ask(questions, _mistral_question if self._mistral else gpt_question, _bools)
+        *ways, same = yield from self._ask(
+            questions, _mistral_question if self._mistral else gpt_question, _bools
+        )
         return [_either(said, same) for said in ways]
 
     def _counted(self, name: str, side: Side, claims: list[str] | None) -> Line[_Claims]:
@@ -337,9 +384,14 @@ class _Replies:
             return None if claims is None else (False,) * len(claims)
         about = {"text": text, "form": self._unit.form}
         if self._mistral:
-            single = [self._maker.claim(f"{start}/{place}", claim=one, **about) for place, one in enumerate(claims)]
+            single = [
+                self._maker.claim(f"{start}/{place}", claim=one, **about)
+                for place, one in enumerate(claims)
+            ]
             return tuple((yield from self._ask(single, mistral_claim, verdict_bool)))
-        (counted,) = yield from self._ask([self._maker.claims(start, claims=claims, **about)], gpt_claims, _bools)
+        (counted,) = yield from self._ask(
+            [self._maker.claims(start, claims=claims, **about)], gpt_claims, _bools
+        )
         return (None,) * len(claims) if counted is None else counted
 
     def _sentence(self, number: int, sentence: OfficialSentence) -> Line[SentenceVerdict]:
@@ -347,7 +399,12 @@ class _Replies:
             return official_sentence(sentence, None)
         unit, citations = self._unit, sentence.citations
         cited = [(place, " ".join(unit.sources[place].split())) for place in citations]
-        about: Any = {"sentence": sentence.target, "cited": cited, "form": unit.form, "section": unit.section}
+        about: Any = {
+            "sentence": sentence.target,
+            "cited": cited,
+            "form": unit.form,
+            "section": unit.section,
+        }
         question = self._maker.citation(f"{self._start}/{number}", **about)
         read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
         (found,) = yield from self._ask([question], read, _cited)
@@ -360,7 +417,9 @@ def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
     return said if isinstance(said, Unreadable) else (said,)
 
 
-def _either(said: tuple[bool, ...] | None, same: tuple[bool, ...] | None) -> tuple[bool | None, ...]:
+def _either(
+    said: tuple[bool, ...] | None, same: tuple[bool, ...] | None
+) -> tuple[bool | None, ...]:
     if not said:
         return (None,) if said is None else ()
     return (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
@@ -390,4 +449,6 @@ def _cited(outcome: Verdict) -> Any:
 def _sentences(unit: Unit) -> list[OfficialSentence]:
     # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one there: each number
     # ends a sentence.
-    return official_sentences(unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=len(unit.sources))
+    return official_sentences(
+        unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=len(unit.sources)
+    )

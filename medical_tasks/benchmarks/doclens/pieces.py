@@ -97,14 +97,18 @@ def divide_note(note: str) -> dict[str, str]:
     return {section: "".join(lines) for section, lines in parts.items()}
 
 
-_PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}), name="titles")
+_PUNKT: Final = Punkt(
+    abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}), name="titles"
+)
 
 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences, as they are written, without the white space around them."""
     # In small letters, character by character: a few letters would become two, and places would shift.
     small = "".join(lower if len(lower := each.lower()) == 1 else each for each in question)
-    return [text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())]
+    return [
+        text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())
+    ]
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
@@ -133,7 +137,9 @@ MAX_RANGE: Final = 100
 """Most sentences a range can cite. `[0-5000]` points nowhere; it stays prose."""
 
 _PART = r"[0-9]{1,6}(?:[ \t]{0,3}[-\u2010-\u2014\u2212][ \t]{0,3}[0-9]{1,6})?"
-_MARKER = re.compile(rf"\[[ \t]{{0,3}}({_PART}(?:[ \t]{{0,3}}[,;][ \t]{{0,3}}{_PART})*)[ \t]{{0,3}}\]")
+_MARKER = re.compile(
+    rf"\[[ \t]{{0,3}}({_PART}(?:[ \t]{{0,3}}[,;][ \t]{{0,3}}{_PART})*)[ \t]{{0,3}}\]"
+)
 _NUMBER = re.compile("[0-9]+")
 _SPACES = " \t\u00a0"
 _AFTER = re.compile(f"[{_SPACES}]*")
@@ -214,7 +220,9 @@ def _blocks(text: str) -> list[str]:
     above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
     for found in _LINE.finditer(text):
         line = found[0]
-        if blocks and (not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)):
+        if blocks and (
+            not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)
+        ):
             blocks[-1].append(line)
         else:
             blocks.append([line])
@@ -224,7 +232,9 @@ def _blocks(text: str) -> list[str]:
 
 def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
     markers = find_markers(line)
-    if markers and sum(marker.end - marker.start for marker in markers) == len("".join(line.split())):
+    if markers and sum(marker.end - marker.start for marker in markers) == len(
+        "".join(line.split())
+    ):
         return True
     return _is_heading(above, has_small=has_small) or (not gap and _runs_on(above, line))
 
@@ -284,11 +294,18 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
     found = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
     word = found[0] if found else ""
     if place == end:  # "pain.He": small letters, a capital, and no space between
-        return following.isupper() and word.isalpha() and word[-2:].islower() and word not in _NEVER_LAST
+        return (
+            following.isupper()
+            and word.isalpha()
+            and word[-2:].islower()
+            and word not in _NEVER_LAST
+        )
     if stop[0][0] in "!?":
         return True
     # Of the same line: what stands first on one numbers an item, whatever heading is above it.
-    line = _LINE_END.split(block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)])[-1]
+    line = _LINE_END.split(
+        block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)]
+    )[-1]
     return _point_ends(word, following, before=(line.split() or [""])[-1])
 
 
@@ -297,7 +314,9 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False
-    if not before.strip("(") and (_ITEM.match(f"{word}. ") or (len(word) == 1 and word.isalpha())):  # item or initial
+    if not before.strip("(") and (
+        _ITEM.match(f"{word}. ") or (len(word) == 1 and word.isalpha())
+    ):  # item or initial
         return False
     if len(word) == 1 and before.rstrip(".").casefold() in _NEVER_LAST:  # Dr. J. Smith
         return False

@@ -91,7 +91,11 @@ def _answer(item: Item, *, citations: bool) -> str:
     reference: str = item.fields["reference"]
     if not reference.strip():
         return ""
-    return cite(reference, Source(item.fields["sentences"])) if citations else remove_citations(reference)
+    return (
+        cite(reference, Source(item.fields["sentences"]))
+        if citations
+        else remove_citations(reference)
+    )
 
 
 def _section(item: Item) -> str:
@@ -141,13 +145,22 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
 
     def render(item: Item) -> tuple[Message, ...]:
         sentences: list[str] = item.fields["sentences"]
-        given = numbered_dialogue(sentences) if spoken else f"{numbered_question(sentences).lower()} "
+        given = (
+            numbered_dialogue(sentences) if spoken else f"{numbered_question(sentences).lower()} "
+        )
         return (*before[_section(item)], {"role": "user", "content": given})
 
-    said = [part for section in before for one in before[section] for part in (section, one["role"], one["content"])]
+    said = [
+        part
+        for section in before
+        for one in before[section]
+        for part in (section, one["role"], one["content"])
+    ]
     if not spoken:
         said.append("small letters")
-    return PromptSet(name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"})
+    return PromptSet(
+        name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"}
+    )
 
 
 _PARTS: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
@@ -171,10 +184,16 @@ KINDS: Final = 6
 """Kinds of radiology reports that have a train split in MIMIC-III, by the paper."""
 
 
-def draw_exemplars(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Item, ...]]:
+def draw_exemplars(
+    task: TaskSpec, rows: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[Item, ...]]:
     """Draws the worked examples of a task: section to its examples, of the same visits for all; for other forms under ""."""
     form, shots = task.options["form"], int(task.options["shots"])
-    items = [item for item in load_items(task, rows) if item.fields["reference"].strip() and item.fields["sentences"]]
+    items = [
+        item
+        for item in load_items(task, rows)
+        if item.fields["reference"].strip() and item.fields["sentences"]
+    ]
     if form == "section":
         return _of_sections(task, items, shots)
     if form == "impression":
@@ -188,7 +207,10 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
     for item in items:
         of_visit[item.cluster][str(item.groups["section"])] = item
     whole = [visit[SECTIONS[0]] for visit in of_visit.values() if len(visit) == len(SECTIONS)]
-    drawn = [item.cluster for item in _first(task, whole, shots, needs="whose note has all four sections")]
+    drawn = [
+        item.cluster
+        for item in _first(task, whole, shots, needs="whose note has all four sections")
+    ]
     return {section: tuple(of_visit[name][section] for name in drawn) for section in SECTIONS}
 
 
@@ -203,7 +225,9 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
             f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and anatomy), split {task.exemplars} of "
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )
-    drawn = [_first(task, of[kind], each, needs=f"of kind {' '.join(map(str, kind))}") for kind in kinds]
+    drawn = [
+        _first(task, of[kind], each, needs=f"of kind {' '.join(map(str, kind))}") for kind in kinds
+    ]
     # One of each kind, then the second of each.
     return tuple(of_kind[place] for place in range(each) for of_kind in drawn)
 
@@ -247,7 +271,9 @@ class Source:
     def __init__(self, texts: Sequence[str]) -> None:
         bare = [_SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text for text in texts]
         self._words = [_words(text) for text in bare]
-        self._longest = max(range(len(bare)), key=lambda place: (len(self._words[place]), -place), default=None)
+        self._longest = max(
+            range(len(bare)), key=lambda place: (len(self._words[place]), -place), default=None
+        )
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
         """Says what a sentence cites. Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite."""
@@ -267,7 +293,9 @@ class Source:
     def _best(self, words: frozenset[str]) -> tuple[int, int]:
         """The text that shares most of the words, of several the shortest, then the first; and how many it shares."""
         shared = [len(words & text) for text in self._words]
-        place = max(range(len(shared)), key=lambda each: (shared[each], -len(self._words[each]), -each))
+        place = max(
+            range(len(shared)), key=lambda each: (shared[each], -len(self._words[each]), -each)
+        )
         return place, shared[place]
 
 
@@ -294,7 +322,9 @@ def _cited(piece: str, source: Source) -> str:
         return piece
     head = _LAST_MARKS.sub("", body).rstrip() or body
     line = head.splitlines()[-1] + "".join(body[len(head) :].splitlines()[:1])
-    if heading_section(line):  # a marker behind it would make it a line like any other; the marks may stand on the next
+    if heading_section(
+        line
+    ):  # a marker behind it would make it a line like any other; the marks may stand on the next
         return piece
     markers = "".join(f"[{number}]" for number in source.cited_by(body))
     return f"{head} {markers}{piece[len(head) :]}" if markers else piece

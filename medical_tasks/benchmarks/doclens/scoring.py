@@ -31,7 +31,13 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.judges.base import Judging
-from medical_tasks.models.text_metrics import MODEL_METRICS, Pairs, concept_pairs, identity_of_models, metrics_of_models
+from medical_tasks.models.text_metrics import (
+    MODEL_METRICS,
+    Pairs,
+    concept_pairs,
+    identity_of_models,
+    metrics_of_models,
+)
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
@@ -62,14 +68,24 @@ def score_items(
     units = [unit for some in parts for unit in some]
     # Before anything is answered there is nothing to join.
     joined = {
-        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path)) if units else {}
+        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
+        if units
+        else {}
         for side, path in settings.claims.items()
     }
     asked: Any = {"style": settings.style, "citations": settings.citations}
     verdicts = judge_units(
-        units, judging, reference_claims=joined.get("reference"), output_claims=joined.get("output"), **asked
+        units,
+        judging,
+        reference_claims=joined.get("reference"),
+        output_claims=joined.get("output"),
+        **asked,
     )
-    official = judge_official(units, verdicts, judging, given=joined, **asked) if settings.official else None
+    official = (
+        judge_official(units, verdicts, judging, given=joined, **asked)
+        if settings.official
+        else None
+    )
     pairs = [
         (judged_text(answer), judged_text(item.fields["reference"]))
         for item, answer in zip(items, answers, strict=True)
@@ -98,12 +114,23 @@ def text_units(item: Item, answer: str) -> list[Unit]:
     form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
         sections = item.fields["sections"]
-        pieces = [(f"{item.id}/{name}", name, text, sections[name]) for name, text in divide_note(answer).items()]
+        pieces = [
+            (f"{item.id}/{name}", name, text, sections[name])
+            for name, text in divide_note(answer).items()
+        ]
     else:
         section = str(item.groups["section"]) if form == "section" else FULL
         pieces = [(item.id, section, answer, item.fields["reference"])]
     return [
-        Unit(id=name, item=item.id, section=section, form=form, output=output, reference=reference, sources=sources)
+        Unit(
+            id=name,
+            item=item.id,
+            section=section,
+            form=form,
+            output=output,
+            reference=reference,
+            sources=sources,
+        )
         for name, section, output, reference in pieces
     ]
 
@@ -117,11 +144,17 @@ def item_score(
     cites: bool = True,
 ) -> ItemScore:
     """Makes an item's score of what is known of its text."""
-    tallies = {section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()}
+    tallies = {
+        section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()
+    }
     whole = total(tallies.values())
     named = dict(whole)
     if len(tallies) > 1:
-        named |= {f"{metric}_{section}": tally for section, each in tallies.items() for metric, tally in each.items()}
+        named |= {
+            f"{metric}_{section}": tally
+            for section, each in tallies.items()
+            for metric, tally in each.items()
+        }
     if official is not None:
         theirs = total(one.tallies for one in official)
         named |= {f"{metric}_official": tally for metric, tally in theirs.items()}
@@ -157,7 +190,9 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 
 def _counted(tally: Tally) -> str:
-    hits, missing, more = (sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more"))
+    hits, missing, more = (
+        sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more")
+    )
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
@@ -165,8 +200,12 @@ def _counted(tally: Tally) -> str:
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
     known = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
-        "no list of claims of the reference": [name for name, one in known.items() if one.reference_claims is None],
-        "no list of claims of the output": [name for name, one in known.items() if one.output_claims is None],
+        "no list of claims of the reference": [
+            name for name, one in known.items() if one.reference_claims is None
+        ],
+        "no list of claims of the output": [
+            name for name, one in known.items() if one.output_claims is None
+        ],
         "without sentences": [name for name, one in known.items() if cites and not one.sentences],
     }
     parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
@@ -194,10 +233,14 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     # Whatever it were set to, the metrics that need it would be reported.
     official = "official" in arguments and _one_of(task, arguments, "official", ("yes",)) == "yes"
     names: tuple[tuple[Side, str], ...] = (("reference", "claims"), ("output", "output_claims"))
-    files: dict[Side, Path] = {side: Path(arguments[name]).expanduser() for side, name in names if name in arguments}
+    files: dict[Side, Path] = {
+        side: Path(arguments[name]).expanduser() for side, name in names if name in arguments
+    }
     if files and task.options["form"] == "question":
         name = next(name for _, name in names if name in arguments)
-        raise UsageError(f"{task.name}: each question is one claim, and {name} is not used. Leave it out.")
+        raise UsageError(
+            f"{task.name}: each question is one claim, and {name} is not used. Leave it out."
+        )
     return Settings(citations=citations == "yes", style=style, official=official, claims=files)
 
 
@@ -220,7 +263,9 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
     }
 
 
-def _one_of(task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+def _one_of(
+    task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tuple[str, ...]
+) -> str:
     value = arguments.get(name, allowed[0])
     if value not in allowed:
         raise UsageError(f"{task.name}: {name} must be {' or '.join(allowed)}; got {value!r}.")
@@ -245,10 +290,15 @@ def join_claims(
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
         # A file can have the id of the unit's item, or of the visit whose section it is.
-        names = (unit.item, unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id)
+        names = (
+            unit.item,
+            unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id,
+        )
         same = by_text.get((unit.section, text)) or {}
         known = [same[name] for name in names if name in same] or [*same.values()]
-        known = known or [by_id[name, unit.section] for name in names if (name, unit.section) in by_id]
+        known = known or [
+            by_id[name, unit.section] for name in names if (name, unit.section) in by_id
+        ]
         if not text:
             odd += [unit.id] if known and known[0] else []
         elif not known:
@@ -277,10 +327,14 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
     """Computes the metrics of texts."""
     made = [word_metrics(output, reference) for output, reference in pairs]
     others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
-    for row, (_, reference), found in zip(made, pairs, metrics_of_models(others, arguments, pairs), strict=True):
+    for row, (_, reference), found in zip(
+        made, pairs, metrics_of_models(others, arguments, pairs), strict=True
+    ):
         row |= found if reference.strip() else dict.fromkeys(found, math.nan)
     if "umls" in arguments and pairs:
-        for row, each in zip(made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True):
+        for row, each in zip(
+            made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
+        ):
             row |= medcon_metrics(*each)
     return made
 
@@ -297,7 +351,9 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
     return values | {"words": float(len(output.split()))}
 
 
-def medcon_metrics(reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]) -> dict[str, float]:
+def medcon_metrics(
+    reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]
+) -> dict[str, float]:
     """Compares the concepts of two texts; nan where a side to divide by has none, but `medcon_official`, which is 0 there."""
     scores: Medcon = medcon(reference, output)
     return {

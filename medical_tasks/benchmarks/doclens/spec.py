@@ -166,7 +166,10 @@ _CLAIMS: Final = {
 _DOCLENS: Final = tuple(
     # Whether a citation is needed takes verdicts on what is left without it.
     MetricSpec(
-        name=name, kind="ratio", description=text, verdict="several" if name == "citation_precision" else "entailment"
+        name=name,
+        kind="ratio",
+        description=text,
+        verdict="several" if name == "citation_precision" else "entailment",
     )
     for name, text in _CLAIMS.items()
 )
@@ -196,10 +199,16 @@ _OFFICIAL: Final = tuple(
 
 _TEXT: Final = (
     MetricSpec(
-        name="rouge1", kind="mean", description="F1 of words shared with the reference (ROUGE-1).", judged=False
+        name="rouge1",
+        kind="mean",
+        description="F1 of words shared with the reference (ROUGE-1).",
+        judged=False,
     ),
     MetricSpec(
-        name="rouge2", kind="mean", description="F1 of word pairs shared with the reference (ROUGE-2).", judged=False
+        name="rouge2",
+        kind="mean",
+        description="F1 of word pairs shared with the reference (ROUGE-2).",
+        judged=False,
     ),
     MetricSpec(
         name="rougeLsum",
@@ -219,7 +228,12 @@ _TEXT: Final = (
         description="Share of the output's words found in common order.",
         judged=False,
     ),
-    MetricSpec(name="bleu", kind="mean", description="Sentence BLEU by sacreBLEU, 1- to 4-grams.", judged=False),
+    MetricSpec(
+        name="bleu",
+        kind="mean",
+        description="Sentence BLEU by sacreBLEU, 1- to 4-grams.",
+        judged=False,
+    ),
     MetricSpec(
         name="bertscore",
         kind="mean",
@@ -233,7 +247,11 @@ _TEXT: Final = (
 
 _MEDCON: Final = (
     MetricSpec(
-        name="medcon", kind="mean", description="F1 of the medical concepts of both texts.", judged=False, needs="umls"
+        name="medcon",
+        kind="mean",
+        description="F1 of the medical concepts of both texts.",
+        judged=False,
+        needs="umls",
     ),
     MetricSpec(
         name="medcon_recall",
@@ -293,7 +311,9 @@ _WORDS: Final = (
     ),
 )
 
-_ARGUMENTS: Final = {"citations": "yes (default) or no: whether the output is asked to cite its source"}
+_ARGUMENTS: Final = {
+    "citations": "yes (default) or no: whether the output is asked to cite its source"
+}
 
 _SCORING: Final = {
     "citations": _ARGUMENTS["citations"],
@@ -372,7 +392,9 @@ def _family(
     return tuple(
         TaskSpec(
             name=f"{name}_{_NUMBERS[count]}_shot" if count else name,
-            title=f"{title}, {_NUMBERS[count]} worked example{'s' * (count > 1)}" if count else title,
+            title=f"{title}, {_NUMBERS[count]} worked example{'s' * (count > 1)}"
+            if count
+            else title,
             benchmark=BENCHMARK,
             dataset=dataset.name,
             split=split,
@@ -473,7 +495,9 @@ DocLens.views = (
             metrics=tuple(_CLAIMS),
             tasks={task.name: f"examples: {task.options['shots']}" for task in of},
         )
-        for of in ([task for task in TASKS if task.options["family"] == family.name] for family in TASKS)
+        for of in (
+            [task for task in TASKS if task.options["family"] == family.name] for family in TASKS
+        )
         if len(of) > 1
     ),
 )

@@ -106,7 +106,9 @@ def _read(request: CheckRequest) -> CheckSet:
     )
 
 
-def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[dict[str, Item], dict[str, Any]]:
+def _questions(
+    task: TaskSpec, data: Path | None, config: str | None
+) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
@@ -132,14 +134,21 @@ RATER: Final = "rater_"
 """Columns that begin so are raters, unless they are named."""
 
 KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
-    "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
+    "1 and 0": {
+        "1": True,
+        "0": False,
+        "1.0": True,
+        "0.0": False,
+    },  # with blanks, some programs write 1 as 1.0
     "o and x": {"o": True, "x": False},
     "correct and incorrect": {"correct": True, "incorrect": False},
 }
 _SHOWN: Final = 12
 LONGEST_MODEL: Final = 60
 """Longest name of a model, so that no answer is taken for one."""
-_FORM: Final = "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
+_FORM: Final = (
+    "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +188,9 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     for at, given in rows:
         line, cells = int(at.split()[1]), {name: plain(cell or "") for name, cell in given.items()}
         if not cells["id"].strip():
-            raise UsageError(f"{path}, row {line}, column 'id': empty; every row names its question there.")
+            raise UsageError(
+                f"{path}, row {line}, column 'id': empty; every row names its question there."
+            )
         model = cells.get("model", "").strip()
         if len(model) > LONGEST_MODEL or not model.isprintable():
             raise UsageError(  # it stands in the check, where no answer may
@@ -202,7 +213,9 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
         found.append(row)
     for place, name in enumerate(columns):
         if all(row.correct[place] is None for row in found):
-            raise UsageError(f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters.")
+            raise UsageError(
+                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters."
+            )
     scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
     return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
 
@@ -211,13 +224,17 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
     """The raters' columns, after looking at the header. Names in it are not told: it may be a row of answers."""
     for name in ("id", "response"):
         if name not in header:
-            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {_FORM}")
+            raise UsageError(
+                f"{path}: its header, of {len(header)} columns, has no column {name!r}. {_FORM}"
+            )
     wanted = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
     for name in wanted:
         if name not in header:
             raise UsageError(f"{path}: its header has no column {name!r}, which --raters names.")
         if name in ("id", "response", "model"):
-            raise UsageError(f"--raters: {name} is no rater's column in {path}. Name those with scores.")
+            raise UsageError(
+                f"--raters: {name} is no rater's column in {path}. Name those with scores."
+            )
     if not wanted:
         raise UsageError(
             f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
@@ -227,7 +244,9 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
     return wanted
 
 
-def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]) -> bool | None:
+def _mark(
+    path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]
+) -> bool | None:
     """Reads a score; a column keeps to one kind of marks, since 0 and o are easily taken for each other."""
     text = value.strip().lower()
     if not text:
@@ -236,7 +255,9 @@ def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[s
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
         said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
-        raise UsageError(f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}.")
+        raise UsageError(
+            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}."
+        )
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(

@@ -48,7 +48,9 @@ QUESTIONS_FILE = "discq_questions_final.csv"
 # `start_index` and `end_index` of the trigger are there too, counted in a text prepared in the authors' way; they are not read.
 _DISCQ_COLUMNS = ("id", "question", "reasoning")
 _DISCQ_RELEASE = "question file of DiSCQ 1.0"
-_DISCQ_AGAIN = f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
+_DISCQ_AGAIN = (
+    f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
+)
 _NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
 
 # Words that keep their capital within a sentence; abbreviations are known by their form.
@@ -136,7 +138,9 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             f"{lines(missing, 10)}\nPut the texts of the n2c2 2010 challenge on relations there, in one folder or several "
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
-    several = [f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1]
+    several = [
+        f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1
+    ]
     if several:
         raise UsageError(
             f"{path}: {len(several):,} texts lie below its folder more than once:\n  {lines(several, 10)}\nKeep one of "
@@ -147,7 +151,9 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
 
 def _read_text(file: Path) -> str:
     with readable(file, again="Get the text again."):
-        text = read_text(file, encoding="utf-8-sig")  # line ends become line feeds, as for the authors
+        text = read_text(
+            file, encoding="utf-8-sig"
+        )  # line ends become line feeds, as for the authors
     if not text.strip():
         raise UsageError(f"{file}: is empty. Get the text again.")
     return text
@@ -164,13 +170,20 @@ def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
     """Generates the demo."""
     for patient in twin_patients(seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE):
         if patient.question is not None:
-            yield patient.question, sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq))
+            yield (
+                patient.question,
+                sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq)),
+            )
 
 
 def _note(note: TwinNote) -> Note:
     hadm_id, charttime = note.hadm_id, note.charttime
-    text = prepared_text(note.text, patient_id=note.subject_id, hadm_id=hadm_id, charttime=charttime)
-    return Note(note_id=note.note_id, hadm_id=hadm_id, charttime=charttime, seq=note.note_seq, text=text)
+    text = prepared_text(
+        note.text, patient_id=note.subject_id, hadm_id=hadm_id, charttime=charttime
+    )
+    return Note(
+        note_id=note.note_id, hadm_id=hadm_id, charttime=charttime, seq=note.note_seq, text=text
+    )
 
 
 _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
@@ -183,10 +196,14 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         return (joined_row(question, notes) for question, notes in demo_pairs())
     if config in _READERS:
         return _READERS[config](files["questions"])
-    questions = [each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]]
+    questions = [
+        each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]
+    ]
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
-        raise UsageError(f"{files['questions']}: has no question of category {names}. Download it again.")
+        raise UsageError(
+            f"{files['questions']}: has no question of category {names}. Download it again."
+        )
     notes = read_notes(files["notes"], {each.patient_id: each.num_notes for each in questions})
     return (joined_row(question, notes[question.patient_id]) for question in questions)
 
@@ -203,7 +220,10 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         Item(
             id=row["id"],
             fields=row,
-            groups={"num_notes": str(row["num_notes"]), "category": tuple(row["categories"]) or ("none",)},
+            groups={
+                "num_notes": str(row["num_notes"]),
+                "category": tuple(row["categories"]) or ("none",),
+            },
             cluster=row["patient_id"],
         )
         for row in rows
@@ -212,13 +232,21 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
 
 # Below physionet.org/files as wget lays the projects out, or any end of that.
-_QUESTION_PLACES = tuple(f"ehr-notes-qa-llms/1.0.1/{folder}EHRNoteQA.jsonl" for folder in ("", "1.0.1/"))
+_QUESTION_PLACES = tuple(
+    f"ehr-notes-qa-llms/1.0.1/{folder}EHRNoteQA.jsonl" for folder in ("", "1.0.1/")
+)
 _DISCQ_PLACES = (f"discq/1.0/{QUESTIONS_FILE}",)
 _YUE_PLACES = ("mimic-iii-question-answer/1.0.0/test.final.json",)
-_NOTE_PLACES = tuple(f"mimic-iv-note/2.2/note/{name}" for name in ("discharge.csv.gz", "discharge.csv"))
+_NOTE_PLACES = tuple(
+    f"mimic-iv-note/2.2/note/{name}" for name in ("discharge.csv.gz", "discharge.csv")
+)
 _FILES = {
-    "questions": OfficialFile(places=_QUESTION_PLACES, description="the questions, a JSON Lines file"),
-    "notes": OfficialFile(places=_NOTE_PLACES, description="MIMIC-IV-Note's discharge summaries, a CSV file"),
+    "questions": OfficialFile(
+        places=_QUESTION_PLACES, description="the questions, a JSON Lines file"
+    ),
+    "notes": OfficialFile(
+        places=_NOTE_PLACES, description="MIMIC-IV-Note's discharge summaries, a CSV file"
+    ),
 }
 _OWN_FILE = OfficialFile(
     places=("questions.jsonl",),
@@ -266,7 +294,11 @@ SOURCES = (
         id_names=("patient_id",),
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
-        published_rows={"all": {"test": 961}, "discq": {"test": DISCQ_ROWS}, "demo": {"test": DEMO_QUESTIONS}},
+        published_rows={
+            "all": {"test": 961},
+            "discq": {"test": DISCQ_ROWS},
+            "demo": {"test": DEMO_QUESTIONS},
+        },
         living=frozenset({"all", "discq"}),
         files={
             "level1": _FILES,

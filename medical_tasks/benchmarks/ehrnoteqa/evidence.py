@@ -63,7 +63,11 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
                     evidence=evidence,
                 )
     if found == left_out:
-        told = f"none of its {found:,} questions has a passage that answers it" if found else "has no question"
+        told = (
+            f"none of its {found:,} questions has a passage that answers it"
+            if found
+            else "has no question"
+        )
         raise UsageError(f"{path}: {told}. Give --source the file of questions and answers itself.")
     if left_out:
         print(
@@ -113,17 +117,25 @@ class _Notes:
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
-                raise place.wrong("note_id", "must be a text that is not empty, or a whole number", content["note_id"])
+                raise place.wrong(
+                    "note_id",
+                    "must be a text that is not empty, or a whole number",
+                    content["note_id"],
+                )
             return name
         paragraph = place.paragraph
         title = paragraph.title
         if title is None:
             if self._titles is None:
-                self._titles = {each.entry: each.title for each in _walk(self._path) if not each.number}
+                self._titles = {
+                    each.entry: each.title for each in _walk(self._path) if not each.number
+                }
             title = self._titles.get(paragraph.entry)
         name = _plain(title)
         if not name:
-            raise place.wrong("title", "must be a text or a whole number where paragraphs have no note_id", title)
+            raise place.wrong(
+                "title", "must be a text or a whole number where paragraphs have no note_id", title
+            )
         wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
         # Each challenge in emrQA numbers its notes: the same title may mean another note, or the same one again.
         key = (wanted, _hashed(text))
@@ -145,12 +157,18 @@ class _Place:
         where = f"entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
         if self.question:
             where += f", question {self.question}"
-        got = "nothing" if value is None else f"a {type(value).__name__} of {len(repr(value))} characters"
+        got = (
+            "nothing"
+            if value is None
+            else f"a {type(value).__name__} of {len(repr(value))} characters"
+        )
         return UsageError(f"{self.path}: {where}, field {field!r}: {rule}, got {got}.")
 
     def mapping(self, value: Any) -> Mapping[str, Any]:
         if not isinstance(value, dict):
-            raise self.wrong("qas" if self.question else "paragraphs", "must be a list of objects", value)
+            raise self.wrong(
+                "qas" if self.question else "paragraphs", "must be a list of objects", value
+            )
         return value
 
     def listed(self, content: Mapping[str, Any], field: str) -> list[Any]:
@@ -198,7 +216,9 @@ def _evidence(place: _Place, question: Mapping[str, Any]) -> list[str]:
             [text.strip() for text in place.texts(field, answer.get(field, "")) if text.strip()]
             for field in ("evidence", "text")
         )
-        passages |= dict.fromkeys((*lines, *(text for text in texts if not _stands_in(text, lines))))
+        passages |= dict.fromkeys(
+            (*lines, *(text for text in texts if not _stands_in(text, lines)))
+        )
     return list(passages)
 
 
@@ -207,7 +227,9 @@ def _stands_in(text: str, lines: list[str]) -> bool:
     words, within = (" ".join(each.split()).casefold() for each in (text, " ".join(lines)))
     place = within.find(words)
     while place >= 0:
-        around = within[max(place - 1, 0) : place] + within[place + len(words) : place + len(words) + 1]
+        around = (
+            within[max(place - 1, 0) : place] + within[place + len(words) : place + len(words) + 1]
+        )
         if not any(map(str.isalnum, around)):
             return True
         place = within.find(words, place + 1)
@@ -276,7 +298,9 @@ def _entry(events: Iterator[_Event], number: int, *, outer: bool = False) -> Ite
         event, value = next(events)
         if name == "paragraphs":
             for place, first in enumerate(_elements(events, event), start=1):
-                yield _Paragraph(entry=number, number=place, title=title, value=_value(events, *first))
+                yield _Paragraph(
+                    entry=number, number=place, title=title, value=_value(events, *first)
+                )
         elif name == "data" and outer:
             yield from _entries(events, event)
         elif name == "title":

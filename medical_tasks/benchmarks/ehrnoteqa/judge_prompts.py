@@ -35,12 +35,17 @@ AGAIN: Final = (
     "after it."
 )
 OFFICIAL_SCORE_AGAIN: Final = (
-    'That could not be read: {problem}. Say it again; the first line is "Score: 0" or "Score: 1" and nothing else.'
+    "That could not be read: {problem}. Say it again; "
+    'the first line is "Score: 0" or "Score: 1" and nothing else.'
 )
-OFFICIAL_CHOICE_AGAIN: Final = 'That could not be read: {problem}. Reply with the one word "yes" or "no".'
+OFFICIAL_CHOICE_AGAIN: Final = (
+    'That could not be read: {problem}. Reply with the one word "yes" or "no".'
+)
 
 
-def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+def load_judge_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None
+) -> JudgePrompts:
     """Loads the texts `open`, `evidence` and `choice`; of `official` the second is ours."""
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
@@ -49,4 +54,6 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
     said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
-    return JudgePrompts(name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *said), texts=texts)
+    return JudgePrompts(
+        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *said), texts=texts
+    )

@@ -54,7 +54,9 @@ class Case:
     item: Item
     answer: str
     form: Literal["open", "choice"]
-    letter: str = ""  # the choice whose letter it names, for judges that do not know what letters stand for
+    letter: str = (
+        ""  # the choice whose letter it names, for judges that do not know what letters stand for
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,10 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
         raise UsageError("two items to judge have the same id. Give each item one response.")
     asked = [questions(case, judging) for case in cases]
     outcomes = iter(judging.judge.ask([question for each in asked for question in each]))
-    return [_verdict(case, [next(outcomes) for _ in each]) for case, each in zip(cases, asked, strict=True)]
+    return [
+        _verdict(case, [next(outcomes) for _ in each])
+        for case, each in zip(cases, asked, strict=True)
+    ]
 
 
 def questions(case: Case, judging: Judging) -> list[Question]:
@@ -97,7 +102,12 @@ def questions(case: Case, judging: Judging) -> list[Question]:
     choices = tuple(fields["choices"])
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
-        asked = {"choices": choices, "letter": fields["answer"], "output": case.answer, "chosen": chosen}
+        asked = {
+            "choices": choices,
+            "letter": fields["answer"],
+            "output": case.answer,
+            "chosen": chosen,
+        }
         return [choice_question(prompts, f"{name}/{CHOICE}", **asked)]
     about = {"notes": fields["notes"], "question": fields["question"], "output": case.answer}
     if choices:
@@ -167,7 +177,11 @@ def read_official_score(text: str) -> bool | Unreadable:
         return Unreadable("Score stands twice and differs")
     if lines and _SCORE_LABEL.match(lines[0]):
         (score,) = scores
-        return score == "1" if score in ("0", "1") else Unreadable("the first line is not a score of 0 or 1")
+        return (
+            score == "1"
+            if score in ("0", "1")
+            else Unreadable("the first line is not a score of 0 or 1")
+        )
     # The bare number, or reasoning first; then the last line counts.
     value = read_score(text, 0, 1)
     return value if isinstance(value, Unreadable) else bool(value)
@@ -194,11 +208,21 @@ def _spoken_lines(text: str) -> list[str]:
     # As `reading` does: reasoning that begins with its mark ends at the first end mark, else at the last.
     opened = text.lstrip().startswith("<think>")
     text = (text.partition if opened else text.rpartition)("</think>")[2]
-    return [" ".join(line.split()).lstrip("*_`# ") for line in text.split("\n") if line.strip(" \t\r*_`#")]
+    return [
+        " ".join(line.split()).lstrip("*_`# ")
+        for line in text.split("\n")
+        if line.strip(" \t\r*_`#")
+    ]
 
 
 def open_question(
-    prompts: JudgePrompts, name: str, *, notes: Sequence[Mapping[str, Any]], question: str, right: str, output: str
+    prompts: JudgePrompts,
+    name: str,
+    *,
+    notes: Sequence[Mapping[str, Any]],
+    question: str,
+    right: str,
+    output: str,
 ) -> Question:
     """Asks whether an answer is right, given the right one; for a judge of entailment, whether the right one follows from it."""
     slots = {"note": note_blocks(notes), "question": question, "correct_answer": right.strip()}
@@ -221,13 +245,21 @@ def evidence_question(
 
 
 def choice_question(
-    prompts: JudgePrompts, name: str, *, choices: Sequence[str], letter: str, output: str, chosen: str = ""
+    prompts: JudgePrompts,
+    name: str,
+    *,
+    choices: Sequence[str],
+    letter: str,
+    output: str,
+    chosen: str = "",
 ) -> Question:
     """Asks whether an answer is the right choice; behind it a judge of entailment reads `chosen`, the choice it names."""
     lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
     place = LETTERS.index(letter)
     slots = {"choices": "\n".join(lines), "answer": lines[place]}
-    return _question(prompts, CHOICE, name, slots, output=output, hypothesis=choices[place], chosen=chosen)
+    return _question(
+        prompts, CHOICE, name, slots, output=output, hypothesis=choices[place], chosen=chosen
+    )
 
 
 _READERS: Final = {
@@ -269,6 +301,10 @@ def _question(
         read=read,
         again=again,
         max_tokens=_REPLY_TOKENS,
-        pair=Pair(premise=f"{output}\n{chosen}" if chosen else output, hypothesis=hypothesis.strip(), values=ENTAILS),
+        pair=Pair(
+            premise=f"{output}\n{chosen}" if chosen else output,
+            hypothesis=hypothesis.strip(),
+            values=ENTAILS,
+        ),
         schema=schema,
     )

@@ -39,9 +39,15 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
     by_text = (
         None
         if reading.claimed
-        else reading.only_text([(len(words), len(" ".join(words))) for words in map(_words, choices)])
+        else reading.only_text(
+            [(len(words), len(" ".join(words))) for words in map(_words, choices)]
+        )
     )
-    return None if by_text is None else Letter(string.ascii_uppercase[by_text], "the only choice whose text it has")
+    return (
+        None
+        if by_text is None
+        else Letter(string.ascii_uppercase[by_text], "the only choice whose text it has")
+    )
 
 
 # ---- 1. Plain text ----
@@ -65,8 +71,12 @@ _STRUCK: Final = re.compile(r"~~[^~\n]{1,400}~~|<(?:del|s)>[^<\n]{1,400}</(?:del
 _TURN: Final = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<br ?/?>", re.I)
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,4}\{")
 _LATEX: Final = re.compile(r"\\(?:[a-zA-Z]{1,20}\b\s{0,4}|[()\[\],;!])")
-_TAG: Final = re.compile(r"<(/?)(?:(?:final|correct|my|selected)[ _])?(answer|choice|option|letter|response)>", re.I)
-_HTML: Final = re.compile(r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I)
+_TAG: Final = re.compile(
+    r"<(/?)(?:(?:final|correct|my|selected)[ _])?(answer|choice|option|letter|response)>", re.I
+)
+_HTML: Final = re.compile(
+    r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
+)
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
 _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
@@ -93,29 +103,47 @@ _M = "[\ue000-\ue019\ue100-\ue119]"
 _LONG: Final = 3  # words from which a text does not stand in an answer by chance
 
 # Words that may stand before and behind a letter, and the patterns of the sections below.
-_GRAMMAR: Final = tomllib.loads(Path(__file__).with_name("letters.toml").read_text(encoding="utf-8"))
+_GRAMMAR: Final = tomllib.loads(
+    Path(__file__).with_name("letters.toml").read_text(encoding="utf-8")
+)
 _NAMES, _GOES_ON = ("|".join(_GRAMMAR[name].split()) for name in ("names", "goes_on"))
 _WORD: Final = re.compile(r"[0-9]+(?:\.[0-9]+)+|[^\W_]+")
 _OPTION = r"(?:(?:the |my )?(?:answer |option |choice |letter |statement )(?:choice |option )?)"
-_ENDED: Final = re.compile(r"$|[.,;:)\n!?]| \(| (?:because|since|as|based|according|per|over|rather|instead)\b|-|–|—")
+_ENDED: Final = re.compile(
+    r"$|[.,;:)\n!?]| \(| (?:because|since|as|based|according|per|over|rather|instead)\b|-|–|—"
+)
 
 
 @functools.lru_cache(maxsize=64)
 def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """What finds letters and texts; two choices of one text have none."""
     last = string.ascii_uppercase[len(choices) - 1]
-    own = {"LAST": last, "SMALL": last.lower(), "NAMES": _NAMES, "TITLED": _NAMES.title(), "GOES_ON": _GOES_ON}
+    own = {
+        "LAST": last,
+        "SMALL": last.lower(),
+        "NAMES": _NAMES,
+        "TITLED": _NAMES.title(),
+        "GOES_ON": _GOES_ON,
+    }
     letter = re.compile(_filled(_GRAMMAR["letter"], own))
     words = [_words(choice) for choice in choices]
-    known = [number for number, text in enumerate(words) if words.count(text) == 1 and len("".join(text)) > 1]
+    known = [
+        number
+        for number, text in enumerate(words)
+        if words.count(text) == 1 and len("".join(text)) > 1
+    ]
     parts = []
     for number in sorted(known, key=lambda number: -len(" ".join(words[number]))):
         article = len(words[number]) > 2 and words[number][0] in ("a", "an", "the")
         text = "[\\W_]{1,4}".join(map(re.escape, words[number][article:]))
-        parts.append(f"(?P<{string.ascii_uppercase[number]}>{f'(?:{words[number][0]} )?' if article else ''}{text})")
+        parts.append(
+            f"(?P<{string.ascii_uppercase[number]}>{f'(?:{words[number][0]} )?' if article else ''}{text})"
+        )
     if not parts:
         return letter, None
-    return letter, re.compile(rf"(?<![^\W_])(?<![0-9]\.)(?:{'|'.join(parts)})(?![^\W_]|\.[0-9])", re.I)
+    return letter, re.compile(
+        rf"(?<![^\W_])(?<![0-9]\.)(?:{'|'.join(parts)})(?![^\W_]|\.[0-9])", re.I
+    )
 
 
 def _words(choice: str) -> list[str]:
@@ -135,7 +163,10 @@ def _mentions(text: str, choices: tuple[str, ...]) -> str:
     text = _IN_BRACKETS.sub(r"\1", text)
     for pattern in (_LETTER_TEXT, _TEXT_LETTER):
         text = pattern.sub(
-            lambda both: f"{min(both[1], both[2])}," if _number(both[1]) == _number(both[2]) else both[0], text
+            lambda both: (
+                f"{min(both[1], both[2])}," if _number(both[1]) == _number(both[2]) else both[0]
+            ),
+            text,
         )
     return text
 
@@ -146,8 +177,12 @@ def _number(sign: str) -> int:
 
 _IN_BRACKETS: Final = re.compile(rf"\((?:{_OPTION})?({_M})\)", re.I)
 # A letter and its own text, in either order.
-_LETTER_TEXT: Final = re.compile(rf"({_L})[\s.:,;|=(–—-]{{0,5}}(?:(?:an?|the) )?({_T}|{_P})\)?", re.I)
-_TEXT_LETTER: Final = re.compile(rf"({_T}|{_P})[\s.:,;(–—-]{{0,4}}(?:{_OPTION})?({_L})(?!\w)\)?", re.I)
+_LETTER_TEXT: Final = re.compile(
+    rf"({_L})[\s.:,;|=(–—-]{{0,5}}(?:(?:an?|the) )?({_T}|{_P})\)?", re.I
+)
+_TEXT_LETTER: Final = re.compile(
+    rf"({_T}|{_P})[\s.:,;(–—-]{{0,4}}(?:{_OPTION})?({_L})(?!\w)\)?", re.I
+)
 
 
 # ---- 3. Claims ----
@@ -168,9 +203,14 @@ def _pattern(written: str) -> re.Pattern[str]:
 
 
 _LEADING: Final = "the answer begins with it"
-_STRENGTHS: Final = {"named in conclusion": _CONCLUDED, "said to match": _WEAK, "called better": _WEAK}
+_STRENGTHS: Final = {
+    "named in conclusion": _CONCLUDED,
+    "said to match": _WEAK,
+    "called better": _WEAK,
+}
 _CLAIMS: Final = tuple(
-    (claim["why"], _STRENGTHS.get(claim["why"], _PLAINLY), _pattern(claim["pattern"])) for claim in _GRAMMAR["claims"]
+    (claim["why"], _STRENGTHS.get(claim["why"], _PLAINLY), _pattern(claim["pattern"]))
+    for claim in _GRAMMAR["claims"]
 )
 
 
@@ -204,7 +244,11 @@ class _Answer:
             text = f"answer:{text[2:]}"
         text = re.sub(r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I)
         self.text = _RULES["aside"].sub(_SET_ASIDE, _RULES["sure"].sub("surely", text))
-        self._ends = [0, *(end.end() for end in _SENTENCE_END.finditer(self.text)), len(self.text) + 1]
+        self._ends = [
+            0,
+            *(end.end() for end in _SENTENCE_END.finditer(self.text)),
+            len(self.text) + 1,
+        ]
         self.claimed = False
 
     def choice(self) -> tuple[int, str] | None:
@@ -218,7 +262,9 @@ class _Answer:
         last = max((place for place, claim in enumerate(claims) if claim.corrects), default=0)
         claims = claims[last:]
         strongest = max((claim.strength for claim in claims), default=0)
-        first = next((place for place, claim in enumerate(claims) if claim.strength == strongest), 0)
+        first = next(
+            (place for place, claim in enumerate(claims) if claim.strength == strongest), 0
+        )
         taken = frozenset[int]().union(*(claim.taken for claim in claims[first:]))
         return (min(taken), claims[first].why) if len(taken) == 1 else None
 
@@ -232,7 +278,9 @@ class _Answer:
                     yield self._claim(match, why, strength)
         for match in _RULES["correction"].finditer(self.text):
             if self._stands(match):
-                yield _Claim(match.start(), _taken(match["who"]), "corrected", _PLAINLY, corrects=True)
+                yield _Claim(
+                    match.start(), _taken(match["who"]), "corrected", _PLAINLY, corrects=True
+                )
         yield from self._confirmed()
         yield from self._by_verdicts()
         yield from self._last_line()
@@ -242,9 +290,15 @@ class _Answer:
         said = self._sentence_before(match.start()) + self.text[match.start() : match.start("who")]
         if strength == _PLAINLY:
             ends = (("final", _FINALLY), ("concluding", _CONCLUDED))
-            strength = next((stronger for name, stronger in ends if _RULES[name].search(said)), _PLAINLY)
+            strength = next(
+                (stronger for name, stronger in ends if _RULES[name].search(said)), _PLAINLY
+            )
         return _Claim(
-            match.start(), _taken(match["who"]), why, strength, corrects=bool(_RULES["turned"].search(before))
+            match.start(),
+            _taken(match["who"]),
+            why,
+            strength,
+            corrects=bool(_RULES["turned"].search(before)),
         )
 
     def _stands(self, match: re.Match[str]) -> bool:
@@ -259,7 +313,10 @@ class _Answer:
             or _RULES["supposed_behind"].match(self.text, match.end())
             or _RULES["refuted"].match(self.text, match.end())
             or self._asked(match.end())
-            or (match["who"][-1] >= chr(_TEXT0) and _RULES["denied_text"].match(self.text, match.end()))
+            or (
+                match["who"][-1] >= chr(_TEXT0)
+                and _RULES["denied_text"].match(self.text, match.end())
+            )
         )
 
     def _sentence_before(self, place: int) -> str:
@@ -292,7 +349,9 @@ class _Answer:
             match = _RULES["verdict_line"].fullmatch(part[0])
             if match:
                 told.add(_number(match[1]))
-                denied = _RULES["negation"].search(part[0][max(0, match.start(2) - 12) : match.start(2)])
+                denied = _RULES["negation"].search(
+                    part[0][max(0, match.start(2) - 12) : match.start(2)]
+                )
                 if match[2].lower() in ("correct", "right", "yes", "true") and not denied:
                     right[_number(match[1])] = part.start()
         if len(told) > 2 and len(right) == 1:
@@ -320,14 +379,22 @@ class _Answer:
         first, _, rest = self.text.partition("\n")
         label, following = _RULES["label"].match(first), _RULES["label"].match(rest)
         inline = re.search(rf"[ (]{chr(_LETTER0 + 1)}[.:)]", first)
-        return bool(label and _number(label[1]) == 0 and (inline or (following and _number(following[1]) == 1)))
+        return bool(
+            label
+            and _number(label[1]) == 0
+            and (inline or (following and _number(following[1]) == 1))
+        )
 
     @staticmethod
     def _label_of_answer(rest: str) -> bool:
         """Whether `A:` that begins an answer stands for the word: behind it is a letter alone, or the text of another choice."""
         line = rest.partition("\n")[0]
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
-        return _RULES["label_alone"].fullmatch(line.strip()) is not None if not texts else 0 not in texts
+        return (
+            _RULES["label_alone"].fullmatch(line.strip()) is not None
+            if not texts
+            else 0 not in texts
+        )
 
     def only_text(self, sizes: Sequence[tuple[int, int]]) -> int | None:
         """The only choice whose whole text is meant; one of one or two words has to stand at an end of a short answer."""
@@ -337,7 +404,9 @@ class _Answer:
         for match in re.finditer(f"{_T}|{_P}", self.text):
             between = self.text[last : match.start()]
             start = self._sentence_before(match.start())
-            clause = _RULES["text_clause"].split(between if last and between in start else start)[-1]
+            clause = _RULES["text_clause"].split(between if last and between in start else start)[
+                -1
+            ]
             joined = last and re.fullmatch(r",? ?(?:and|or|nor)? ?(?:an? |the )?", between)
             denied = (
                 bool(denied and joined)
@@ -348,9 +417,20 @@ class _Answer:
                 )
                 or any(
                     rule.match(self.text, match.end())
-                    for rule in (_RULES["denied_text"], _RULES["refuted"], _RULES["supposed_behind"])
+                    for rule in (
+                        _RULES["denied_text"],
+                        _RULES["refuted"],
+                        _RULES["supposed_behind"],
+                    )
                 )
-                or bool(re.search(_L, self.text[self._sentence_start(match.start()) : self._sentence_end(match.end())]))
+                or bool(
+                    re.search(
+                        _L,
+                        self.text[
+                            self._sentence_start(match.start()) : self._sentence_end(match.end())
+                        ],
+                    )
+                )
                 or self._asked(match.end())
             )
             last = match.end()

@@ -45,19 +45,32 @@ def score_answers(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     if len(answers) != len(references):
-        raise ValueError(f"references must be as many as predictions, {len(answers)}; got {len(references)}")
+        raise ValueError(
+            f"references must be as many as predictions, {len(answers)}; got {len(references)}"
+        )
     task = _task(format, arguments or {})
     if verdicts is not None and not task.judge:
         raise ValueError(f"verdicts are for the formats open and mc; got some for {format}")
     if arguments and format != "open":
-        raise ValueError(f"checkpoints of embeddings are for the format open; got some for {format}")
+        raise ValueError(
+            f"checkpoints of embeddings are for the format open; got some for {format}"
+        )
     items = [_item(row, reference, format) for row, reference in enumerate(references)]
     with _judging(task, verdicts, judge, len(items)) as judging:
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    named = "none" if judging is None else LEXICAL if judging.judge.name == "lexical" else judging.judge.name
+    named = (
+        "none"
+        if judging is None
+        else LEXICAL
+        if judging.judge.name == "lexical"
+        else judging.judge.name
+    )
     result: dict[str, Any] = {"judge": named, **flat(summary["metrics"])}
-    result["coverage"] = {"answers": len(items), "missing": sum(score.unscored is not None for score in scores)}
+    result["coverage"] = {
+        "answers": len(items),
+        "missing": sum(score.unscored is not None for score in scores),
+    }
     return result
 
 
@@ -65,15 +78,25 @@ def _task(form: str, arguments: Mapping[str, str]) -> TaskSpec:
     """A task of the format; answers at hand have no level and no groups."""
     long = form if form in ("open", "mc") else f"mc_{form}"
     task = next(task for task in TASKS if task.options["format"] == long)
-    metrics = tuple(metric for metric in task.metrics if not metric.needs or metric.needs in arguments)
+    metrics = tuple(
+        metric for metric in task.metrics if not metric.needs or metric.needs in arguments
+    )
     return replace(task, name=f"ehrnoteqa_{long}", metrics=metrics, groups=())
 
 
 def _item(row: int, reference: Reference, form: str) -> Item:
-    fields: dict[str, Any] = {"question": "", "notes": [], "choices": [], "evidence": [], "answer": ""}
+    fields: dict[str, Any] = {
+        "question": "",
+        "notes": [],
+        "choices": [],
+        "evidence": [],
+        "answer": "",
+    }
     if isinstance(reference, str):
         if form != "open":
-            raise ValueError(f"reference {row} must have choices and answer in the format {form}; got a text")
+            raise ValueError(
+                f"reference {row} must have choices and answer in the format {form}; got a text"
+            )
         # The only choice there is, as far as the scorer knows.
         fields |= {"choices": [reference], "answer": LETTERS[0]}
     else:
@@ -100,7 +123,10 @@ class _Given:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         outcomes: list[Verdict | Unscored] = []
         for question in questions:
-            votes = [None if vote is None else bool(vote) for vote in self._votes[int(question.id.partition("/")[0])]]
+            votes = [
+                None if vote is None else bool(vote)
+                for vote in self._votes[int(question.id.partition("/")[0])]
+            ]
             # In tuples, as a vote of False is not the same as none.
             decision = decide([None if vote is None else (vote,) for vote in votes], len(votes))
             if isinstance(decision, Decided):

@@ -15,11 +15,22 @@ from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.progress import reading
 
-COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
+COLUMNS = (
+    "note_id",
+    "subject_id",
+    "hadm_id",
+    "note_type",
+    "note_seq",
+    "charttime",
+    "storetime",
+    "text",
+)
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
 _TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
-_GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2,} it tries every character
+_GAP = re.compile(
+    r"\s\s+"
+)  # so the matcher looks for white space first; of {2,} it tries every character
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 
@@ -37,7 +48,12 @@ class Note:
     @property
     def row(self) -> dict[str, str]:
         """What of it a dataset's row has."""
-        return {"note_id": self.note_id, "hadm_id": self.hadm_id, "charttime": self.charttime, "text": self.text}
+        return {
+            "note_id": self.note_id,
+            "hadm_id": self.hadm_id,
+            "charttime": self.charttime,
+            "text": self.text,
+        }
 
 
 def reduced_space(text: str) -> str:
@@ -67,7 +83,9 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
                 raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
             seen.add(note.note_id)
             found[patient] += 1
-            if found[patient] <= expected[patient]:  # a file with too many is refused below: not all of them are held
+            if (
+                found[patient] <= expected[patient]
+            ):  # a file with too many is refused below: not all of them are held
                 notes[patient].append(note)
     _check_numbers(path, found, expected)
     for each in notes.values():
@@ -81,7 +99,10 @@ def _note(path: Path, row: StreamedRow) -> Note:
         raise _wrong(path, row, "note_id", "must not be empty")
     if cells["note_type"] not in _TYPES:
         raise _wrong(
-            path, row, "note_type", "must be DS (discharge summary) or AD (its addendum), as RR is a radiology report"
+            path,
+            row,
+            "note_type",
+            "must be DS (discharge summary) or AD (its addendum), as RR is a radiology report",
         )
     for field in ("hadm_id", "note_seq"):
         if not _NUMBER.fullmatch(cells[field]):
@@ -98,7 +119,10 @@ def _note(path: Path, row: StreamedRow) -> Note:
         charttime=cells["charttime"],
         seq=int(cells["note_seq"]),
         text=prepared_text(
-            cells["text"], patient_id=cells["subject_id"], hadm_id=cells["hadm_id"], charttime=cells["charttime"]
+            cells["text"],
+            patient_id=cells["subject_id"],
+            hadm_id=cells["hadm_id"],
+            charttime=cells["charttime"],
         ),
     )
 
@@ -117,7 +141,9 @@ def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, 
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
-    told = [f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ]
+    told = [
+        f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ
+    ]
     lines = listed(told, 10, between="\n  ")
     raise UsageError(
         f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes that their question's num_notes "

@@ -30,7 +30,8 @@ REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 _TEXTS: Final = packaged(__file__, "prompts.json")
 # The marker stands in a note between its header and what is left of it.
 INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
-    str(_TEXTS[name]) for name in ("introduction", "note", "question", "choices", "choice", "marker")
+    str(_TEXTS[name])
+    for name in ("introduction", "note", "question", "choices", "choice", "marker")
 )
 FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
@@ -52,7 +53,10 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         def render_official(item: Item) -> tuple[Message, ...]:
             # An open question may have no choices; its template has no slot for them.
             values = dict(zip(_OFFICIAL_CHOICES, item.fields["choices"], strict=False))
-            values |= {"note": note_blocks(item.fields["notes"]), "question": item.fields["question"]}
+            values |= {
+                "note": note_blocks(item.fields["notes"]),
+                "question": item.fields["question"],
+            }
             return ({"role": "user", "content": fill_template(template, values)},)
 
         sha256 = texts_sha256(template, NOTE, MARKER)
@@ -74,7 +78,9 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
 
 def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
     """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
-    return "\n\n".join(NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1))
+    return "\n\n".join(
+        NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1)
+    )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
@@ -129,7 +135,8 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
 _WORD = re.compile(r"\S+")
 # The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
 _LABELS: Final = tuple(
-    line.partition(":")[0] + ":" for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[:3]
+    line.partition(":")[0] + ":"
+    for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[:3]
 )
 _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS))
 
@@ -173,7 +180,9 @@ def read_prompt_dict(
 ) -> tuple[Path, Mapping[Any, Any]]:
     """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
     found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
-    tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
+    tree = parse_python(
+        found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}")
+    )
     values = [
         node.value
         for node in tree.body
@@ -181,7 +190,9 @@ def read_prompt_dict(
         and [target.id for target in node.targets if isinstance(target, ast.Name)] == [_NAME]
     ]
     if len(values) != 1:
-        raise UsageError(f"{found}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}")
+        raise UsageError(
+            f"{found}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
+        )
     try:
         prompts = ast.literal_eval(values[0])
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
@@ -199,7 +210,9 @@ def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
         fields = [field for _, *field in string.Formatter().parse(text) if field[0] is not None]
     except ValueError as error:
         raise UsageError(f"{where}: has a brace that stands alone ({error}). {_AGAIN}") from error
-    if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(form or turn for _, form, turn in fields):
+    if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
+        form or turn for _, form, turn in fields
+    ):
         named = ", ".join(f"{{{slot}}}" for slot in slots)
         raise UsageError(
             f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in all. {_AGAIN}"

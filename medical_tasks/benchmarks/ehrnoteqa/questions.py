@@ -16,19 +16,27 @@ from typing import Any, Final
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
-from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
+from medical_tasks.io.json_records import (
+    Field,
+    Record,
+    is_list_of,
+    is_text,
+    one_of,
+    optional,
+    read_records,
+)
 
 FALLBACK: Final = "treatment"
 """Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
 
 # What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up to its comma.
-_GIVEN = re.compile(r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,")
+_GIVEN = re.compile(
+    r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,"
+)
 
 # A few words between what is asked and what it is asked of; bounded, so that no text takes long.
 _FEW = r"(?:[\w'/-]+ ){0,4}?"
-_ASKED = (
-    rf"\b(?:what|which|any|other|main|primary|principal|new|experienced?|suffer(?:ed)?|sustain(?:ed)?|list of) {_FEW}"
-)
+_ASKED = rf"\b(?:what|which|any|other|main|primary|principal|new|experienced?|suffer(?:ed)?|sustain(?:ed)?|list of) {_FEW}"
 _DRUGS = r"(?:medic|drug|dos|prescri|regimen|treat|therap)"
 
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -95,7 +103,9 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 CATEGORIES: Final[tuple[str, ...]] = tuple(_WORDS)
 """The paper's (appendix D), in its order."""
 
-_PATTERNS: Final = {category: re.compile("|".join(patterns)) for category, patterns in _WORDS.items()}
+_PATTERNS: Final = {
+    category: re.compile("|".join(patterns)) for category, patterns in _WORDS.items()
+}
 
 
 def question_categories(question: str) -> tuple[str, ...]:
@@ -126,7 +136,9 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
-    categories: tuple[str, ...] | None = None  # None where the file does not say, as the official one
+    categories: tuple[str, ...] | None = (
+        None  # None where the file does not say, as the official one
+    )
 
 
 def _is_number(value: Any, *, lowest: int = 0) -> bool:
@@ -137,7 +149,9 @@ def _is_number(value: Any, *, lowest: int = 0) -> bool:
 _TEXT = dataclasses.replace(is_text(), private=True)
 _OFFICIAL_FIELDS = {
     "category": one_of(tuple(LEVELS)),
-    "num_notes": Field(holds=lambda value: _is_number(value, lowest=1), rule="a whole number from 1"),
+    "num_notes": Field(
+        holds=lambda value: _is_number(value, lowest=1), rule="a whole number from 1"
+    ),
     "patient_id": Field(holds=_is_number, rule="a whole number"),
     "clinician": Field(
         holds=lambda value: value is None or _is_number(value) or is_text(blank=True).holds(value),
@@ -153,7 +167,9 @@ _OFFICIAL_FIELDS = {
 def read_questions(path: Path) -> Iterator[Question]:
     """Reads the question file."""
     lines: dict[str, int] = {}
-    for record in read_records(path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN):
+    for record in read_records(
+        path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN
+    ):
         values = record.values
         patient = str(int(values["patient_id"]))
         record.check_unique("patient_id", patient, lines)
@@ -182,7 +198,10 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 def _is_time(text: Any) -> bool:
     try:
         # Written back, since strptime takes 1-2-2150 as readily, which would not sort.
-        return isinstance(text, str) and datetime.datetime.strptime(text, _TIME).strftime(_TIME) == text
+        return (
+            isinstance(text, str)
+            and datetime.datetime.strptime(text, _TIME).strftime(_TIME) == text
+        )
     except ValueError:
         return False
 
@@ -211,14 +230,22 @@ _IS_NOTE = Field(
 OWN_FIELDS: dict[str, Field] = {
     "id": _IS_ID,
     "patient_id": _IS_ID,
-    "level": Field(holds=lambda value: type(value) is int and value in (0, 1, 2), rule="0, 1 or 2", private=True),
+    "level": Field(
+        holds=lambda value: type(value) is int and value in (0, 1, 2),
+        rule="0, 1 or 2",
+        private=True,
+    ),
     "num_notes": Field(
-        holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1", private=True
+        holds=lambda value: type(value) is int and value >= 1,
+        rule="a whole number from 1",
+        private=True,
     ),
     "clinician": dataclasses.replace(is_text(blank=True), private=True),
     "question": _TEXT,
     "choices": Field(
-        holds=lambda value: isinstance(value, list) and len(value) == len(LETTERS) and all(map(_TEXT.holds, value)),
+        holds=lambda value: (
+            isinstance(value, list) and len(value) == len(LETTERS) and all(map(_TEXT.holds, value))
+        ),
         rule=f"a list of {len(LETTERS)} texts that are not empty",
         private=True,
     ),
@@ -246,7 +273,9 @@ def _check_own(record: Record, lines: dict[str, int]) -> None:
     row = record.values
     record.check_unique("id", row["id"], lines)
     if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(LETTERS):
-        raise record.wrong("choices", "must be five different texts, two are the same but for case and white space")
+        raise record.wrong(
+            "choices", "must be five different texts, two are the same but for case and white space"
+        )
     if len(set(row.get("categories", ()))) != len(row.get("categories", ())):
         raise record.wrong("categories", "must not name one twice")
     notes = row["notes"]
@@ -284,9 +313,14 @@ COLUMNS = (
     ),
     Column(name="question", description="The question"),
     Column(
-        name="choices", repeated=True, description="Five answers, A to E in this order, of which one is right; or none"
+        name="choices",
+        repeated=True,
+        description="Five answers, A to E in this order, of which one is right; or none",
     ),
-    Column(name="answer", description="Letter of the right answer, `A` to `E`; '' where there are no choices"),
+    Column(
+        name="answer",
+        description="Letter of the right answer, `A` to `E`; '' where there are no choices",
+    ),
     Column(
         name="categories",
         repeated=True,
@@ -306,7 +340,8 @@ COLUMNS = (
             Column(name="note_id", description="The note's id in its source"),
             Column(name="hadm_id", description="The admission; '' where it is not known"),
             Column(
-                name="charttime", description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted; or ''"
+                name="charttime",
+                description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted; or ''",
             ),
             Column(
                 name="text",
@@ -338,7 +373,9 @@ def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
         "question": question.question,
         "choices": list(question.choices),
         "answer": question.answer,
-        "categories": list(question_categories(question.question) if categories is None else categories),
+        "categories": list(
+            question_categories(question.question) if categories is None else categories
+        ),
         "evidence": [],
         "notes": [note.row for note in notes],
     }

@@ -11,7 +11,13 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
+from medical_tasks.benchmarks.ehrnoteqa.judging import (
+    NO_GOLD,
+    AnswerVerdict,
+    Case,
+    gold_texts,
+    judge_answers,
+)
 from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
@@ -41,18 +47,29 @@ def score_items(
     """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text."""
     check_lengths(task, items, responses)
     if task.asks == "choices":
-        return [probability_score(task, item, response) for item, response in zip(items, responses, strict=True)]
+        return [
+            probability_score(task, item, response)
+            for item, response in zip(items, responses, strict=True)
+        ]
     if judging is None:
-        raise UsageError(f"{task.name}: its answers are judged, and there is no judge. Name one with --judge.")
+        raise UsageError(
+            f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
+        )
     answers = [spoken(response).strip() for response in responses]
     if task.options["format"] == "mc":
-        letters = [read_letter(answer, item.fields["choices"]) for item, answer in zip(items, answers, strict=True)]
+        letters = [
+            read_letter(answer, item.fields["choices"])
+            for item, answer in zip(items, answers, strict=True)
+        ]
         cases = [
             Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
             for item, answer, letter in zip(items, answers, letters, strict=True)
         ]
         return list(map(choice_score, items, judge_answers(cases, judging), letters))
-    cases = [Case(item=item, answer=answer, form="open") for item, answer in zip(items, answers, strict=True)]
+    cases = [
+        Case(item=item, answer=answer, form="open")
+        for item, answer in zip(items, answers, strict=True)
+    ]
     verdicts = judge_answers(cases, judging)
     similar = _similarities(task, items, answers, arguments or {})
     return [
@@ -84,7 +101,9 @@ def open_score(
 ) -> ItemScore:
     """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
-    return _judged_score(item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right)))
+    return _judged_score(
+        item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right))
+    )
 
 
 def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> ItemScore:
@@ -113,7 +132,11 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
             f"{task.name}: the response to item {item.id} is not how probable the choices are: {error}. A response of this task "
             'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, 1]}, a number a choice.'
         ) from error
-    values = {name: found.metrics[name][0] for name in names if found.metrics[name][0] == found.metrics[name][1]}
+    values = {
+        name: found.metrics[name][0]
+        for name in names
+        if found.metrics[name][0] == found.metrics[name][1]
+    }
     limits = {name: found.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
     return ItemScore.counted(
@@ -121,7 +144,8 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         id=item.id,
         values=values,
         parsed="" if found.chosen is None else LETTERS[found.chosen],
-        why=f"right: {gold}" + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
+        why=f"right: {gold}"
+        + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
         limits=limits,
     )
@@ -146,7 +170,10 @@ def _judged_score(
 
 def _one(value: float | None) -> Counts:
     return Counts(
-        how="count", verdicts=(Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),)
+        how="count",
+        verdicts=(
+            Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),
+        ),
     )
 
 
@@ -167,12 +194,16 @@ def _similarities(
     made: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
         return made
-    owners = [(place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))]
+    owners = [
+        (place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))
+    ]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
         for row in made:
             row[name] = math.nan
-        for (place, _), value in zip(owners, similarities(name, folder, pairs) if pairs else (), strict=True):
+        for (place, _), value in zip(
+            owners, similarities(name, folder, pairs) if pairs else (), strict=True
+        ):
             row = made[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
     return made
@@ -194,8 +225,12 @@ Limits = tuple[float, float]
 class ProbabilityScore(NamedTuple):
     """What is known of one item."""
 
-    metrics: dict[str, Limits]  # name to smallest and largest value, which are equal where it is decided
-    chosen: int | None  # place of the choice with the largest sum; None in a tie, or where it is not certain
+    metrics: dict[
+        str, Limits
+    ]  # name to smallest and largest value, which are equal where it is decided
+    chosen: (
+        int | None
+    )  # place of the choice with the largest sum; None in a tie, or where it is not certain
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
@@ -207,10 +242,14 @@ def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> Pr
     metrics = {
         "accuracy": _leads(scores, ones, gold),
         "accuracy_per_token": _leads(scores, scores.tokens, gold),
-        "accuracy_per_character": _leads(scores, [max(len(choice.strip()), 1) for choice in choices], gold),
+        "accuracy_per_character": _leads(
+            scores, [max(len(choice.strip()), 1) for choice in choices], gold
+        ),
         "gold_probability": _share(scores, gold),
     }
-    return ProbabilityScore(metrics, next((place for place in range(count) if _leads(scores, ones, place)[0]), None))
+    return ProbabilityScore(
+        metrics, next((place for place in range(count) if _leads(scores, ones, place)[0]), None)
+    )
 
 
 def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
@@ -223,7 +262,9 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     highest = most.pop(place)
     if any(score is not None and score >= highest for score in told):
         return 0.0, 0.0
-    if own is not None and all(score is not None or own >= end for score, end in zip(told, most, strict=True)):
+    if own is not None and all(
+        score is not None or own >= end for score, end in zip(told, most, strict=True)
+    ):
         return 1.0, 1.0
     return 0.0, 1.0
 

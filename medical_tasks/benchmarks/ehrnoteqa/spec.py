@@ -61,7 +61,9 @@ _TITLES: dict[Format, str] = {
     "mc_prob_value": "five choices, by the probability of the choice's text",
 }
 _METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    form: tuple(MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed)
+    form: tuple(
+        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed
+    )
     for form, listed in packaged(__file__, "metrics.json").items()
 }
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
@@ -108,10 +110,19 @@ class EHRNoteQA(Benchmark):
         if task.options["format"] == "open":
             graded = {"name": "model_graded_qa", "args": {"template": _GRADED_BY_LETTER}}
             return hub_question(
-                "question", "answer", template=_FROM_NOTES, scorer=graded, metadata=["notes", "choices"]
+                "question",
+                "answer",
+                template=_FROM_NOTES,
+                scorer=graded,
+                metadata=["notes", "choices"],
             )
         return {
-            "field_spec": {"input": "question", "target": "answer", "choices": "choices", "metadata": ["notes"]},
+            "field_spec": {
+                "input": "question",
+                "target": "answer",
+                "choices": "choices",
+                "metadata": ["notes"],
+            },
             "solvers": [
                 {"name": "prompt_template", "args": {"template": _FROM_NOTES}},
                 {"name": "multiple_choice"},
@@ -163,7 +174,9 @@ EHRNoteQA.tasks = TASKS
 EHRNoteQA.views = (
     *(
         View(
-            title="By level", metrics=("accuracy",), tasks={f"ehrnoteqa_{form}_level{n}": f"level {n}" for n in (1, 2)}
+            title="By level",
+            metrics=("accuracy",),
+            tasks={f"ehrnoteqa_{form}_level{n}": f"level {n}" for n in (1, 2)},
         )
         for form in _TITLES
     ),

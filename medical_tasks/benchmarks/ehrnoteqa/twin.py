@@ -43,8 +43,16 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
     drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        told = {"creatinine": creatinine, "pressure": draw.choice(PRESSURES), "past": past, "date": date}
-        told |= {"activity": draw.choice(words["activities"]), "advice": draw.choice(words["advice"])}
+        told = {
+            "creatinine": creatinine,
+            "pressure": draw.choice(PRESSURES),
+            "past": past,
+            "date": date,
+        }
+        told |= {
+            "activity": draw.choice(words["activities"]),
+            "advice": draw.choice(words["advice"]),
+        }
         drawn.append({**kind, **told})
         month += draw.randrange(1, 20)
     return drawn
@@ -60,11 +68,17 @@ class Writer:
 
     def note(self, draw: random.Random, stay: Stay, *, sex: str, length: int) -> str:
         """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
-        days, temperature, heart = draw.randrange(1, 9), draw.randrange(970, 1020) / 10, draw.randrange(55, 120)
+        days, temperature, heart = (
+            draw.randrange(1, 9),
+            draw.randrange(970, 1020) / 10,
+            draw.randrange(55, 120),
+        )
         told = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
         told |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
         told["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
-        head, course, tail = ("".join(lines).format(**told) for lines in twin_words()["note"].values())
+        head, course, tail = (
+            "".join(lines).format(**told) for lines in twin_words()["note"].values()
+        )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
         return head + labs + course + self._filling(draw, self._paragraphs, left - len(labs)) + tail
@@ -89,7 +103,8 @@ def _paragraph(draw: random.Random) -> str:
 
 def _lab_line(draw: random.Random) -> str:
     values = " ".join(
-        f"{name}-{draw.randrange(10, 1500) / 10}" for name in draw.sample(twin_words()["labs"], draw.randrange(4, 8))
+        f"{name}-{draw.randrange(10, 1500) / 10}"
+        for name in draw.sample(twin_words()["labs"], draw.randrange(4, 8))
     )
     return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
 
@@ -105,7 +120,10 @@ _KINDS = (
     ("Where was the patient to be seen next according to {note}?", "clinic"),
     ("What was the creatinine at discharge in {note}?", "creatinine"),
     ("With which symptoms did the patient come to the hospital according to {note}?", "complaint"),
-    ("What did the work-up show to be the reason for the patient's coming to the hospital in {note}?", "diagnosis"),
+    (
+        "What did the work-up show to be the reason for the patient's coming to the hospital in {note}?",
+        "diagnosis",
+    ),
     ("What was the blood pressure on admission in {note}?", "pressure"),
     ("What was the patient's activity status at discharge in {note}?", "activity"),
     ("Which operation stands in the past medical history in {note}?", "past"),
@@ -127,7 +145,9 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     """Asks about one note, by its date."""
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
-    return _placed(draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]])
+    return _placed(
+        draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]]
+    )
 
 
 def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Asked:
@@ -138,7 +158,12 @@ def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Aske
         pool = possible_answers("diagnosis")
     else:
         text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
-        first, last, form, pool = told[0]["creatinine"], told[-1]["creatinine"], "from {} to {}", VALUES
+        first, last, form, pool = (
+            told[0]["creatinine"],
+            told[-1]["creatinine"],
+            "from {} to {}",
+            VALUES,
+        )
     other = draw.sample([each for each in pool if each not in (first, last)], 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
     return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
@@ -179,10 +204,14 @@ class TwinPatient(NamedTuple):
     notes: tuple[TwinNote, ...]  # in the order of the file, which is not that of time
 
 
-def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale: float = 1.0) -> Iterator[TwinPatient]:
+def twin_patients(
+    *, seed: int, questions: int, notes: int | None = None, scale: float = 1.0
+) -> Iterator[TwinPatient]:
     """Generates patients by growing id, those with a question spread evenly; `scale` 1 is the notes' length in MIMIC-IV."""
     if questions < 1 or scale <= 0:
-        raise UsageError(f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}.")
+        raise UsageError(
+            f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}."
+        )
     needed = sum(_SHAPES[number % len(_SHAPES)][1] for number in range(questions))
     others = 0 if notes is None else notes - needed
     if others < 0:
@@ -200,7 +229,8 @@ def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale:
             count = min(draw.choice((1, 1, 1, 2, 2, 3, 6)), others - written)
             lengths = [int(draw.uniform(*_OTHER_CHARS) * scale) for _ in range(count)]
             yield TwinPatient(
-                question=None, notes=_notes(draw, writer, subject, hadm, draw_stays(draw, count), lengths)
+                question=None,
+                notes=_notes(draw, writer, subject, hadm, draw_stays(draw, count), lengths),
             )
             written, hadm = written + count, hadm + count
         if number == questions:
@@ -217,7 +247,12 @@ def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale:
 
 
 def _notes(
-    draw: random.Random, writer: Writer, subject: int, hadm: int, told: Sequence[Stay], lengths: Sequence[int]
+    draw: random.Random,
+    writer: Writer,
+    subject: int,
+    hadm: int,
+    told: Sequence[Stay],
+    lengths: Sequence[int],
 ) -> tuple[TwinNote, ...]:
     sex = draw.choice("FM")
     order = draw.sample(range(len(told)), len(told))
@@ -251,7 +286,9 @@ class _Asker:
             text, choices, answer = ask_across(self._draw, told, kind=self._across)
             self._across += 1
         else:
-            text, choices, answer = ask_one(self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS])
+            text, choices, answer = ask_one(
+                self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS]
+            )
             self._one += 1
         return Question(
             patient_id=str(subject),

@@ -35,7 +35,9 @@ _PLAIN: Final = str.maketrans(
     }
 )
 _SENTENCES: Final = re.compile(r"(?<=[.!?])[\s'\")\]]+|\s*[\n;:]\s*|\s+-\s+")
-_CONTRASTS: Final = re.compile(r"[\s,]+(?:but|however|although|though|nevertheless|nonetheless|that said|yet)[\s,]+")
+_CONTRASTS: Final = re.compile(
+    r"[\s,]+(?:but|however|although|though|nevertheless|nonetheless|that said|yet)[\s,]+"
+)
 _LIST_MARK: Final = re.compile(r"\s*(?:[-•·]|\(?\d{1,2}[.)])\s+")
 _LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output)(?: is)?")
 _INITIAL: Final = re.compile(r"^\W*a\s*:")
@@ -57,13 +59,19 @@ def _patterns(forms: Mapping[str, Any]) -> dict[str, str]:
     made: dict[str, str] = {}
     for name, form in forms.items():
         groups = form.values() if isinstance(form, dict) else [form]
-        lines = [line for group in groups for line in ([group] if isinstance(group, str) else group)]
-        made[name] = "|".join(re.sub("<([^<>]+)>", lambda at: made.get(at[1]) or _one(at[1]), line) for line in lines)
+        lines = [
+            line for group in groups for line in ([group] if isinstance(group, str) else group)
+        ]
+        made[name] = "|".join(
+            re.sub("<([^<>]+)>", lambda at: made.get(at[1]) or _one(at[1]), line) for line in lines
+        )
     return made
 
 
 _FORMS: Final = packaged(__file__, "abstention.json")
-_CONTRACTIONS: Final = tuple((re.compile(pattern), spelt) for pattern, spelt in _FORMS.pop("contractions").items())
+_CONTRACTIONS: Final = tuple(
+    (re.compile(pattern), spelt) for pattern, spelt in _FORMS.pop("contractions").items()
+)
 _COMPILED: Final = {name: re.compile(pattern) for name, pattern in _patterns(_FORMS).items()}
 
 

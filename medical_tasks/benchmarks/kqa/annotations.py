@@ -27,9 +27,22 @@ from medical_tasks.scoring.agreement import majority
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
 RATERS: Final = 3
 
-_LABELS: Mapping[str, Label] = {"Entailment": "entailment", "Neutral": "neutral", "Contradiction": "contradiction"}
+_LABELS: Mapping[str, Label] = {
+    "Entailment": "entailment",
+    "Neutral": "neutral",
+    "Contradiction": "contradiction",
+}
 _LABEL_COLUMNS = tuple(f"label_{rater}" for rater in range(RATERS))
-_COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *_LABEL_COLUMNS)
+_COLUMNS = (
+    "",
+    "Question",
+    "llm_x",
+    "answer",
+    "claim",
+    "category_x",
+    "majority_label",
+    *_LABEL_COLUMNS,
+)
 _IMPORTANCE = ("Must_have", "Nice_to_have")
 _RELEASE = "K-QA physicians' labels (dataset/NLI_medical_annotator.csv)"
 _STEPS = (
@@ -64,7 +77,9 @@ def find_annotations(source: Path | None) -> Path:
     try:
         return repository_file(source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage)
     except MissingError:
-        raise MissingError(f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}") from None
+        raise MissingError(
+            f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}"
+        ) from None
 
 
 def read_annotations(path: Path) -> list[Annotation]:
@@ -90,10 +105,17 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
         said = ", ".join(cells[name] for name in _LABEL_COLUMNS)
-        rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
+        rule = (
+            f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
+        )
         raise _wrong(path, row, "majority_label", rule)
     if cells["category_x"] not in _IMPORTANCE:
-        raise _wrong(path, row, "category_x", f"must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}")
+        raise _wrong(
+            path,
+            row,
+            "category_x",
+            f"must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}",
+        )
     return Annotation(
         id=_digest(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
@@ -182,7 +204,9 @@ def _read(request: CheckRequest) -> CheckSet:
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
-        return judge_annotations(wanted, Judging(judge=judge, prompts=prompts, mode=mode), backwards=backwards)
+        return judge_annotations(
+            wanted, Judging(judge=judge, prompts=prompts, mode=mode), backwards=backwards
+        )
 
     return CheckSet(
         name="kqa",

@@ -67,7 +67,9 @@ _YES_OR_NO = frozenset(
     "is are am was were isnt arent do does did doe dont doesnt didnt have has had havent hasnt can could cant couldnt will "
     "would wont wouldnt should shouldnt shall may might must".split()
 )
-_OPEN = frozenset("what whats which who whos whom whose when whens where wheres why whys how hows".split())
+_OPEN = frozenset(
+    "what whats which who whos whom whose when whens where wheres why whys how hows".split()
+)
 
 
 def question_form(question: str) -> str:
@@ -75,7 +77,9 @@ def question_form(question: str) -> str:
 
     What patients write has too little punctuation to look for the question within it.
     """
-    words = (match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower()))
+    words = (
+        match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower())
+    )
     first = next((word for word in words if word not in _OPENERS), "")
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
@@ -100,17 +104,40 @@ def demo_documents() -> list[Document]:
 
 
 COLUMNS = (
-    Column(name="id", description="Hash of the question's text; repeats of a question add a hash of their diagnosis"),
+    Column(
+        name="id",
+        description="Hash of the question's text; repeats of a question add a hash of their diagnosis",
+    ),
     Column(name="question", description="What the patient asked, as released"),
     Column(name="answer", description="The physician's free-form answer; empty in `questions`"),
-    Column(name="must_have", repeated=True, description="Statements an answer has to make; empty in `questions`"),
-    Column(name="nice_to_have", repeated=True, description="Statements that supplement it; empty in `questions`"),
-    Column(name="sources", repeated=True, description="Addresses the physician consulted; empty in `questions`"),
     Column(
-        name="icd_10_diag", description="Condition the question is about, the wording of ICD-10; empty when unknown"
+        name="must_have",
+        repeated=True,
+        description="Statements an answer has to make; empty in `questions`",
     ),
-    Column(name="entity_text", repeated=True, description="Clinical terms found in the question; only in `questions`"),
-    Column(name="matched_entity", description="The authors' name for the main term; only in `questions`"),
+    Column(
+        name="nice_to_have",
+        repeated=True,
+        description="Statements that supplement it; empty in `questions`",
+    ),
+    Column(
+        name="sources",
+        repeated=True,
+        description="Addresses the physician consulted; empty in `questions`",
+    ),
+    Column(
+        name="icd_10_diag",
+        description="Condition the question is about, the wording of ICD-10; empty when unknown",
+    ),
+    Column(
+        name="entity_text",
+        repeated=True,
+        description="Clinical terms found in the question; only in `questions`",
+    ),
+    Column(
+        name="matched_entity",
+        description="The authors' name for the main term; only in `questions`",
+    ),
     Column(
         name="entity_tag",
         repeated=True,
@@ -130,10 +157,22 @@ _GOLD_FIELDS = {
     "Must_have": is_list_of(is_text(blank=True)),
     "Nice_to_have": is_list_of(is_text(blank=True)),
 }
-_ANSWERED_FIELDS = {**_GOLD_FIELDS, "Sources": is_text(blank=True), "ICD_10_diag": is_text_or_null()}
-_USERS_FIELDS = {**_GOLD_FIELDS, **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")}}
+_ANSWERED_FIELDS = {
+    **_GOLD_FIELDS,
+    "Sources": is_text(blank=True),
+    "ICD_10_diag": is_text_or_null(),
+}
+_USERS_FIELDS = {
+    **_GOLD_FIELDS,
+    **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")},
+}
 _TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
-_BUILT = ("id", "entity_text", "matched_entity", "entity_tag")  # of the built dataset, and made anew
+_BUILT = (
+    "id",
+    "entity_text",
+    "matched_entity",
+    "entity_tag",
+)  # of the built dataset, and made anew
 _OWN_RELEASE = "file of questions with statements"
 _TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
 _QUESTION_FIELDS = {
@@ -158,9 +197,13 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     elif config == "own":
         yield from read_gold_file(files[split])
     elif config == "answered":
-        yield from _gold_rows(_released(files[split], _ANSWERED_FIELDS, "K-QA file of answered questions"))
+        yield from _gold_rows(
+            _released(files[split], _ANSWERED_FIELDS, "K-QA file of answered questions")
+        )
     else:
-        yield from _question_rows(_released(files[split], _QUESTION_FIELDS, "K-QA file of all questions"))
+        yield from _question_rows(
+            _released(files[split], _QUESTION_FIELDS, "K-QA file of all questions")
+        )
 
 
 def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator[Record]:
@@ -181,7 +224,9 @@ def _table_record(path: Path, place: str, row: Mapping[str, Any]) -> Record:
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
     values: dict[str, Any] = {"Free_form_answer": "", "Must_have": [], "Nice_to_have": []}
     for column, cell in row.items():
-        name = names.get(re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column))
+        name = names.get(
+            re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column)
+        )
         if name in ("Must_have", "Nice_to_have"):
             lines = cell if isinstance(cell, list) else (cell or "").splitlines()
             values[name] = values[name] + [line.strip() for line in lines if line.strip()]
@@ -219,7 +264,8 @@ def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             name = question_id(values["Question"], diagnosis)
         if name in seen:
             raise record.wrong(
-                "Question", f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the same already"
+                "Question",
+                f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the same already",
             )
         seen[name] = record.line
         yield typed_row(
@@ -272,7 +318,11 @@ _PINS = pinned(
 
 
 def _official(name: str, description: str) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=(f"K-QA/dataset/{name}",), description=description, pin=_PINS[name])}
+    return {
+        "test": OfficialFile(
+            places=(f"K-QA/dataset/{name}",), description=description, pin=_PINS[name]
+        )
+    }
 
 
 SOURCES = (
@@ -295,9 +345,15 @@ SOURCES = (
         key="id",
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # Paper, table 2.
-        published_rows={"answered": {"test": 201}, "questions": {"test": 1212}, "demo": {"test": 13}},
+        published_rows={
+            "answered": {"test": 201},
+            "questions": {"test": 1212},
+            "demo": {"test": 13},
+        },
         files={
-            "answered": _official("questions_w_answers.jsonl", "the answered questions, a JSON Lines file"),
+            "answered": _official(
+                "questions_w_answers.jsonl", "the answered questions, a JSON Lines file"
+            ),
             "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
             "own": {
                 "test": OfficialFile(

@@ -24,7 +24,14 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.files import packaged
-from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
+from medical_tasks.io.json_records import (
+    Field,
+    is_list_of,
+    is_text,
+    is_text_or_null,
+    optional,
+    read_records,
+)
 from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import quoted, read_json
@@ -82,7 +89,9 @@ def read_answers(path: Path) -> list[FreeAnswer]:
     form = 'A line is like {"Question": "...", "Free_form_answer": "..."}.'
     found: list[FreeAnswer] = []
     lines: dict[str, int] = {}
-    for record in read_records(path, _ANSWER_FIELDS, release="file of free-form answers", again=form):
+    for record in read_records(
+        path, _ANSWER_FIELDS, release="file of free-form answers", again=form
+    ):
         values = record.values
         name = question_id(values["Question"])
         record.check_unique("Question", name, lines)
@@ -119,7 +128,9 @@ def decompose(
     """Takes answers apart; one outcome an answer, in order. The judge must be one that reads prompts."""
     verdicts = judge.ask([decompose_question(source, importance) for source in answers])
     return [
-        verdict if isinstance(verdict, Unscored) else [(text, kind) for text, kind in json.loads(verdict.value)]
+        verdict
+        if isinstance(verdict, Unscored)
+        else [(text, kind) for text, kind in json.loads(verdict.value)]
         for verdict in verdicts
     ]
 
@@ -141,7 +152,11 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
-    if not isinstance(value, dict) or set(value) != {"statements"} or not isinstance(value["statements"], list):
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"statements"}
+        or not isinstance(value["statements"], list)
+    ):
         return Unreadable("it is not one object with the key statements, a list, and no other key")
     given = value["statements"]
     if not 1 <= len(given) <= MAX_STATEMENTS:
@@ -189,11 +204,21 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
     """What comes before the answer itself."""
     statements: list[Any] = [text for text, _ in _TEXTS["example_statements"]]
     if importance == "judge":
-        statements = [{"text": text, "importance": kind} for text, kind in _TEXTS["example_statements"]]
-    pair = _TEXTS["pair"].format(question=quoted(_TEXTS["example_question"]), answer=quoted(_TEXTS["example_answer"]))
+        statements = [
+            {"text": text, "importance": kind} for text, kind in _TEXTS["example_statements"]
+        ]
+    pair = _TEXTS["pair"].format(
+        question=quoted(_TEXTS["example_question"]), answer=quoted(_TEXTS["example_answer"])
+    )
     example = f"An example.\n\n{pair}\n\n{json.dumps({'statements': statements})}"
     sorting = (_TEXTS["sorting"],) if importance == "judge" else ()
-    return (_TEXTS["task"], _TEXTS["rules"], *sorting, _TEXTS["form"] + _TEXTS["forms"][importance], example)
+    return (
+        _TEXTS["task"],
+        _TEXTS["rules"],
+        *sorting,
+        _TEXTS["form"] + _TEXTS["forms"][importance],
+        example,
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -209,23 +234,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Takes the answers apart; exit code 5 when the judge left some."""
     if arguments.source is None:
-        raise UsageError("decompose kqa needs --source, a file of questions with free-form answers. See: --help")
+        raise UsageError(
+            "decompose kqa needs --source, a file of questions with free-form answers. See: --help"
+        )
     request = decomposing.read_request(arguments, KQA, texts="answers")
     answers = read_answers(arguments.source)
     importance: Importance = arguments.importance or "must"
     written = decomposing.written_to(arguments, private=arguments.credentialed)
-    with policy.protect(decomposing.said_credentialed(arguments, named=""), policy.attestation_from(arguments)):
+    with policy.protect(
+        decomposing.said_credentialed(arguments, named=""), policy.attestation_from(arguments)
+    ):
         settings = {"importance": importance}
-        with decomposing.asked(request, written, settings, texts="answers", sources=[arguments.source]) as judge:
+        with decomposing.asked(
+            request, written, settings, texts="answers", sources=[arguments.source]
+        ) as judge:
             outcomes = decompose(answers, judge, importance=importance)
         if request.options.forecast:
             tell(decomposing.NOT_ASKED)
             return 0
         outcomes_of = list(zip(answers, outcomes, strict=True))
         done = [(source, found) for source, found in outcomes_of if not isinstance(found, Unscored)]
-        failed = {f"line {source.line}": found.reason for source, found in outcomes_of if isinstance(found, Unscored)}
+        failed = {
+            f"line {source.line}": found.reason
+            for source, found in outcomes_of
+            if isinstance(found, Unscored)
+        }
         if done:
-            decomposing.write_draft(written, "".join(f"{official_line(source, found)}\n" for source, found in done))
+            decomposing.write_draft(
+                written, "".join(f"{official_line(source, found)}\n" for source, found in done)
+            )
             statements = sum(len(found) for _, found in done)
             said = f"{len(done)} answers taken apart into {statements} statements, in {written.out}"
             tell(said, answers=len(done), statements=statements, out=written.out)
@@ -235,7 +272,11 @@ def run(arguments: argparse.Namespace) -> int:
                     "check each statement, then move what is only nice to have."
                 )
             else:
-                tell("A model sorted them; in the paper physicians did. Have a clinician check both.")
+                tell(
+                    "A model sorted them; in the paper physicians did. Have a clinician check both."
+                )
         if failed:
-            raise decomposing.not_taken_apart(failed, len(outcomes), texts="answers", some_done=bool(done))
+            raise decomposing.not_taken_apart(
+                failed, len(outcomes), texts="answers", some_done=bool(done)
+            )
         return 0

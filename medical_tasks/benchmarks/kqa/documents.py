@@ -29,7 +29,9 @@ from medical_tasks.io.json_records import is_text
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_CHARSET = re.compile(rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE
+)
 _HEAD = 4096
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
@@ -49,7 +51,9 @@ def read_documents(place: Path) -> list[Document]:
     try:
         there = place.exists()
     except OSError as error:
-        raise UsageError(f"documents={place}: cannot be read ({system_reason(error)}). Give another folder.") from error
+        raise UsageError(
+            f"documents={place}: cannot be read ({system_reason(error)}). Give another folder."
+        ) from error
     if not there:
         raise MissingError(
             f"documents={place}: there is no such folder. Give the folder that holds your documents ({', '.join(SUFFIXES)})."
@@ -58,13 +62,17 @@ def read_documents(place: Path) -> list[Document]:
     wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not wanted:
         kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
-        holds = f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
+        holds = (
+            f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
+        )
         raise UsageError(
             f"documents={place}: no document to retrieve from, {holds}. Documents are {', '.join(SUFFIXES)} files; convert "
             "others to text first."
         )
     base = place if place.is_dir() else place.parent
-    documents = [document for path in wanted for document in _read(path, _printable(path.relative_to(base)))]
+    documents = [
+        document for path in wanted for document in _read(path, _printable(path.relative_to(base)))
+    ]
     kept = [document for document in documents if document.text.strip()]
     if not kept:
         raise UsageError(
@@ -121,7 +129,11 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
         wrong = f"byte 0x{content[error.start]:02x} at position {error.start}"
     declared = _CHARSET.search(content[:_HEAD]) if suffix in (".html", ".htm") else None
     encoding = (
-        "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else declared[1].decode() if declared else "cp1252"
+        "utf-16"
+        if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        else declared[1].decode()
+        if declared
+        else "cp1252"
     )
     try:
         text = "" if suffix == ".jsonl" else content.decode(encoding)
@@ -147,7 +159,9 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
         try:
             values = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
+            raise UsageError(
+                f"{path}: line {number} is not a whole JSON object ({error})."
+            ) from error
         if not isinstance(values, dict) or "text" not in values:
             raise UsageError(
                 f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
@@ -268,13 +282,17 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
 def _passages(text: str, size: int) -> Iterator[str]:
     spans = [match.span() for match in _WORD.finditer(text)]
     starts = [start for start, _ in spans]
-    borders = {bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)}  # words that begin a paragraph
+    borders = {
+        bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)
+    }  # words that begin a paragraph
     start = 0
     while start < len(spans):
         end = min(start + size, len(spans))
         if end < len(spans):
             # The last border that leaves more than half a passage.
-            end = next((place for place in range(end, start + size // 2, -1) if place in borders), end)
+            end = next(
+                (place for place in range(end, start + size // 2, -1) if place in borders), end
+            )
         yield text[spans[start][0] : spans[end - 1][1]]
         if end == len(spans):
             return

@@ -20,7 +20,15 @@ from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import one_line, packaged, read_text, readable
-from medical_tasks.judges.base import ENTAILS, LABELS, JudgePrompts, Label, Pair, Question, Unreadable
+from medical_tasks.judges.base import (
+    ENTAILS,
+    LABELS,
+    JudgePrompts,
+    Label,
+    Pair,
+    Question,
+    Unreadable,
+)
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
@@ -40,7 +48,10 @@ _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 AGAIN: Final = _TEXTS["again"]
 OFFICIAL_AGAIN: Final = _TEXTS["official_again"]
 
-OFFICIAL_FILES: Final[Mapping[str, str]] = {"entails": "is_entails.txt", "contradicts": "is_contradict.txt"}
+OFFICIAL_FILES: Final[Mapping[str, str]] = {
+    "entails": "is_entails.txt",
+    "contradicts": "is_contradict.txt",
+}
 """The authors' files by the question they ask."""
 
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
@@ -49,7 +60,9 @@ _SLOT: Final = re.compile("|".join(map(re.escape, _SLOTS)))
 _OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention")}
 
 
-def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+def load_judge_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None
+) -> JudgePrompts:
     """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`, or the official ones.
 
     The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
@@ -58,7 +71,9 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
-        texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
+        texts = {
+            question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()
+        }
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
@@ -77,7 +92,11 @@ def _official_text(upstream: Path | None, name: str) -> str:
     return text
 
 
-_WORDS: Final[Mapping[str, Label]] = {"entailed": "entailment", "contradicted": "contradiction", "neither": "neutral"}
+_WORDS: Final[Mapping[str, Label]] = {
+    "entailed": "entailment",
+    "contradicted": "contradiction",
+    "neither": "neutral",
+}
 """The words asked for, and the labels they stand for; `neither` says no more than that."""
 
 VERDICTS: Final = tuple(f'"{word}"' for word in _WORDS)
@@ -93,7 +112,11 @@ _SCHEMAS: Final = {
     "abstention": schema_of(_ANSWERED),
 }
 _ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
-_CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
+_CONTRADICTS: Final[Mapping[Label, Any]] = {
+    "entailment": False,
+    "neutral": False,
+    "contradiction": True,
+}
 _REPLY_TOKENS: Final = 512
 _ENTRY_TOKENS: Final = 96
 
@@ -139,7 +162,9 @@ def _question(
     return Question(
         id=name,
         messages=({"role": "user", "content": content},),
-        template=texts_sha256(text, again),  # a change of another kind of question leaves it as it is
+        template=texts_sha256(
+            text, again
+        ),  # a change of another kind of question leaves it as it is
         read=read,
         again=again,
         max_tokens=tokens,
@@ -148,26 +173,43 @@ def _question(
     )
 
 
-def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
+def single_question(
+    prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str
+) -> Question:
     """Asks for one statement; the value is a label."""
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS)
-    texts = {"question": one_line(question), "llm_answer": quoted(pair.premise), "answer": one_line(statement)}
+    texts = {
+        "question": one_line(question),
+        "llm_answer": quoted(pair.premise),
+        "answer": one_line(statement),
+    }
     return _question(prompts, "single", name, read_single, texts, pair=pair)
 
 
 def batched_question(
-    prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
+    prompts: JudgePrompts,
+    name: str,
+    *,
+    question: str,
+    answer: str,
+    statements: Sequence[tuple[str, str]],
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    lines = "\n".join(f"{statement_id}: {one_line(statement)}" for statement_id, statement in statements)
+    lines = "\n".join(
+        f"{statement_id}: {one_line(statement)}" for statement_id, statement in statements
+    )
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
-    asked = _question(prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens)
+    asked = _question(
+        prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens
+    )
     return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
 
 
-def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
+def abstention_question(
+    prompts: JudgePrompts, name: str, *, question: str, answer: str
+) -> Question:
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)

@@ -20,9 +20,24 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     single_question,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict, verdict_bool
+from medical_tasks.judges.base import (
+    LABELS,
+    Judging,
+    Label,
+    Question,
+    Unscored,
+    Verdict,
+    verdict_bool,
+)
 from medical_tasks.judges.case import NO_PAIR
-from medical_tasks.judges.rounds import Line, Outcome, answered, ask_together, in_batches, side_by_side
+from medical_tasks.judges.rounds import (
+    Line,
+    Outcome,
+    answered,
+    ask_together,
+    in_batches,
+    side_by_side,
+)
 
 _TWO_WAY = "judge: cannot tell not_entailment"  # a session's words for a label that decides nothing about a question
 
@@ -64,7 +79,10 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
 
 
 def _unasked(case: Case) -> Iterator[StatementVerdict]:
-    return (StatementVerdict(name=name, stated=bool(text.strip())) for name, text in case.statements.items())
+    return (
+        StatementVerdict(name=name, stated=bool(text.strip()))
+        for name, text in case.statements.items()
+    )
 
 
 def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
@@ -74,13 +92,17 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
     def batch(round_name: str, names: Sequence[str]) -> Question:
         statements = [(key, texts[name]) for key, name in _keys(names).items()]
-        return batched_question(judging.prompts, f"{case.id}/{round_name}", statements=statements, **about)
+        return batched_question(
+            judging.prompts, f"{case.id}/{round_name}", statements=statements, **about
+        )
 
     labels: Mapping[str, Label | Unscored] = yield from in_batches(
         list(texts),
         judging,
         batch=batch,
-        single=lambda name: single_question(judging.prompts, f"{case.id}/{name}", statement=texts[name], **about),
+        single=lambda name: single_question(
+            judging.prompts, f"{case.id}/{name}", statement=texts[name], **about
+        ),
         read_batch=_labels,
         read_single=lambda outcome: _label(outcome.id, outcome.value),
     )
@@ -167,7 +189,9 @@ class StatementVerdict:
     stated: bool = True  # whether it says anything; False for a blank one
     entailed: bool | None = False  # the authors' prompts do not ask this of nice-to-have statements
     contradicted: bool | None = False
-    entailed_official: bool | None = False  # as the authors' script decides; `contradicted_official` likewise
+    entailed_official: bool | None = (
+        False  # as the authors' script decides; `contradicted_official` likewise
+    )
     contradicted_official: bool | None = False
     reasons: tuple[str, ...] = ()
     official_reasons: tuple[str, ...] = ()
@@ -183,7 +207,9 @@ class AnswerVerdict:
     """What is known of one answer."""
 
     statements: tuple[StatementVerdict, ...]
-    answered: bool | None = True  # whether it is an answer at all; None when that is not decided, for `reasons`
+    answered: bool | None = (
+        True  # whether it is an answer at all; None when that is not decided, for `reasons`
+    )
     how: str = ""  # how an empty answer or an abstention was found; "" for an answer
     reasons: tuple[str, ...] = ()
     judged: bool = True  # whether its statements were asked about; those of an empty answer are not
@@ -192,8 +218,12 @@ class AnswerVerdict:
     @property
     def reason(self) -> str | None:
         """The most frequent reason for what is not known, the first of several; None when all is known."""
-        counts = Counter((*self.reasons, *(reason for one in self.statements for reason in one.reasons)))
-        counts = counts or Counter(reason for one in self.statements for reason in one.official_reasons)
+        counts = Counter(
+            (*self.reasons, *(reason for one in self.statements for reason in one.reasons))
+        )
+        counts = counts or Counter(
+            reason for one in self.statements for reason in one.official_reasons
+        )
         return counts.most_common(1)[0][0] if counts else None
 
 
@@ -228,7 +258,9 @@ def _label(question_id: str, value: Any) -> Label:
 
 def _labels(outcome: Verdict, names: Sequence[str]) -> dict[str, Label]:
     value = outcome.value
-    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+    if not isinstance(value, tuple) or not all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in value
+    ):
         raise UsageError(
             f"the verdict of the question {outcome.id} is no list of ids with labels. Correct the recorded verdicts."
         )

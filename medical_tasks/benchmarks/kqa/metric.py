@@ -14,7 +14,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import abstention
-from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.benchmarks.kqa.judging import (
+    AnswerVerdict,
+    Case,
+    StatementVerdict,
+    statement_verdict,
+)
 from medical_tasks.benchmarks.kqa.scoring import case_of, item_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
@@ -44,29 +49,47 @@ def score_answers(
     `weights` add `weighted`, the paper's general score, with a `relation` of `RELATIONS`, divided by their sum if `normalised`.
     """
     if verdicts is not None and len(verdicts) != len(answers):
-        raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
+        raise ValueError(
+            f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}"
+        )
     cases = [
         case_of(str(row), reference, answer)
         for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
     ]
-    labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
-    known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
+    labels = [
+        _lexical(case) if verdicts is None else _given(case, verdicts[row])
+        for row, case in enumerate(cases)
+    ]
+    known = [
+        _verdict(case, of, given=verdicts is not None)
+        for case, of in zip(cases, labels, strict=True)
+    ]
     most = max((sum(one.stated for one in verdict.statements) for verdict in known), default=0)
-    scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
+    scores = [
+        item_score(case, verdict, most_statements=most)
+        for case, verdict in zip(cases, known, strict=True)
+    ]
     task = replace(KQA, groups=())
     if weights is not None:
         if not isinstance(weights, Mapping) and len(weights) != len(cases):
             rule = f"must be by importance, or a list for each of {len(cases)} predictions"
             raise ValueError(f"weights {rule}; got {len(weights)}")
-        laid: Sequence[_OfAnswer] = [weights] * len(cases) if isinstance(weights, Mapping) else weights
+        laid: Sequence[_OfAnswer] = (
+            [weights] * len(cases) if isinstance(weights, Mapping) else weights
+        )
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         scores = [
             _with_weighted(score, case, verdict, of, each, relation, normalised)
-            for score, case, verdict, of, each in zip(scores, cases, known, labels, laid, strict=True)
+            for score, case, verdict, of, each in zip(
+                scores, cases, known, labels, laid, strict=True
+            )
         ]
     items = [Item(id=case.id, fields={}, groups={}, cluster=case.id) for case in cases]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
+    result: dict[str, Any] = {
+        "judge": LEXICAL if verdicts is None else GIVEN,
+        **flat(summary["metrics"]),
+    }
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     result["coverage"] = {
         "answers": len(cases),
@@ -104,7 +127,9 @@ def _given(case: Case, labels: Sequence[Label | None]) -> list[Label | None]:
 
 def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> AnswerVerdict:
     statements = tuple(
-        statement_verdict(name, label, reason=MISSING) if text.strip() else StatementVerdict(name=name, stated=False)
+        statement_verdict(name, label, reason=MISSING)
+        if text.strip()
+        else StatementVerdict(name=name, stated=False)
         for (name, text), label in zip(case.statements.items(), labels, strict=True)
     )
     if abstention(case.answer) == "sure":
@@ -148,19 +173,27 @@ RELATIONS: Final[Mapping[str, Relation]] = {
     "entails": lambda label: label == "entailment",
     "does not entail": lambda label: label != "entailment",
     "contradicts": lambda label: None if label == "not_entailment" else label == "contradiction",
-    "does not contradict": lambda label: None if label == "not_entailment" else label != "contradiction",
+    "does not contradict": lambda label: (
+        None if label == "not_entailment" else label != "contradiction"
+    ),
     "is neutral": lambda label: None if label == "not_entailment" else label == "neutral",
     "is not neutral": lambda label: None if label == "not_entailment" else label != "neutral",
 }
 """The relations by name, each with its negation."""
 
 
-def statement_weights(n_must_have: int, n_nice_to_have: int, weights: _OfAnswer) -> tuple[float, ...]:
+def statement_weights(
+    n_must_have: int, n_nice_to_have: int, weights: _OfAnswer
+) -> tuple[float, ...]:
     """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
     if isinstance(weights, Mapping):
         if set(weights) != {"must_have", "nice_to_have"}:
-            raise ValueError(f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}")
-        laid = (float(weights["must_have"]),) * n_must_have + (float(weights["nice_to_have"]),) * n_nice_to_have
+            raise ValueError(
+                f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}"
+            )
+        laid = (float(weights["must_have"]),) * n_must_have + (
+            float(weights["nice_to_have"]),
+        ) * n_nice_to_have
     else:
         laid = tuple(float(weight) for weight in weights)
         if len(laid) != n_must_have + n_nice_to_have:
@@ -196,9 +229,15 @@ def weighted_counts(
         how="share" if normalised else "count",
         verdicts=tuple(
             Verdicts(
-                kind=kind, hits=int(bool(one)), known=int(one is not None), missing=int(one is None), weight=weight
+                kind=kind,
+                hits=int(bool(one)),
+                known=int(one is not None),
+                missing=int(one is None),
+                weight=weight,
             )
             for kind, one, weight in zip(kinds or [""] * len(labels), holds, weights, strict=True)
         ),
-        told=all(label is None or one is not None for label, one in zip(labels, holds, strict=True)),
+        told=all(
+            label is None or one is not None for label, one in zip(labels, holds, strict=True)
+        ),
     )

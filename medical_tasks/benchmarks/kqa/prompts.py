@@ -26,7 +26,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
-from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
+from medical_tasks.benchmarks.kqa.documents import (
+    OVERLAP,
+    Chunk,
+    Document,
+    chunk_documents,
+    read_documents,
+)
 from medical_tasks.data.task_data import check_prompt_set, check_settings, whole_setting
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
@@ -39,7 +45,10 @@ EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
 
 
 def load_prompts(
-    task: TaskSpec, name: str = "own", upstream: Path | None = None, arguments: Mapping[str, Any] | None = None
+    task: TaskSpec,
+    name: str = "own",
+    upstream: Path | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> PromptSet:
     """Makes the prompts of a task; `own` and `official` both give our own, by the name `own` (see above).
 
@@ -58,7 +67,9 @@ def load_prompts(
     def sources(item: Item) -> tuple[str, ...]:
         return tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
 
-    retrieved: dict[str, Any] = {"settings": retriever.settings, "sources": sources} if retriever else {}
+    retrieved: dict[str, Any] = (
+        {"settings": retriever.settings, "sources": sources} if retriever else {}
+    )
     return PromptSet(name="own", sha256=_digest(task), render=render, **retrieved)
 
 
@@ -72,7 +83,10 @@ def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
     if retriever is not None:
         parts.append(TEXTS["sources_too"] if examples else TEXTS["sources_only"])
     if examples:
-        parts += [TEXTS["examples"], *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS)]
+        parts += [
+            TEXTS["examples"],
+            *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS),
+        ]
     if retriever is not None:
         parts.append(TEXTS["sources"].format(passages=_passages(retriever.passages(item))))
     parts.append(TEXTS["question"].format(question=question))
@@ -94,7 +108,9 @@ def _digest(task: TaskSpec) -> str:
     if texts != ["0", "none"]:
         texts += TEXTS.values()
     if task.options["shots"] != "0":
-        texts += [exemplar[part] for exemplar in EXEMPLARS for part in ("question", "answer", "better")]
+        texts += [
+            exemplar[part] for exemplar in EXEMPLARS for part in ("question", "answer", "better")
+        ]
     return texts_sha256(*texts)
 
 
@@ -140,7 +156,9 @@ class Index:
         self.searchable = bool(vocabulary)
         library = _bm25s()
         self.version = str(library.__version__)
-        self._bm25 = library.BM25(k1=_K1, b=_B, method=_METHOD, backend="numpy", csc_backend="numpy")
+        self._bm25 = library.BM25(
+            k1=_K1, b=_B, method=_METHOD, backend="numpy", csc_backend="numpy"
+        )
         if self.searchable:
             self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
 
@@ -148,7 +166,11 @@ class Index:
         """Finds at most `count` passages that share a word with a question, the best first and equals in their order."""
         import numpy as np
 
-        known = [word for word in search_words(question) if word in self._bm25.vocab_dict] if self.searchable else []
+        known = (
+            [word for word in search_words(question) if word in self._bm25.vocab_dict]
+            if self.searchable
+            else []
+        )
         if not known:
             return []
         scores = self._bm25.get_scores(known)
@@ -189,7 +211,9 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
     `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
     """
     top_k = whole_setting(task, "top_k", arguments.get("top_k"), usual=5, most=50)
-    chunk_words = whole_setting(task, "chunk_words", arguments.get("chunk_words"), usual=150, lowest=20, most=2000)
+    chunk_words = whole_setting(
+        task, "chunk_words", arguments.get("chunk_words"), usual=150, lowest=20, most=2000
+    )
     place = _place(task, arguments.get("documents"))
     documents = tuple(demo_documents() if place is None else read_documents(place))
     index = _index(documents, chunk_words)
@@ -221,18 +245,25 @@ def _place(task: str, value: Any) -> Path | None:
         value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
     text = str(value)
     if not text.strip():
-        raise UsageError(f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}.")
+        raise UsageError(
+            f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}."
+        )
     try:
         return None if text == DEMO else Path(text).expanduser()
     except RuntimeError as error:
-        raise UsageError(f"{task}: documents={text}: there is no such user. Give the folder's whole path.") from error
+        raise UsageError(
+            f"{task}: documents={text}: there is no such user. Give the folder's whole path."
+        ) from error
 
 
 def _corpus_digest(documents: Sequence[Document]) -> str:
     """Hash of all there is of the documents, wherever their folder lies."""
     digest = hashlib.sha256()
     for document in documents:
-        digest.update(json.dumps([document.name, document.title, document.url, document.text]).encode() + b"\n")
+        digest.update(
+            json.dumps([document.name, document.title, document.url, document.text]).encode()
+            + b"\n"
+        )
     return digest.hexdigest()
 
 

@@ -14,7 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, judge_answers
+from medical_tasks.benchmarks.kqa.judging import (
+    CANNOT_TELL,
+    AnswerVerdict,
+    Case,
+    StatementVerdict,
+    judge_answers,
+)
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
@@ -33,7 +39,10 @@ def score_items(
     `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
     """
     check_lengths(task, items, responses)
-    cases = [case_of(item.id, item.fields, response) for item, response in zip(items, responses, strict=True)]
+    cases = [
+        case_of(item.id, item.fields, response)
+        for item, response in zip(items, responses, strict=True)
+    ]
     verdicts = judge_answers(cases, judging)
     most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)
     official = judging.prompts.name == "official"
@@ -69,7 +78,9 @@ def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
     )
 
 
-def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False) -> ItemScore:
+def item_score(
+    case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False
+) -> ItemScore:
     """Makes an item's score of what is known of its answer.
 
     `most_statements` is the most of all answers scored together: a mean over answered questions cannot be larger. With
@@ -94,12 +105,16 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
     values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
     limits: dict[str, Limits] = {}
     if not stated:
-        values |= dict.fromkeys(("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan)
+        values |= dict.fromkeys(
+            ("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan
+        )
     if not any(one.must for one in asked):
         # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
         values["comprehensiveness_official"] = 0.0
     if verdict.answered is False:
-        values |= dict.fromkeys(("comprehensiveness_answered", "hallucination_rate_answered", "words"), math.nan)
+        values |= dict.fromkeys(
+            ("comprehensiveness_answered", "hallucination_rate_answered", "words"), math.nan
+        )
     elif verdict.answered is None:
         # Whether it counts at all is open: limits wide enough for the mean of the others to stay as it is.
         limits = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
@@ -112,7 +127,11 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
         known = verdict.answered is not None
         counts["answered"] = Counts(
             how="count",
-            verdicts=(Verdicts(hits=int(bool(verdict.answered)), known=int(known), missing=int(not known)),),
+            verdicts=(
+                Verdicts(
+                    hits=int(bool(verdict.answered)), known=int(known), missing=int(not known)
+                ),
+            ),
         )
     score = ItemScore.counted(
         counts,
@@ -126,12 +145,15 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
     kept = {
         name: one
         for name, one in counts.items()
-        if name == "answered" or (verdict.judged and not (verdict.answered is None and name in limits))
+        if name == "answered"
+        or (verdict.judged and not (verdict.answered is None and name in limits))
     }
     return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
 
 
-def _counts(how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str) -> Counts:
+def _counts(
+    how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str
+) -> Counts:
     verdicts = []
     for kind, must in (("must", True), ("nice", False)):
         chosen = [one for one in statements if one.must is must]
@@ -147,7 +169,9 @@ def _counts(how: Literal["share", "count", "any"], statements: Sequence[Statemen
                     classes=dict(Counter(_label(one) for one in chosen)) if not missing else {},
                 )
             )
-    told = not any(getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements)
+    told = not any(
+        getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements
+    )
     return Counts(how=how, verdicts=tuple(verdicts), told=told)
 
 
@@ -211,13 +235,23 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
             ("nice-to-have, said", nice, all_nice),
             ("of both, contradicted", wrong, all_must + all_nice),
         ):
-            said.setdefault(label, []).extend((float(number < count), cluster) for number in range(total))
+            said.setdefault(label, []).extend(
+                (float(number < count), cluster) for number in range(total)
+            )
     points = []
     for label, values in said.items():
         if values:
-            found = proportion_interval([value for value, _ in values], clusters=[cluster for _, cluster in values])
+            found = proportion_interval(
+                [value for value, _ in values], clusters=[cluster for _, cluster in values]
+            )
             points.append(
-                PlotPoint(label=label, value=found.value, low=found.ci_low, high=found.ci_high, n=len(values))
+                PlotPoint(
+                    label=label,
+                    value=found.value,
+                    low=found.ci_low,
+                    high=found.ci_high,
+                    n=len(values),
+                )
             )
     if not points:
         return []

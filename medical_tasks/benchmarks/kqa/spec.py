@@ -166,7 +166,9 @@ class KQABenchmark(Benchmark):
         """The question alone, graded by a model."""
         return hub_question("question", "answer", scorer={"name": "model_graded_qa"})
 
-    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
+    ) -> list[Plot]:
         """See `scoring`."""
         from medical_tasks.benchmarks.kqa.scoring import statement_plots
 
@@ -214,7 +216,9 @@ def _task(name: str, title: str) -> TaskSpec:
 KQA = _task("kqa", "K-QA, the question alone")
 KQA_ICL = _task("kqa_icl", "K-QA, with instructions and three worked examples")
 KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents")
-KQA_ICL_RAG = _task("kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages")
+KQA_ICL_RAG = _task(
+    "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages"
+)
 
 KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
 KQABenchmark.views = (

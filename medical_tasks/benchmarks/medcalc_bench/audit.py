@@ -47,9 +47,15 @@ _DATASETS = ("medcalc", "medcalc_bench")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("dataset", metavar="DATASET", help="medcalc: the one whose labels can be recomputed")
-    parser.add_argument("--source", required=True, type=Path, metavar="CSV", help="the official file")
-    parser.add_argument("--out", required=True, type=Path, metavar="CSV", help="where the audited rows go")
+    parser.add_argument(
+        "dataset", metavar="DATASET", help="medcalc: the one whose labels can be recomputed"
+    )
+    parser.add_argument(
+        "--source", required=True, type=Path, metavar="CSV", help="the official file"
+    )
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="CSV", help="where the audited rows go"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,13 +63,20 @@ def run(arguments: argparse.Namespace) -> int:
     source: Path = arguments.source
     out: Path = arguments.out
     if arguments.dataset not in _DATASETS:
-        raise UsageError(f"cannot audit {arguments.dataset!r}: only labels of medcalc can be recomputed.")
+        raise UsageError(
+            f"cannot audit {arguments.dataset!r}: only labels of medcalc can be recomputed."
+        )
     if out.exists() and source.exists() and out.samefile(source):
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
     rows = write_audit(audit_file(source), out)
     header, *counts = summary(rows)
     counted = [dict(zip(header, each, strict=True)) for each in counts]
-    tell("\n".join([*align(header, counts), f"\n{len(rows)} rows in {out}"]), rows=len(rows), out=out, counts=counted)
+    tell(
+        "\n".join([*align(header, counts), f"\n{len(rows)} rows in {out}"]),
+        rows=len(rows),
+        out=out,
+        counts=counted,
+    )
     return 0
 
 
@@ -93,7 +106,9 @@ def audit_row(row: Mapping[str, Any]) -> AuditedRow:
     if label_agrees(row, result.answer):
         same = "a value within the row's limits" if isinstance(result.answer, float) else "the same"
         quirks = label_quirks(row, result)
-        also = f"; in the label, without effect on the verdict: {'; '.join(quirks)}" if quirks else ""
+        also = (
+            f"; in the label, without effect on the verdict: {'; '.join(quirks)}" if quirks else ""
+        )
         return _audited(row, result, "agrees", f"The published rule gives {same}{also}")
     convention = _convention(row)
     if convention is not None:
@@ -106,7 +121,9 @@ def audit_row(row: Mapping[str, Any]) -> AuditedRow:
     return _audited(row, result, "wrong", f"{'. '.join(sentences)}. {result.source}")
 
 
-def _audited(row: Mapping[str, Any], result: Result | None, verdict: Verdict, reason: str) -> AuditedRow:
+def _audited(
+    row: Mapping[str, Any], result: Result | None, verdict: Verdict, reason: str
+) -> AuditedRow:
     return AuditedRow(
         row=int(row["row_number"]),
         calculator_id=int(row["calculator_id"]),
@@ -147,7 +164,10 @@ def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tupl
     quirks = label_quirks(row)
     made = f"Label: {'; '.join(quirks)}. " if quirks else ""
     span = " to ".join(dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1]))))
-    return "wrong", f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}"
+    return (
+        "wrong",
+        f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}",
+    )
 
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
@@ -159,7 +179,9 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
     found: set[float] = set()
     for combination in itertools.product(*open_to.values()):
         try:
-            answer = entry.calculate({**entities, **dict(zip(open_to, combination, strict=True))}).answer
+            answer = entry.calculate(
+                {**entities, **dict(zip(open_to, combination, strict=True))}
+            ).answer
         except CalculatorInputError:
             return []
         if not isinstance(answer, int | float):
@@ -187,7 +209,9 @@ def audit_file(source: Path) -> Iterator[AuditedRow]:
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
     if source.is_dir():
-        raise UsageError(f"{source}: is a folder. Give --source the official CSV file itself, such as test_data.csv.")
+        raise UsageError(
+            f"{source}: is a folder. Give --source the official CSV file itself, such as test_data.csv."
+        )
     # The file says by itself what it is; a name of no release makes the reader accept what any of them has.
     for row in read_rows("official", "test", {"test": source}):
         yield audit_row(row)
@@ -264,7 +288,9 @@ def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[s
         notes = [note for note in (_compared(note, result) for note in notes) if note is not None]
         decisive = [note for note in notes if _matters(note, entities, result)]
         notes = decisive or notes
-    return [note.replace(", the rule knew only", ", the label's program knew only") for note in notes]
+    return [
+        note.replace(", the rule knew only", ", the label's program knew only") for note in notes
+    ]
 
 
 def _compared(note: str, result: Result) -> str | None:
@@ -303,7 +329,9 @@ def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
     return moved != result.answer
 
 
-def _recalculated(entry: AnyCalculator, entities: Mapping[str, object], item: Input, value: object) -> Answer:
+def _recalculated(
+    entry: AnyCalculator, entities: Mapping[str, object], item: Input, value: object
+) -> Answer:
     """The published answer with another value of one input, under whichever names the row has it."""
     others = {name: raw for name, raw in entities.items() if entry.input_named(name) is not item}
     return entry.calculate({**others, item.name: value}).answer
@@ -316,7 +344,10 @@ def origin(row: Mapping[str, Any], result: Result) -> tuple[str, frozenset[str]]
         return f"Label: {'; '.join(quirks)}", frozenset(map(_first_word, quirks))
     if quirks is not None:
         return "Label: its program rounds every step", frozenset()
-    label, distance = decimal_or_none(row["ground_truth_answer"]), "another value than the published one"
+    label, distance = (
+        decimal_or_none(row["ground_truth_answer"]),
+        "another value than the published one",
+    )
     if isinstance(result.answer, float) and label is not None and result.answer:
         share = float(100 * (label / Decimal(result.answer) - 1))
         distance = f"{abs(share):.1f} % {'above' if share > 0 else 'below'} the published value"
@@ -346,7 +377,9 @@ def _tumor(row: Mapping[str, Any], entities: Mapping[str, object], result: Resul
     if entities.get("Solid tumor") is not True:
         return []
     entry = find(result.calculator_id)
-    most = _recalculated(entry, entities, next(i for i in entry.inputs if i.name == "Solid tumor"), "Metastatic")
+    most = _recalculated(
+        entry, entities, next(i for i in entry.inputs if i.name == "Solid tumor"), "Metastatic"
+    )
     judged = "agrees with that" if label_agrees(row, most) else "is wrong then too"
     return [
         "solid tumor 'True' is counted as localized, the least it can mean; metastatic would give "

@@ -28,7 +28,13 @@ from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, check_answered, checked_seed, ranked, tell_private
+from medical_tasks.data.construction import (
+    SheetRow,
+    check_answered,
+    checked_seed,
+    ranked,
+    tell_private,
+)
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
@@ -53,8 +59,15 @@ _NAMES: Final = {"note_id": ("note_id", "id"), "note": ("patient_note", "note", 
 _FORM: Final = '{"note_id": "1", "note": "..."}'
 _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
-_EXTRACT, _PAIRS, _SHARES, _ENTITIES = "extract.json", "extracted.jsonl", "shares.json", "entities.jsonl"
-_LINE: Final = dict.fromkeys(("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text()))
+_EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
+    "extract.json",
+    "extracted.jsonl",
+    "shares.json",
+    "entities.jsonl",
+)
+_LINE: Final = dict.fromkeys(
+    ("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text())
+)
 
 Pairs = Mapping[str, Mapping[str, Any]]
 Cell = tuple[str, str]
@@ -66,11 +79,24 @@ Marks = dict[str, dict[Cell, tuple[str, object]]]
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("medcalc")
-    group.add_argument("--open", action="store_true", help="extract, check: the notes may go to any model")
-    group.add_argument("--calculators", metavar="2,CrCl,...", help="extract, check: ids or names (default: all 55)")
-    group.add_argument("--most", type=int, metavar="N", help=f"extract: notes a calculator at most (default {MOST})")
-    group.add_argument("--forecast", action="store_true", help="extract, check: only say what asking would take")
-    group.add_argument("--train", type=float, metavar="SHARE", help="release: of notes, for training (default 0.2)")
+    group.add_argument(
+        "--open", action="store_true", help="extract, check: the notes may go to any model"
+    )
+    group.add_argument(
+        "--calculators", metavar="2,CrCl,...", help="extract, check: ids or names (default: all 55)"
+    )
+    group.add_argument(
+        "--most",
+        type=int,
+        metavar="N",
+        help=f"extract: notes a calculator at most (default {MOST})",
+    )
+    group.add_argument(
+        "--forecast", action="store_true", help="extract, check: only say what asking would take"
+    )
+    group.add_argument(
+        "--train", type=float, metavar="SHARE", help="release: of notes, for training (default 0.2)"
+    )
 
 
 def read_notes(path: Path) -> dict[str, str]:
@@ -79,17 +105,27 @@ def read_notes(path: Path) -> dict[str, str]:
     for place, value in read_table(path, form=_FORM):
         given = value.items() if isinstance(value, dict) else ()
         cells = {folded(name): str(cell or "").strip() for name, cell in given}
-        found = {ours: next((cells[name] for name in names if name in cells), "") for ours, names in _NAMES.items()}
+        found = {
+            ours: next((cells[name] for name in names if name in cells), "")
+            for ours, names in _NAMES.items()
+        }
         if lost := [" or ".join(_NAMES[name]) for name, cell in found.items() if not cell]:
-            raise UsageError(f"{path}: {place}: {', '.join(lost)} is missing or empty. A record is like {_FORM}")
+            raise UsageError(
+                f"{path}: {place}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
+            )
         if notes.setdefault(found["note_id"], found["note"]) != found["note"]:
-            raise UsageError(f"{path}: {place}: its note_id names another note already. Give each note its own.")
+            raise UsageError(
+                f"{path}: {place}: its note_id names another note already. Give each note its own."
+            )
     return notes
 
 
 def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
-    return tuple(dict.fromkeys(find(int(name) if name.isdigit() else name) for name in names)) or CALCULATORS
+    return (
+        tuple(dict.fromkeys(find(int(name) if name.isdigit() else name) for name in names))
+        or CALCULATORS
+    )
 
 
 def _extract(arguments: Namespace) -> int:
@@ -97,43 +133,84 @@ def _extract(arguments: Namespace) -> int:
     check_least({"--most": most})
     notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
     more = 2 * len(notes) * len(calculators)
-    tell(f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most.")
-    settings = {"calculators": [each.slug for each in calculators], "source": file_sha256(arguments.source)}
+    tell(
+        f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most."
+    )
+    settings = {
+        "calculators": [each.slug for each in calculators],
+        "source": file_sha256(arguments.source),
+    }
     with asked(arguments, settings, what="pairs") as model:
         made = extraction.extract(notes, calculators, model)
     if arguments.forecast:
         return 0
     lines = _drawn(made, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
-    construction.check_exported(folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal)
+    construction.check_exported(
+        folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
+    )
     kept, usage = Counter(line["calculator"] for line in lines), model.session.usage
-    facts: dict[str, Any] = {"notes": len(notes), "questions": made.passes, "dropped": +made.dropped, "kept": kept}
+    facts: dict[str, Any] = {
+        "notes": len(notes),
+        "questions": made.passes,
+        "dropped": +made.dropped,
+        "kept": kept,
+    }
     facts |= {"usage": usage, "sha256": construction.write_lines(folder / _PAIRS, lines)}
     own = {"open": arguments.open, "seed": seed, "failed": model.failed}
     construction.write_json(folder / _EXTRACT, {**model.recipe, **facts, **own})
-    tell("\n".join(align(("not kept", "pairs"), [(why, f"{n:,}") for why, n in made.dropped.most_common() if n])))
+    tell(
+        "\n".join(
+            align(
+                ("not kept", "pairs"),
+                [(why, f"{n:,}") for why, n in made.dropped.most_common() if n],
+            )
+        )
+    )
     passes = ", ".join(f"{count:,} about {label}" for label, count in made.passes.items())
     tell(f"{len(lines):,} pairs of {len(kept)} calculators are kept. Questions: {passes}.", **facts)
     tell(usage_said(usage))
     _tell_whose(folder)
     then = "The other pairs are written. " if lines else ""
-    check_answered(model.failed, made.passes.total(), "questions have no usable reply", then=then, file=_EXTRACT)
+    check_answered(
+        model.failed,
+        made.passes.total(),
+        "questions have no usable reply",
+        then=then,
+        file=_EXTRACT,
+    )
     return 0
 
 
-def _drawn(made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int) -> list[dict[str, str]]:
+def _drawn(
+    made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
+) -> list[dict[str, str]]:
     """The pairs that are kept, at most so many of a calculator, in the order of calculators and notes."""
     of_each: dict[str, list[dict[str, str]]] = defaultdict(list)
     for calculator, name, entities in made.kept:
-        line = {"id": f"{calculator.id}-{name}", "note_id": name, "calculator": calculator.slug, "note": notes[name]}
+        line = {
+            "id": f"{calculator.id}-{name}",
+            "note_id": name,
+            "calculator": calculator.slug,
+            "note": notes[name],
+        }
         of_each[calculator.slug].append({**line, "entities": json.dumps(entities)})
-    made.dropped["over --most of a calculator"] += sum(max(len(lines) - most, 0) for lines in of_each.values())
-    return [line for lines in of_each.values() for line in ranked(lines, seed, lambda line: line["id"])[:most]]
+    made.dropped["over --most of a calculator"] += sum(
+        max(len(lines) - most, 0) for lines in of_each.values()
+    )
+    return [
+        line
+        for lines in of_each.values()
+        for line in ranked(lines, seed, lambda line: line["id"])[:most]
+    ]
 
 
 def _pairs(folder: Path, file: str = _PAIRS, step: str = "medcalc extract") -> Pairs:
     lines = [line.values for line in construction.read_lines(folder / file, _LINE, step=step)]
-    read = ({"calculator": find(line["calculator"]), "entities": json.loads(line["entities"])} for line in lines)
+    read = (
+        {"calculator": find(line["calculator"]), "entities": json.loads(line["entities"])}
+        for line in lines
+    )
     return {line["id"]: {**line, **more} for line, more in zip(lines, read, strict=True)}
 
 
@@ -154,11 +231,15 @@ def _tell_whose(folder: Path) -> int:
 
 
 def _cells(pair: Mapping[str, Any]) -> dict[str, tuple[Input | None, object]]:
-    items = {item.name: (item, pair["entities"].get(item.name)) for item in pair["calculator"].inputs}
+    items = {
+        item.name: (item, pair["entities"].get(item.name)) for item in pair["calculator"].inputs
+    }
     return {ELIGIBLE: (None, True), **items}
 
 
-def _rows(pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str) -> Iterator[dict[str, object]]:
+def _rows(
+    pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str
+) -> Iterator[dict[str, object]]:
     for number, ((key, attribute), comment) in enumerate(cells, start=1):
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
@@ -182,30 +263,42 @@ def _sheet(arguments: Namespace) -> int:
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     pairs, names = _pairs(folder), construction.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
-        raise UsageError(f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name.")
-    shares = construction.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
+        raise UsageError(
+            f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
+        )
+    shares = construction.shared_sheets(
+        list(pairs), names, overlap=arguments.overlap or 0, seed=seed
+    )
     made = {"pairs_sha256": construction.text_sha256(folder / _PAIRS), **shares}
     refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
     construction.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
     sheets = construction.make_folder(folder / "sheets")
     construction.make_folder(sheets / "notes")
     for pair in pairs.values():
-        with WholeFile(sheets / "notes" / construction.file_name(pair["note_id"]), private=True) as part:
+        with WholeFile(
+            sheets / "notes" / construction.file_name(pair["note_id"]), private=True
+        ) as part:
             part.write(pair["note"] + "\n")
     cells = {
         name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
         for name, keys in shares["sheets"].items()
     }
-    construction.write_sheets(sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()})
+    construction.write_sheets(
+        sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()}
+    )
     for name, own in cells.items():
         tell(f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows")
-    tell(f"Mark each row o (right) or x, and put what is right into correction: a value with its unit, or {_NOTHING}.")
+    tell(
+        f"Mark each row o (right) or x, and put what is right into correction: a value with its unit, or {_NOTHING}."
+    )
     return _tell_whose(folder)
 
 
 def _import(arguments: Namespace) -> int:
     folder = arguments.folder
-    (folder / _ENTITIES).unlink(missing_ok=True)  # no earlier review is released for one that does not end
+    (folder / _ENTITIES).unlink(
+        missing_ok=True
+    )  # no earlier review is released for one that does not end
     pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
     place = folder / "adjudication.csv"
@@ -226,12 +319,19 @@ def _import(arguments: Namespace) -> int:
             dropped[reason] += 1
         else:
             changed += entities != pair["entities"]
-            lines.append({**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)})
+            lines.append(
+                {**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)}
+            )
     construction.write_lines(folder / _ENTITIES, lines)
     made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
-    construction.write_json(folder / "review.json", {"agreement": agreement, "without": absent, **made})
+    construction.write_json(
+        folder / "review.json", {"agreement": agreement, "without": absent, **made}
+    )
     why = "".join(f", {count:,} {reason}" for reason, count in dropped.items())
-    tell(f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.", **made)
+    tell(
+        f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.",
+        **made,
+    )
     return _tell_whose(folder)
 
 
@@ -240,9 +340,14 @@ def _reviewed(row: SheetRow) -> tuple[str, Cell]:
     return name, (key, attribute)
 
 
-def _read_marks(arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any) -> tuple[Marks, Any]:
+def _read_marks(
+    arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any
+) -> tuple[Marks, Any]:
     """What all sheets say, and whose are not there; an adjudicator may decide any cell. Problems are told together."""
-    expected = {name: {(key, each) for key in keys for each in _cells(pairs[key])} for name, keys in sheets.items()}
+    expected = {
+        name: {(key, each) for key in keys for each in _cells(pairs[key])}
+        for name, keys in sheets.items()
+    }
     expected[ADJUDICATOR] = set().union(*expected.values())
     marks: Marks = {}
     problems: list[str] = []
@@ -252,28 +357,39 @@ def _read_marks(arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sh
             known = "stands twice" if cell in marks.get(name, ()) else "is no row of these sheets"
             problems.append(f"{row.place('attribute')}: {known}")
         elif name != ADJUDICATOR or row.cells["verdict"].strip():
-            problem, opinion = _opinion(row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]])
+            problem, opinion = _opinion(
+                row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]]
+            )
             marks.setdefault(name, {})[cell] = opinion
             problems += [problem] if problem else []
     absent, unsaid = construction.missing_sheets(sheets, marks, partial=arguments.partial)
-    lost = {name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR}
+    lost = {
+        name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR
+    }
     said = [f"the sheet of {name}: {count} rows are lost" for name, count in lost.items() if count]
     construction.refuse([*problems, *unsaid, *said])
     return marks, absent
 
 
-def _adjudicated(path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]) -> None:
+def _adjudicated(
+    path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
+) -> None:
     """Ends where values differ that nobody decided; the adjudicator's sheet has all of them, with what was written into it."""
     said = _disagreed(marks)
     if not (waiting := said.keys() - decided.keys()):
         return
-    held = {cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR}
+    held = {
+        cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR
+    }
     comments = {cell: held[cell]["comment"] if cell in held else "" for cell in {**said, **decided}}
     for cell, each in said.items():
         new, old = "; ".join(f"{name}: {text}" for name, text in each.items()), comments[cell]
         comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
     made = zip(comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True)
-    told = {cell: {name: cells[name] for name in ("verdict", "correction")} for cell, cells in held.items()}
+    told = {
+        cell: {name: cells[name] for name in ("verdict", "correction")}
+        for cell, cells in held.items()
+    }
     filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
     construction.write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
@@ -282,7 +398,9 @@ def _adjudicated(path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Mark
     )
 
 
-def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object) -> tuple[str, tuple[str, object]]:
+def _opinion(
+    row: SheetRow, blank_keeps: bool, item: Input | None, value: object
+) -> tuple[str, tuple[str, object]]:
     """What is wrong with a row, "" where nothing is; its mark, and the value that its reviewer leaves."""
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text: Any = " ".join(row.cells["correction"].split())
@@ -292,7 +410,10 @@ def _opinion(row: SheetRow, blank_keeps: bool, item: Input | None, value: object
     if mark == "o" or item is None:
         same, told = ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
         said = f"{row.place('correction')}: must be empty or {same} beside {mark}, got a text of {len(text)} characters"
-        return ("" if text.casefold() in ("", told.casefold()) else said), (mark, value if mark == "o" else False)
+        return ("" if text.casefold() in ("", told.casefold()) else said), (
+            mark,
+            value if mark == "o" else False,
+        )
     if fold(text) and is_missing(text):
         return "", (mark, None)
     if isinstance(item, Flag):
@@ -325,7 +446,9 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
         yield {"reviewers": names, "cells": len(both), "same": same, "kappa": as_json(kappa)}
 
 
-def split_notes(pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int) -> dict[str, list[Any]]:
+def split_notes(
+    pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int
+) -> dict[str, list[Any]]:
     """Divides pairs into test and training ones; a note, white space and case aside, is in one of them."""
     texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
@@ -344,7 +467,9 @@ def _release(arguments: Namespace) -> int:
     is_open, pairs = _is_open(folder), [*_pairs(folder, _ENTITIES, "medcalc import").values()]
     sides = split_notes(pairs, train=share, seed=seed)
     if not sides["test"]:
-        raise UsageError(f"{folder}: no note is left for the test part. Give more notes, or a smaller --train.")
+        raise UsageError(
+            f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
+        )
     place = construction.make_folder(folder / "release")
     shown: dict[str, Any] = {}
     for split, some in sides.items():
@@ -355,11 +480,19 @@ def _release(arguments: Namespace) -> int:
         notes = len({row["Note ID"] for row in rows})
         tell(f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes", **{split: len(rows)})
     for row in ranked(rows, seed, lambda row: row["Note ID"]):
-        reply = {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
-        example = {"Patient Note": row["Patient Note"], "input_parameters": json.loads(row["Relevant Entities"])}
+        reply = {
+            "step_by_step_thinking": row["Ground Truth Explanation"],
+            "answer": row["Ground Truth Answer"],
+        }
+        example = {
+            "Patient Note": row["Patient Note"],
+            "input_parameters": json.loads(row["Relevant Entities"]),
+        }
         shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
     construction.write_json(place / "one_shot.json", shown)
-    tell(f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators", exemplars=len(shown))
+    tell(
+        f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators", exemplars=len(shown)
+    )
     dataset = "medcalc_bench" if is_open else "medcalc_own"
     tell(f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}")
     return _tell_whose(folder)
@@ -373,8 +506,12 @@ def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str,
         (pair["note"], named_drugs(QUESTIONS[calculator.id][0], entities), entities),
         calculator.calculate(entities),
     )
-    row = synthetic_row(number, pair["note_id"], calculator, asked, result.answer_text, result.explanation)
-    return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {"Note Type": note_type}
+    row = synthetic_row(
+        number, pair["note_id"], calculator, asked, result.answer_text, result.explanation
+    )
+    return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {
+        "Note Type": note_type
+    }
 
 
 def _check(arguments: Namespace) -> int:
@@ -382,39 +519,62 @@ def _check(arguments: Namespace) -> int:
     check_least({"--max-samples": arguments.max_samples})
     own = not _is_released(source)
     released = {"test": source}
-    read = read_own_rows(source, credentialed=policy.protecting()) if own else read_rows("v1.0", "test", released)
+    read = (
+        read_own_rows(source, credentialed=policy.protecting())
+        if own
+        else read_rows("v1.0", "test", released)
+    )
     known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
     rows = [row for row in known if row["calculator_id"] in chosen]
-    rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[: arguments.max_samples]
+    rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[
+        : arguments.max_samples
+    ]
     if not rows:
         raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
-    notes = {str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows}
+    notes = {
+        str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows
+    }
     unread = 0
     if arguments.model == "lexical":
         given = [extraction.lexical(*each) for each in notes.values()]
     elif arguments.folder is None:
-        raise UsageError("construct medcalc check with a model needs --folder, where its replies are kept.")
+        raise UsageError(
+            "construct medcalc check with a model needs --folder, where its replies are kept."
+        )
     else:
         with asked(arguments, {"source": file_sha256(source)}, what="values") as model:
             form = extraction.values_question
-            replies = model.ask([form(name, note, each.inputs, each) for name, (note, each) in notes.items()])
+            replies = model.ask(
+                [form(name, note, each.inputs, each) for name, (note, each) in notes.items()]
+            )
         if arguments.forecast:
             return 0
         lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
-        check_answered(lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder")
-        given = [extraction.read_values(each.inputs, replies.get(name, {}))[0] for name, (_, each) in notes.items()]
+        check_answered(
+            lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder"
+        )
+        given = [
+            extraction.read_values(each.inputs, replies.get(name, {}))[0]
+            for name, (_, each) in notes.items()
+        ]
         unread = len(model.failed)
     found = extraction.figures(rows, given)
     shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), shares)))
-    content = {kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()}
+    content = {
+        kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()
+    }
     said = f"{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is found: {unread:,}"
     tell(f"\n{said}", rows=len(rows), unread=unread, figures=content)
     return 0
 
 
 def _share(each: Any) -> str:
-    return "n/a" if each.n == 0 else f"{100 * each.value:.1f} ({100 * each.ci_low:.1f} to {100 * each.ci_high:.1f})"
+    return (
+        "n/a"
+        if each.n == 0
+        else f"{100 * each.value:.1f} ({100 * each.ci_low:.1f} to {100 * each.ci_high:.1f})"
+    )
 
 
 def _guarded(step: Callable[[Namespace], int], arguments: Namespace) -> int:
@@ -422,7 +582,9 @@ def _guarded(step: Callable[[Namespace], int], arguments: Namespace) -> int:
     folder, source = arguments.folder, arguments.source
     is_open = _is_open(folder) if source is None else arguments.open or _is_released(source)
     rule = f"{source or folder}: notes are taken for credentialed unless --open says that they may go anywhere"
-    subject = policy.Subject(name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule)
+    subject = policy.Subject(
+        name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule
+    )
     with policy.protect([] if is_open else [subject], policy.attestation_from(arguments)):
         return step(arguments)
 
@@ -430,10 +592,18 @@ def _guarded(step: Callable[[Namespace], int], arguments: Namespace) -> int:
 _MODEL: Final = ("model_args", "tries", "max_new_tokens", "open", "calculators", "forecast", "seed")
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
 STEPS: dict[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "extract": (partial(_guarded, _extract), ("folder", "source", "model"), ("most", *_MODEL, *_GUARD)),
+    "extract": (
+        partial(_guarded, _extract),
+        ("folder", "source", "model"),
+        ("most", *_MODEL, *_GUARD),
+    ),
     "sheet": (partial(_guarded, _sheet), ("folder", "reviewers"), ("overlap", "seed")),
     "import": (partial(_guarded, _import), ("folder", "paths"), ("blank_keeps", "partial")),
     "release": (partial(_guarded, _release), ("folder",), ("train", "seed")),
-    "check": (partial(_guarded, _check), ("source", "model"), ("folder", "max_samples", *_MODEL, *_GUARD)),
+    "check": (
+        partial(_guarded, _check),
+        ("source", "model"),
+        ("folder", "max_samples", *_MODEL, *_GUARD),
+    ),
 }
 """Name to function, options it needs, options it takes."""

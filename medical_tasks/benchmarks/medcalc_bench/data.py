@@ -29,7 +29,13 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH, MEDCALC_OWN
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
-from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile, Pin
+from medical_tasks.data.dataset_source import (
+    BuildOption,
+    DatasetSource,
+    Generated,
+    OfficialFile,
+    Pin,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -72,12 +78,21 @@ METRIC_COLUMNS: Columns = {
 """What `metrics/medcalc` reads of a row, by its official and its built columns."""
 
 COLUMNS = (
-    Column(name="row_number", dtype="int64", description="Number of the row in its release; unique, the item's id"),
-    Column(name="calculator_id", dtype="int64", description="Number of the calculator, 2 to 69; 55 are in use"),
+    Column(
+        name="row_number",
+        dtype="int64",
+        description="Number of the row in its release; unique, the item's id",
+    ),
+    Column(
+        name="calculator_id",
+        dtype="int64",
+        description="Number of the calculator, 2 to 69; 55 are in use",
+    ),
     Column(name="calculator_name", description="Name of the calculator"),
     Column(name="category", description=f"One of {', '.join(CATEGORIES)}"),
     Column(
-        name="output_type", description="`decimal`, `integer` or `date`; a gestational age is either of the last two"
+        name="output_type",
+        description="`decimal`, `integer` or `date`; a gestational age is either of the last two",
     ),
     Column(
         name="note_id",
@@ -94,11 +109,20 @@ COLUMNS = (
         description="Values that the note gives, canonical JSON: name to value or [value, unit]",
     ),
     Column(
-        name="ground_truth_answer", description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')"
+        name="ground_truth_answer",
+        description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')",
     ),
-    Column(name="lower_limit", description="Smallest right answer: 95 % of the gold for decimals, else the gold"),
-    Column(name="upper_limit", description="Largest right answer: 105 % of the gold for decimals, else the gold"),
-    Column(name="ground_truth_explanation", description="Step by step derivation of the gold answer"),
+    Column(
+        name="lower_limit",
+        description="Smallest right answer: 95 % of the gold for decimals, else the gold",
+    ),
+    Column(
+        name="upper_limit",
+        description="Largest right answer: 105 % of the gold for decimals, else the gold",
+    ),
+    Column(
+        name="ground_truth_explanation", description="Step by step derivation of the gold answer"
+    ),
     Column(name="source_category", description="Category exactly as the release writes it"),
 )
 
@@ -106,12 +130,18 @@ COLUMNS = (
 V1_TEST_SHA256 = "c2d23097f8bdb7ae4a77dbf4a5a767335df7303998d7c7664a73a29fd8e2b31a"
 
 _INTEGER = re.compile(r"[0-9]{1,9}")
-_DATE_OR_AGE = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\('\d+ weeks?', '\d+ days?'\)")
+_DATE_OR_AGE = re.compile(
+    r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}|\('\d+ weeks?', '\d+ days?'\)"
+)
 _SHOWN_CHARS = 60
 
 OWN = "own"
-CREDENTIALED = "Credentialed"  # note type of rows constructed from notes that may not go to any model
-_OWN_FORM = '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
+CREDENTIALED = (
+    "Credentialed"  # note type of rows constructed from notes that may not go to any model
+)
+_OWN_FORM = (
+    '{"Calculator ID": 2, "Patient Note": "...", "Relevant Entities": {"age": [60, "years"]}}'
+)
 _AGE = re.compile(r"\(?'?([0-9]{1,2}) weeks?'?,?(?: and)? ?'?([0-6]) days?'?\)?")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _FORMS: Mapping[AnswerKind, str] = {
@@ -156,10 +186,14 @@ class _Row(NamedTuple):
         number = self.cells["Row Number"]
         if self.private:
             rule, got, number = "breaks the rule of its column", shown(value), "n/a"
-        return UsageError(f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {got}. {self.again}")
+        return UsageError(
+            f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {got}. {self.again}"
+        )
 
 
-def read_credentialed_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_credentialed_rows(
+    config: str, split: str, files: Mapping[str, Path]
+) -> Iterator[dict[str, Any]]:
     """Reads the rows of `medcalc_own`."""
     yield from demo_rows() if config == "demo" else read_own_rows(files[split], credentialed=True)
 
@@ -179,7 +213,9 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     if typed["category"] not in CATEGORIES:
         raise wrong("Category", f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}")
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
-        raise wrong("Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'")
+        raise wrong(
+            "Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'"
+        )
     kind = cells["Output Type"]
     if kind not in OUTPUT_TYPES:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
@@ -207,14 +243,23 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     for number, (place, value) in enumerate(read_table(path, form=_OWN_FORM), start=1):
         try:
             if not isinstance(value, dict):
-                raise UsageError(f"{path}: {place}: an object is needed, got {shown(value)}. It is like {_OWN_FORM}")
+                raise UsageError(
+                    f"{path}: {place}: an object is needed, got {shown(value)}. It is like {_OWN_FORM}"
+                )
             given = {name: each for name, each in value.items() if name.strip()}
             if unknown := sorted(name for name in given if fold(name) not in known):
-                raise UsageError(f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it out.")
+                raise UsageError(
+                    f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it out."
+                )
             if len(folds := {fold(name): each for name, each in given.items()}) < len(given):
-                raise UsageError(f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). Drop one.")
+                raise UsageError(
+                    f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). Drop one."
+                )
             where = f"{path}: {place}"
-            cells = {name: _own_cell(where, name, folds.get(ours)) for name, ours in OFFICIAL_COLUMNS.items()}
+            cells = {
+                name: _own_cell(where, name, folds.get(ours))
+                for name, ours in OFFICIAL_COLUMNS.items()
+            }
             cells["Row Number"] = cells["Row Number"] or str(number)
             if fold(cells["Note Type"]) == fold(CREDENTIALED) and not credentialed:
                 raise UsageError(
@@ -222,7 +267,9 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                 )
             row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
-                raise UsageError(f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none.")
+                raise UsageError(
+                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none."
+                )
             doubted += [place] * doubt
         except UsageError as error:
             problems.append(str(error))
@@ -242,7 +289,9 @@ def _own_cell(where: str, column: str, value: Any) -> str:
     if not isinstance(value, dict | list):
         return str(cell_text(value) or "")
     if column != "Relevant Entities":
-        raise UsageError(f"{where}, column {column!r}: must be one value, got {shown(value)}. Mend the row.")
+        raise UsageError(
+            f"{where}, column {column!r}: must be one value, got {shown(value)}. Mend the row."
+        )
     if isinstance(value, dict):  # a parquet file has every name in every row
         value = {name: each for name, each in value.items() if each is not None}
     return json.dumps(value, ensure_ascii=False)
@@ -261,7 +310,9 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
         if column in ("Row Number", "Calculator ID"):
-            cells[column] = re.sub(r"^([0-9]+)\.0+$", r"\1", text.strip())  # as pandas writes a column with gaps
+            cells[column] = re.sub(
+                r"^([0-9]+)\.0+$", r"\1", text.strip()
+            )  # as pandas writes a column with gaps
         elif not column.endswith(("Note", "Question", "Explanation")):
             cells[column] = text.strip()
     calculator = _own_calculator(row)
@@ -285,10 +336,15 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         else:
             label = {"ground_truth_answer": gold, "lower_limit": low, "upper_limit": high}
             if gold and not label_agrees(label, result.answer):
-                doubt = wrong("Ground Truth Answer", f"must agree with the entities, which give {result.answer_text}")
+                doubt = wrong(
+                    "Ground Truth Answer",
+                    f"must agree with the entities, which give {result.answer_text}",
+                )
             if not released:
                 gold = cells["Ground Truth Answer"] = result.answer_text
-                cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
+                cells["Ground Truth Explanation"] = (
+                    cells["Ground Truth Explanation"] or result.explanation
+                )
             cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
             question = named_drugs(question, entities)
     if doubt and not released:
@@ -297,7 +353,9 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         raise wrong("Ground Truth Answer", "this or Relevant Entities is needed")
     least, most = decimal_limits(gold) if kind == "decimal" else (gold, gold)
     if not _holds(low or least, gold, high or most, kind):
-        raise wrong("Lower Limit", f"must hold with the Upper Limit, {high or most}, the gold answer {gold}")
+        raise wrong(
+            "Lower Limit", f"must hold with the Upper Limit, {high or most}, the gold answer {gold}"
+        )
     usual = {
         "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
         "Note ID": f"own-{hashlib.sha256(cells['Patient Note'].encode()).hexdigest()[:16]}", "Lower Limit": least,
@@ -355,7 +413,9 @@ def _holds(low: str, gold: str, high: str, kind: AnswerKind) -> bool:
 
 
 def _rule(kind: str) -> str:
-    return "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+    return (
+        "a number" if kind == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+    )
 
 
 def _is_answer(text: str, output_type: str) -> bool:
@@ -373,9 +433,13 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     for row in filter(partial(task.benchmark.keeps, task), rows):
         kind = str(row.get("note_type")).partition("Twin: ")[2] or "base"
         facts = {"kind": kind, "category": row["category"], "calculator": row["calculator_name"]}
-        groups = kinds.setdefault(tuple(facts.values()), {group: facts[group] for group in task.groups})
+        groups = kinds.setdefault(
+            tuple(facts.values()), {group: facts[group] for group in task.groups}
+        )
         cluster = str(row["note_id"])
-        if cluster.isdigit():  # no Open-Patients id, which names one note: every calculator counts such notes from 1
+        if (
+            cluster.isdigit()
+        ):  # no Open-Patients id, which names one note: every calculator counts such notes from 1
             cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
         items.append(Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster))
     return items
@@ -409,7 +473,9 @@ FRESH_OPTIONS = (
 )
 
 
-def _generated(split: str, options: Mapping[str, int], *, twins: bool = False) -> Iterator[Mapping[str, Any]]:
+def _generated(
+    split: str, options: Mapping[str, int], *, twins: bool = False
+) -> Iterator[Mapping[str, Any]]:
     # Late: reading released rows must not pay for it.
     from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
     from medical_tasks.benchmarks.medcalc_bench.fresh.twins import twin_rows
@@ -473,9 +539,15 @@ SOURCE = DatasetSource(
                 blob="0aabdb731ede27c04357a5cd01623462ede5b972",
             ),
         ),
-        "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
+        "verified": _test_file(
+            "test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"
+        ),
         "demo": {},
-        OWN: {"test": OfficialFile(places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines")},
+        OWN: {
+            "test": OfficialFile(
+                places=("rows.csv",), description="your rows: CSV, XLSX, parquet or JSON Lines"
+            )
+        },
         "fresh": {},
         "twins": {},
     },
@@ -517,7 +589,9 @@ OWN_SOURCE = replace(
         "Rows in MedCalc-Bench's form about credentialed notes: what `medical-tasks construct medcalc` makes of them, or "
         "rows that their holder wrote. As with `own` of MedCalc-Bench, golds are computed from the entities."
     ),
-    changes=("`demo` was written for this package and is under the package's licence, Apache-2.0.",),
+    changes=(
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
     licence_note="Rows of `own` are under the terms of their notes.",
     splits=dict.fromkeys(MEDCALC_OWN.configs, ("test",)),
     published_rows={"demo": {"test": len(demo_rows())}},

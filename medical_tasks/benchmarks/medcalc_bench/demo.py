@@ -30,12 +30,22 @@ def _row(number: int, record: dict[str, Any]) -> dict[str, Any]:
     calculator = find(record["calculator_id"])
     asked = (record["text"], record["question"], record["entities"])
     return synthetic_row(
-        number, f"demo-{record['note']:04d}", calculator, asked, record["answer"], record["explanation"]
+        number,
+        f"demo-{record['note']:04d}",
+        calculator,
+        asked,
+        record["answer"],
+        record["explanation"],
     )
 
 
 def synthetic_row(
-    number: int, note_id: str, calculator: AnyCalculator, asked: tuple[str, str, object], answer: str, explanation: str
+    number: int,
+    note_id: str,
+    calculator: AnyCalculator,
+    asked: tuple[str, str, object],
+    answer: str,
+    explanation: str,
 ) -> dict[str, Any]:
     """A row with the names and types of the released ones; `asked` are note, question and entities."""
     note, question, entities = asked

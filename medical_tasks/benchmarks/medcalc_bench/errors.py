@@ -30,7 +30,13 @@ from medical_tasks.benchmarks.medcalc_bench.score_reading import (
     words_of,
 )
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
+from medical_tasks.benchmarks.medcalc_bench.working import (
+    NUMBER,
+    Equation,
+    Working,
+    close,
+    read_working,
+)
 from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 from medical_tasks.calculators.inputs import Quantity
@@ -88,8 +94,15 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
         if isinstance(used, bool) or not isinstance(used, int | float):
             continue
         number = raw[0] if isinstance(raw, list) and raw else raw
-        stated = float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
-        accepted, forms = accepted_values(item.parameter, stated, float(used)), shifted_values(stated, float(used))
+        stated = (
+            float(number)
+            if isinstance(number, int | float) and not isinstance(number, bool)
+            else None
+        )
+        accepted, forms = (
+            accepted_values(item.parameter, stated, float(used)),
+            shifted_values(stated, float(used)),
+        )
         found.append(Value(item.parameter, item.name, float(used), accepted, forms))
     for number in _doses(result):
         found.append(Value("", "dose", number, accepted_values("", None, number), (number,)))
@@ -101,7 +114,9 @@ def _doses(result: Result) -> list[float]:
     if result.calculator_id == 24:
         return [float(result.used["source_dose_mg"])]
     if result.calculator_id == 49:
-        numbers = [number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)]
+        numbers = [
+            number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)
+        ]
         return [float(number) for number in numbers if number not in (None, 1)]
     return []
 
@@ -132,25 +147,39 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
     if decision.correct:
         return None
     if not decision.parsed:
-        return Sorted("D", "empty reply" if not response.strip() else f"no answer that can be read: {decision.why}")
+        return Sorted(
+            "D",
+            "empty reply"
+            if not response.strip()
+            else f"no answer that can be read: {decision.why}",
+        )
     working = read_working(response)
     if isinstance(result.answer, str | tuple):
         return date_error(calculator_id, result, working)
     gold = decimal_or_none(row["ground_truth_answer"])
     if gold is None:  # label_agrees has read it
-        raise ValueError(f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number")
+        raise ValueError(
+            f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
+        )
     low, high = limits(gold, row["lower_limit"], row["upper_limit"])
-    answer = decimal_or_none(decision.parsed.removesuffix("%"))  # None where the reply leaves open which
+    answer = decimal_or_none(
+        decision.parsed.removesuffix("%")
+    )  # None where the reply leaves open which
     final = None if answer is None else float(answer)
     case = Case(calculator_id, result, values_of(row, result), working, final, low, high)
     criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
     found = (
         score_error(case, criteria)
         if criteria
-        else _right_until_computed(case) or _knowledge(case) or _extraction(case) or _computation(case)
+        else _right_until_computed(case)
+        or _knowledge(case)
+        or _extraction(case)
+        or _computation(case)
     )
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
-    return found or Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
+    return found or Sorted(
+        "undetermined", "no evidence for one type" if shown else "no working is shown"
+    )
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
@@ -159,13 +188,23 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     gold = (case.low + case.high) / 2
     clear = {place: each for place, each in found.readings.items() if each.given is not None}
     muddled = any(len(each.points) > 1 for each in found.readings.values())
-    differing = {place: each for place, each in clear.items() if each.given != each.criterion.points}
-    complete = all(place in clear for place, each in enumerate(criteria) if each.points) and not muddled
+    differing = {
+        place: each for place, each in clear.items() if each.given != each.criterion.points
+    }
+    complete = (
+        all(place in clear for place, each in enumerate(criteria) if each.points) and not muddled
+    )
     away = sum((each.given or 0) - each.criterion.points for each in differing.values())
     explained = case.final is not None and close(gold + away, case.final)
     if differing and (explained or complete):
-        order = ("A", "undetermined", "B")  # of knowledge, open and extraction the first that there is
-        return min(map(_difference, differing.values()), key=lambda each: order.index(each.error_type))
+        order = (
+            "A",
+            "undetermined",
+            "B",
+        )  # of knowledge, open and extraction the first that there is
+        return min(
+            map(_difference, differing.values()), key=lambda each: order.index(each.error_type)
+        )
     if differing:
         return Sorted("undetermined", "the points that could be read do not account for the answer")
     wrong_rule = _other_rule(case, criteria, found, clear, gold)
@@ -178,7 +217,9 @@ def _difference(reading: Reading) -> Sorted:
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
     if same is False and given in open_points:
         return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
-    if given not in own.possible or (same and own.present is not False and given not in open_points):
+    if given not in own.possible or (
+        same and own.present is not False and given not in open_points
+    ):
         return Sorted("A", said)
     if same is None and own.present is not None and given in open_points:
         return Sorted("B", f"{said}, as for another finding")
@@ -186,7 +227,11 @@ def _difference(reading: Reading) -> Sorted:
 
 
 def _other_rule(
-    case: Case, criteria: Sequence[Criterion], found: ScoreReading, clear: Mapping[int, Reading], gold: float
+    case: Case,
+    criteria: Sequence[Criterion],
+    found: ScoreReading,
+    clear: Mapping[int, Reading],
+    gold: float,
 ) -> Sorted | None:
     """A: a criterion the reply does not know, or one the rule does not have, is the whole difference."""
     if case.final is None:
@@ -197,13 +242,19 @@ def _other_rule(
     counted = [place for place, each in enumerate(criteria) if each.points]
     if not found.extras and listed and len(unnamed) == 1 and unnamed[0] in counted:
         own = criteria[unnamed[0]]
-        if all(place in clear for place in counted if place != unnamed[0]) and close(gold - own.points, case.final):
-            return Sorted("A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}")
+        if all(place in clear for place in counted if place != unnamed[0]) and close(
+            gold - own.points, case.final
+        ):
+            return Sorted(
+                "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
+            )
     extra = [(text, points) for text, points in found.extras if points]
     if len(extra) == 1 and not unnamed and all(place in clear for place in counted):
         text, points = extra[0]
         if close(gold + points, case.final):
-            return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
+            return Sorted(
+                "A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule"
+            )
     return None
 
 
@@ -212,19 +263,33 @@ MOST_CRITERIA: Final = 0.6
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool) -> Sorted | None:
+def _wrong_sum(
+    case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool
+) -> Sorted | None:
     """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
     for equation in case.working.equations:
-        whole = _SUM.fullmatch(equation.text) and len(equation.numbers) >= 2 and close(equation.value, gold)
+        whole = (
+            _SUM.fullmatch(equation.text)
+            and len(equation.numbers) >= 2
+            and close(equation.value, gold)
+        )
         if whole and equation.stated is not None and not close(equation.stated, gold):
-            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}")
-    few = len(found.readings) < MOST_CRITERIA * count and sum(bool(each.given) for each in found.readings.values()) < 2
+            return Sorted(
+                "C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}"
+            )
+    few = (
+        len(found.readings) < MOST_CRITERIA * count
+        and sum(bool(each.given) for each in found.readings.values()) < 2
+    )
     if not complete or few or any(points for _, points in found.extras) or case.final is None:
         return None  # of few criteria, a reply that breaks off looks complete
     if not found.totals:
         return None
     if close(found.totals[-1], gold):
-        return Sorted("undetermined", f"the working ends with {gold:g}, which is right; the answer given is not")
+        return Sorted(
+            "undetermined",
+            f"the working ends with {gold:g}, which is right; the answer given is not",
+        )
     if not close(found.totals[-1], case.final):
         return None
     for each in found.readings.values():
@@ -232,8 +297,13 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, comp
         could = any(close(gold + points - own.points, case.final) for points in own.possible)
         muddled = each.points or each.perhaps or (could and other_points(each)[0] is not True)
         if each.given is None and muddled:
-            return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
-    return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
+            return Sorted(
+                "undetermined", f"{own.label}: what the reply gives for it cannot be told"
+            )
+    return Sorted(
+        "C",
+        f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +315,9 @@ class Constant:
 
 
 def _constant(entry: Mapping[str, Any], *, by_sex: bool = False) -> Constant:
-    return Constant(f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex)
+    return Constant(
+        f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex
+    )
 
 
 _DATA: Final = packaged(__file__, "equation_constants.json")
@@ -263,9 +335,15 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
     for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
     found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
     if calculator_id == 49:
-        factors: Mapping[str, tuple[float, str]] = {str(drug): factor for drug, factor in FACTORS.items()}
-        doses = [dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1]
-        found = tuple(Constant(f"{factors[d.drug][0]:g} ({d.drug})", (factors[d.drug][0],)) for d in doses)
+        factors: Mapping[str, tuple[float, str]] = {
+            str(drug): factor for drug, factor in FACTORS.items()
+        }
+        doses = [
+            dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1
+        ]
+        found = tuple(
+            Constant(f"{factors[d.drug][0]:g} ({d.drug})", (factors[d.drug][0],)) for d in doses
+        )
     if calculator_id == 24:
         steroids: Mapping[str, float] = {str(name): dose for name, dose in EQUIVALENT_MG.items()}
         source, target = steroids[used["source_steroid"]], steroids[used["target_steroid"]]
@@ -303,7 +381,9 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 
 def _right_until_computed(case: Case) -> Sorted | None:
     """C: a calculation stands there whose true result is the right answer, so formula and values were right."""
-    constants = [each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex]
+    constants = [
+        each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex
+    ]
     known = all(_stands(constant, case) for constant in constants)
     equations = case.working.equations
     if not case.values:
@@ -313,16 +393,29 @@ def _right_until_computed(case: Case) -> Sorted | None:
         if equation.right and case.final is not None and close(equation.value, case.final, 0.01):
             return None  # the answer given is this one's result
         inside = case.low <= equation.value <= case.high
-        if case.calculator_id == 49 and len(case.result.used["doses"]) > 1 and "+" not in equation.text:
+        if (
+            case.calculator_id == 49
+            and len(case.result.used["doses"]) > 1
+            and "+" not in equation.text
+        ):
             continue  # one drug of several
         if not inside or len(equation.numbers) < 2 or not _uses_the_values(place, case):
             continue
         if not known or not all(each.right or _alike(each) for each in equations[:place]):
             # By chance, or by another way of writing the formula than those known here.
-            return Sorted("undetermined", _CONTRADICTING) if len(equation.numbers) > 2 and known else None
+            return (
+                Sorted("undetermined", _CONTRADICTING)
+                if len(equation.numbers) > 2 and known
+                else None
+            )
         if case.final is not None and _shifted(case.final, equation.value):
-            return Sorted("undetermined", "the right result in another unit, or with its decimal point moved")
-        return Sorted("C", f"{short(equation.text)} is {equation.value:.6g}, which is right; the answer given is not")
+            return Sorted(
+                "undetermined", "the right result in another unit, or with its decimal point moved"
+            )
+        return Sorted(
+            "C",
+            f"{short(equation.text)} is {equation.value:.6g}, which is right; the answer given is not",
+        )
     return None
 
 
@@ -330,9 +423,13 @@ _CONTRADICTING: Final = "a calculation gives the right answer after one that is 
 
 
 def _uses_the_values(place: int, case: Case) -> bool:
-    before = (number for each in case.working.equations[:place] for number in (*each.numbers, each.value))
+    before = (
+        number for each in case.working.equations[:place] for number in (*each.numbers, each.value)
+    )
     numbers = [*case.working.equations[place].numbers, *before]
-    needed = [value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())]
+    needed = [
+        value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())
+    ]
     return all(among(value.forms, numbers) for value in needed)
 
 
@@ -341,12 +438,16 @@ _UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm",), 38: ("age_ye
 
 
 def _shifted(final: float, value: float) -> bool:
-    return final != 0 and any(close(final * 10.0**power, value, 0.01) for power in (-6, -3, -2, -1, 1, 2, 3, 6))
+    return final != 0 and any(
+        close(final * 10.0**power, value, 0.01) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+    )
 
 
 def _knowledge(case: Case) -> Sorted | None:
     working = case.working
-    if not working.equations or not any(among(value.accepted, working.numbers) for value in case.values):
+    if not working.equations or not any(
+        among(value.accepted, working.numbers) for value in case.values
+    ):
         return None
     for constant in constants_of(case.calculator_id, case.result.used):
         if constant.by_sex and _stated_sex(case.working.text) != case.result.used.get("sex"):
@@ -389,7 +490,9 @@ def _is_stated(constant: Constant, case: Case) -> bool:
         return True
     for number, one in itertools.product(case.working.numbers, constant.values):
         digits = len(repr(number).partition(".")[2])
-        if close(number, one, 1e-4) or (abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)):
+        if close(number, one, 1e-4) or (
+            abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
+        ):
             return True
     return False
 
@@ -402,7 +505,11 @@ def _other_formula(case: Case) -> Sorted | None:
     """A: right calculations with every value lead to the answer given, and it is far from the right one."""
     if not case.values or case.final is None or case.calculator_id in _CHOOSES:
         return None
-    constants = [number for each in constants_of(case.calculator_id, case.result.used) for number in each.values]
+    constants = [
+        number
+        for each in constants_of(case.calculator_id, case.result.used)
+        for number in each.values
+    ]
     if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
         return None  # a constant could be taken for the value
     instead = [(value, _stated_instead(value, case.working.text)) for value in case.values]
@@ -417,13 +524,20 @@ def _other_formula(case: Case) -> Sorted | None:
         chain, numbers = [last], set(last.numbers)
         for before in reversed(equations[:place]):
             results = (before.value, before.stated or 0.0)
-            if any(close(one, number, 0.002) for one, number in itertools.product(results, numbers)):
+            if any(
+                close(one, number, 0.002) for one, number in itertools.product(results, numbers)
+            ):
                 chain.append(before)
                 numbers |= set(before.numbers)
-        used = all(any(close(value.used, number, 0.002) for number in numbers) for value in case.values)
+        used = all(
+            any(close(value.used, number, 0.002) for number in numbers) for value in case.values
+        )
         far = abs(last.value - middle) > 0.75 * max(case.high - case.low, 0.05 * abs(middle))
         if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
-            return Sorted("A", f"{short(last.text)} takes the right values and is worked out rightly: another formula")
+            return Sorted(
+                "A",
+                f"{short(last.text)} takes the right values and is worked out rightly: another formula",
+            )
     return None
 
 
@@ -444,18 +558,24 @@ def _extraction(case: Case) -> Sorted | None:
             continue
         other = _stated_instead(value, text)
         if other is not None:
-            return Sorted("B", f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it")
+            return Sorted(
+                "B",
+                f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it",
+            )
     return None
 
 
 def _is_told(value: Value, case: Case) -> bool:
-    inches = [float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)]
+    inches = [
+        float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)
+    ]
     heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
     return among(value.accepted, [*case.working.numbers, *heights])
 
 
 _ADULT = re.compile(
-    r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))", re.IGNORECASE
+    r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))",
+    re.IGNORECASE,
 )
 
 
@@ -473,9 +593,19 @@ def _stated_instead(value: Value, text: str) -> float | None:
     for match in pattern.finditer(text):
         number = NUMBER.match(text, match.end())
         before = (match["before"] or "").strip().lower()
-        if number is None or before in ("normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"):
+        if number is None or before in (
+            "normal",
+            "urine",
+            "urinary",
+            "ideal",
+            "adjusted",
+            "corrected",
+            "reference",
+        ):
             continue
-        if _ADULT.match(text, number.end()) or re.match(r" *[-+*/^×÷−]", text[number.end() : number.end() + 3]):
+        if _ADULT.match(text, number.end()) or re.match(
+            r" *[-+*/^×÷−]", text[number.end() : number.end() + 3]
+        ):
             continue
         found.add(float(number[0].replace(",", "")))
     return next(iter(found)) if len(found) == 1 else None
@@ -490,7 +620,10 @@ def _computation(case: Case) -> Sorted | None:
             return None
     for equation in case.working.equations:
         if not equation.right and equation.stated is not None and not _alike(equation):
-            return Sorted("C", f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}")
+            return Sorted(
+                "C",
+                f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}",
+            )
     return None
 
 
@@ -510,15 +643,22 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     if not stated:
         return Sorted("undetermined", "no working is shown")
     label = re.search(
-        r"(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*", working.text, re.IGNORECASE
+        r"(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*",
+        working.text,
+        re.IGNORECASE,
     )
     period = result.used["last_menstrual_date"]
     if label is not None and period in missing:
         found = _stated(working.text[label.end() : label.end() + 20])
         if found and found[0] != period:
-            return Sorted("B", f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it")
+            return Sorted(
+                "B",
+                f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it",
+            )
     rule = _COUNTED.get(calculator_id, "")
-    added = re.search(r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE)
+    added = re.search(
+        r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE
+    )
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
     undated = working.text
@@ -534,4 +674,6 @@ def _stated(text: str) -> list[datetime.date]:
 
 
 def _dates(text: str) -> list[str]:
-    return re.findall(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text)
+    return re.findall(
+        r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text
+    )

@@ -72,7 +72,9 @@ class ErrorRow:
     cluster: str
 
 
-def _rows(task: str, wrong: Sequence[Answer], found: Iterable[Sorted | ErrorVerdict], source: str) -> list[ErrorRow]:
+def _rows(
+    task: str, wrong: Sequence[Answer], found: Iterable[Sorted | ErrorVerdict], source: str
+) -> list[ErrorRow]:
     return [
         ErrorRow(task, item.id, each.error_type or "", each.reason, source, item.cluster)
         for (item, _), each in zip(wrong, found, strict=True)
@@ -93,7 +95,11 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
     missing = Counter(row.reason for row in rows if not row.error_type)
     undetermined = sum(row.error_type == "undetermined" for row in rows)
     coverage = {"asked": len(rows), "scored": len(typed), "undetermined": undetermined}
-    return {"n": len(typed), "coverage": {**coverage, "unscored": dict(missing.most_common())}, "types": types}
+    return {
+        "n": len(typed),
+        "coverage": {**coverage, "unscored": dict(missing.most_common())},
+        "types": types,
+    }
 
 
 _GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
@@ -115,7 +121,9 @@ def write_attributes(
     """Writes accuracy by number of attributes as CSV and as two plots; returns the files and the data for `errors.json`."""
     points, left_out = accuracy_by_attributes(scored)
     written, rows = [folder / f"attributes_{task}.csv"], [asdict(each) for each in points]
-    write_table(written[0], (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)))
+    write_table(
+        written[0], (AttributePoint.__dataclass_fields__, *(each.values() for each in rows))
+    )
     for kind, title in _KIND_TITLES.items():
         own = [each for each in points if each.kind == kind]
         written.append(folder / f"attributes_{task}_{kind}.svg")
@@ -146,7 +154,12 @@ def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
         reply=quoted(response[-MAX_REPLY:]),
     )
     return (
-        {"role": "user", "content": "\n\n".join((texts["task"], texts["types"], texts["quoted"], case, texts["form"]))},
+        {
+            "role": "user",
+            "content": "\n\n".join(
+                (texts["task"], texts["types"], texts["quoted"], case, texts["form"])
+            ),
+        },
     )
 
 
@@ -175,7 +188,9 @@ def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdic
             found[outcome.id] = ErrorVerdict(None, outcome.reason)
             continue
         said = read_object(outcome.text, _KEYS)
-        reason = "" if isinstance(said, Unreadable) else " ".join(said["reason"].split())[:MAX_REASON]
+        reason = (
+            "" if isinstance(said, Unreadable) else " ".join(said["reason"].split())[:MAX_REASON]
+        )
         found[outcome.id] = ErrorVerdict(outcome.value, reason)
     return found
 
@@ -216,7 +231,9 @@ def count_attributes(row: Mapping[str, Any]) -> int | None:
         return None
 
 
-def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]) -> tuple[list[AttributePoint], int]:
+def accuracy_by_attributes(
+    scored: Iterable[tuple[Mapping[str, Any], bool, str]],
+) -> tuple[list[AttributePoint], int]:
     """The points by kind and number of attributes, and how many answers could not be counted."""
     groups: dict[tuple[Kind, int], list[tuple[bool, str]]] = {}
     left_out = 0
@@ -230,7 +247,11 @@ def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]
     for (kind, count), members in sorted(groups.items()):
         rights, clusters = zip(*members, strict=True)
         found = proportion_interval([float(right) for right in rights], clusters=clusters)
-        points.append(AttributePoint(kind, count, found.n, sum(rights), found.value, found.ci_low, found.ci_high))
+        points.append(
+            AttributePoint(
+                kind, count, found.n, sum(rights), found.value, found.ci_low, found.ci_high
+            )
+        )
     return points, left_out
 
 
@@ -242,17 +263,29 @@ def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
         if row.get("accuracy") is not None and row["id"] in items
     ]
     points, left_out = accuracy_by_attributes(scored)
-    note = f"{left_out} answers are left out: the attributes of their questions cannot be read." if left_out else ""
+    note = (
+        f"{left_out} answers are left out: the attributes of their questions cannot be read."
+        if left_out
+        else ""
+    )
     made = []
     for kind, title in _PLOT_TITLES.items():
         shown = tuple(
-            PlotPoint(label=str(each.attributes), value=each.accuracy, low=each.ci_low, high=each.ci_high, n=each.n)
+            PlotPoint(
+                label=str(each.attributes),
+                value=each.accuracy,
+                low=each.ci_low,
+                high=each.ci_high,
+                n=each.n,
+            )
             for each in points
             if each.kind == kind
         )
         if shown:
             title = f"Accuracy by number of attributes, {title}"
-            made.append(Plot(title=title, x_label=_X_LABEL, y_label=_Y_LABEL, points=shown, note=note))
+            made.append(
+                Plot(title=title, x_label=_X_LABEL, y_label=_Y_LABEL, points=shown, note=note)
+            )
     return made
 
 
@@ -266,7 +299,9 @@ def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
 
     ordered = sorted(points, key=lambda point: point.attributes)
     low, high = (ordered[0].attributes, ordered[-1].attributes) if ordered else (0, 1)
-    template = Environment(autoescape=True).from_string(read_text(Path(__file__).with_name("attributes.svg.jinja")))
+    template = Environment(autoescape=True).from_string(
+        read_text(Path(__file__).with_name("attributes.svg.jinja"))
+    )
     return template.render(
         title=title,
         points=[(point, _words(point)) for point in ordered],
@@ -286,12 +321,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
     parser.add_argument(
-        "--judge", metavar="MODEL", help="model that sorts them too: hf/PATH, openai-api/HOST/NAME, ..."
+        "--judge",
+        metavar="MODEL",
+        help="model that sorts them too: hf/PATH, openai-api/HOST/NAME, ...",
     )
-    parser.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the built dataset (default: data home)")
-    parser.add_argument("--responses", type=Path, metavar="FILE", help="the file that `score` scored")
-    parser.add_argument("--upstream", type=Path, metavar="DIR", help="authors' checkout, of --prompts official")
+    parser.add_argument(
+        "--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: data home)"
+    )
+    parser.add_argument(
+        "--responses", type=Path, metavar="FILE", help="the file that `score` scored"
+    )
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="authors' checkout, of --prompts official"
+    )
     policy.add_guard_arguments(parser)
 
 
@@ -300,7 +345,9 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.run
     results = read_results(folder)
     known = map(task_spec, results["tasks"])
-    specs = [spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"]
+    specs = [
+        spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"
+    ]
     if not specs:
         raise UsageError(
             f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
@@ -313,7 +360,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _sorted_errors(arguments, specs, results)
 
 
-def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
+def _sorted_errors(
+    arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]
+) -> int:
     folder: Path = arguments.run
     items = read_items(folder)
     report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
@@ -324,11 +373,17 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
         wrong[spec.name], by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
         told = (row for row in own if row["accuracy"] is not None)
         scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
-        written, attributes = write_attributes(folder, spec.name, entry["recipe"]["model"]["name"], scored)
+        written, attributes = write_attributes(
+            folder, spec.name, entry["recipe"]["model"]["name"], scored
+        )
         paths += written
         by_rules = _rows(spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules")
         rows += by_rules
-        report["tasks"][spec.name] = {**counts, "rules": distribution(by_rules), "attributes": attributes}
+        report["tasks"][spec.name] = {
+            **counts,
+            "rules": distribution(by_rules),
+            "attributes": attributes,
+        }
     if arguments.judge is not None:
         rows += _judge(arguments, wrong, report)
     paths = [*write_errors(folder, report, rows), *paths]
@@ -337,13 +392,21 @@ def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results:
 
 
 def _wrong_answers(
-    spec: Any, recipe: Mapping[str, Any], own: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
+    spec: Any,
+    recipe: Mapping[str, Any],
+    own: Sequence[Mapping[str, Any]],
+    arguments: argparse.Namespace,
 ) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))
     responses = run_responses(
-        spec, data, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
+        spec,
+        data,
+        recipe,
+        arguments.run,
+        responses=arguments.responses,
+        upstream=arguments.upstream,
     )
     by_id = {item.id: item for item in data.items}
     wrong = [row for row in own if row["accuracy"] == 0.0]
@@ -357,7 +420,12 @@ def _wrong_answers(
         )
     found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
-    counts = {"items": len(own), "wrong": len(wrong), "label_not_borne_out": left_out, "examined": len(found)}
+    counts = {
+        "items": len(own),
+        "wrong": len(wrong),
+        "label_not_borne_out": left_out,
+        "examined": len(found),
+    }
     return found, by_id, counts
 
 
@@ -409,7 +477,12 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
                     f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
                     f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
                 )
-        lines += [*align(("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows), *notes]
+        lines += [
+            *align(
+                ("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows
+            ),
+            *notes,
+        ]
         lines.append("")
         points = [
             (p["kind"], str(p["attributes"]), "", percent(p["accuracy"]), interval(p), str(p["n"]))
@@ -424,7 +497,9 @@ def _finish(report: Mapping[str, Any]) -> int:
     missing = []
     for name, entry in report["tasks"].items():
         if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
-            missing.append(f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items()))
+            missing.append(
+                f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+            )
     if missing:
         raise IncompleteError(
             f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "

@@ -17,7 +17,9 @@ from typing import Any
 __all__ = ["CHECK", "EXTRACTION", "ExpressionError", "evaluate", "formula_value", "inside_str"]
 
 
-_SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "²": "^2", "³": "^3", "√": " sqrt"})
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "²": "^2", "³": "^3", "√": " sqrt"}
+)
 _UNITS = re.compile(
     r"(?<=[0-9)])\s{0,3}(?:(?:mg|g|µg|mcg|mmol|mEq|umol|µmol|mOsm|mL|L|U|IU)/(?:d?L|dl|l|kg|min|hr|day)|kg/m\^?2|kg|mg|mL|"
     r"mm ?Hg|msec|ms|cm|years?|mEq|mmol|liters?)(?![A-Za-z0-9])"
@@ -36,7 +38,11 @@ def formula_value(text: str) -> float | None:
     missing = expression.count("(") - expression.count(")")
     try:
         value = evaluate("(" * -missing + expression + ")" * missing, FORMULA)
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        number = (
+            float(value)
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else math.nan
+        )
     except (ExpressionError, OverflowError):
         return None
     return number if math.isfinite(number) else None
@@ -160,9 +166,13 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
             return tuple(map(of, members))
         case ast.List(elts=members):
             return [*map(of, members)]
-        case ast.Subscript(value=whole, slice=index) if isinstance(found := of(whole), list | tuple):
+        case ast.Subscript(value=whole, slice=index) if isinstance(
+            found := of(whole), list | tuple
+        ):
             return found[of(index)]
-        case ast.Call(func=function, args=arguments, keywords=keywords) if all(each.arg for each in keywords):
+        case ast.Call(func=function, args=arguments, keywords=keywords) if all(
+            each.arg for each in keywords
+        ):
             named = {str(each.arg): of(each.value) for each in keywords}
             return _bounded(of(function)(*map(of, arguments), **named))
     raise ExpressionError("no arithmetic")
@@ -170,11 +180,15 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
 
 def _computed(sign: ast.operator, left: Value, right: Value) -> Value:
     if not (isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add)):
-        if not isinstance(left, int | float | complex) or not isinstance(right, int | float | complex):
+        if not isinstance(left, int | float | complex) or not isinstance(
+            right, int | float | complex
+        ):
             raise TypeError
         if isinstance(left, int) and isinstance(right, int):
             power = isinstance(sign, ast.Pow) and right > 0 and abs(left) > 1
-            if (power and left.bit_length() * right > MAX_BITS) or (isinstance(sign, ast.LShift) and right > MAX_BITS):
+            if (power and left.bit_length() * right > MAX_BITS) or (
+                isinstance(sign, ast.LShift) and right > MAX_BITS
+            ):
                 raise OverflowError
     return _bounded(_BINARY[type(sign)](left, right))
 
@@ -199,7 +213,13 @@ def _round(number: float, ndigits: int | None = None) -> float:
 
 def _pow(base: float, exp: float) -> float:
     # Python's own would build a number of any size; as floats it overflows instead.
-    if isinstance(base, int) and isinstance(exp, int) and exp > 0 and abs(base) > 1 and base.bit_length() * exp > 4096:
+    if (
+        isinstance(base, int)
+        and isinstance(exp, int)
+        and exp > 0
+        and abs(base) > 1
+        and base.bit_length() * exp > 4096
+    ):
         raise OverflowError("power too large")
     return base**exp  # type: ignore[no-any-return]
 
@@ -222,7 +242,11 @@ def _quiet(function: Callable[..., float]) -> Function:
         try:
             return float(function(*arguments))
         except ValueError:
-            return -math.inf if function in (math.log, math.log2, math.log10) and arguments[0] == 0 else math.nan
+            return (
+                -math.inf
+                if function in (math.log, math.log2, math.log10) and arguments[0] == 0
+                else math.nan
+            )
         except OverflowError:
             return math.inf
 
@@ -241,12 +265,41 @@ def _flat(values: Iterable[Any] | float) -> list[Any]:
 
 
 _NUMPY_SCALAR = (
-    *("cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "log2"),
+    *(
+        "cbrt",
+        "ceil",
+        "cos",
+        "cosh",
+        "exp",
+        "exp2",
+        "expm1",
+        "fabs",
+        "floor",
+        "hypot",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+    ),
     *("sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
 )
 _MATH_FUNCTIONS = (
     *_NUMPY_SCALAR,
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "degrees", "dist", "fmod", "fsum", "pow"),
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "copysign",
+        "degrees",
+        "dist",
+        "fmod",
+        "fsum",
+        "pow",
+    ),
     *("radians", "remainder"),
 )
 
@@ -278,7 +331,14 @@ _NUMPY |= {
     "sum": lambda values: sum(_flat(values)),
 }
 _NP = {f"np.{name}": value for name, value in _NUMPY.items()}
-_BUILTIN: dict[str, Any] = {"abs": abs, "float": float, "int": int, "min": min, "pow": _pow, "round": _round}
+_BUILTIN: dict[str, Any] = {
+    "abs": abs,
+    "float": float,
+    "int": int,
+    "min": min,
+    "pow": _pow,
+    "round": _round,
+}
 
 EXTRACTION: Mapping[str, Any] = {
     **_BUILTIN,

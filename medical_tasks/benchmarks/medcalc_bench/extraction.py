@@ -18,7 +18,15 @@ from typing import Any, Final, Literal
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, find
-from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input, Quantity, is_missing
+from medical_tasks.calculators.inputs import (
+    REQUIRED,
+    Choice,
+    Day,
+    Flag,
+    Input,
+    Quantity,
+    is_missing,
+)
 from medical_tasks.calculators.steps import quiet
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
@@ -33,12 +41,16 @@ Entities = dict[str, object]
 CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(__file__, "eligibility.json")
 """Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
 _TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "construction.json")
-_TEMPLATE: Final = hashlib.sha256(json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()).hexdigest()
+_TEMPLATE: Final = hashlib.sha256(
+    json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
+).hexdigest()
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
 _EVERYBODYS: Final = ("age_years", "sex")  # they stand in nearly every note, and so select none
 _BLOCK: Final = 1_000
 # Commas stand between thousands; what may be a decimal one is no number.
-_MEASURED: Final = re.compile(r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?+)(?![.,]?\d)\s*(.*)", re.DOTALL)
+_MEASURED: Final = re.compile(
+    r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?+)(?![.,]?\d)\s*(.*)", re.DOTALL
+)
 
 
 def kind_of(item: Input) -> Kind:
@@ -53,7 +65,11 @@ def usable(item: Input, value: object) -> tuple[object, str]:
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
     raw = value
-    if isinstance(value, str) and kind_of(item) == "numeric" and (measured := _MEASURED.fullmatch(value.strip())):
+    if (
+        isinstance(value, str)
+        and kind_of(item) == "numeric"
+        and (measured := _MEASURED.fullmatch(value.strip()))
+    ):
         number, unit = float(measured[1].replace(",", "")), measured[2].strip()
         raw = [number, unit] if unit else number
     if isinstance(item, Quantity) and item.measure.unit and type(raw) in (int, float):
@@ -76,7 +92,11 @@ def read_values(items: Sequence[Input], values: Mapping[str, object]) -> tuple[E
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
     """Why a note is not kept for a calculator, "" where it is: all numbers, half of all attributes (paper, A.1), and an answer."""
-    needed = [item for item in calculator.inputs if item.absent is REQUIRED and kind_of(item) != "categorical"]
+    needed = [
+        item
+        for item in calculator.inputs
+        if item.absent is REQUIRED and kind_of(item) != "categorical"
+    ]
     asked = [item for item in calculator.inputs if not item.silent]
     if any(item.name not in entities for item in needed):
         return "a number or a date is missing"
@@ -92,32 +112,58 @@ def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
 def _form(item: Input) -> Checker:
     if isinstance(item, Flag):
         truth = {"type": ["boolean", "null"]}
-        return Checker(lambda value: value in (None, True, False), "must be true, false or null", truth)
+        return Checker(
+            lambda value: value in (None, True, False), "must be true, false or null", truth
+        )
     # Where a text may have any length, a small model goes on until its reply is cut.
-    form = {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {"maxLength": 80}
+    form = (
+        {"enum": [*item.labels.values(), None]} if isinstance(item, Choice) else {"maxLength": 80}
+    )
     schema = {"type": ["string", "null"], **form}
-    return Checker(lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema)
+    return Checker(
+        lambda value: isinstance(value, str | int | float | None), "must be a text or null", schema
+    )
 
 
-def _question(name: str, note: str, texts: Sequence[str], form: str, keys: Mapping[str, Checker]) -> Question:
-    parts = (_TEXTS["setting"], _TEXTS["note"].format(note=quoted(note)), *texts, _TEXTS["reply"].format(form=form))
+def _question(
+    name: str, note: str, texts: Sequence[str], form: str, keys: Mapping[str, Checker]
+) -> Question:
+    parts = (
+        _TEXTS["setting"],
+        _TEXTS["note"].format(note=quoted(note)),
+        *texts,
+        _TEXTS["reply"].format(form=form),
+    )
     messages: Any = ({"role": "user", "content": "\n\n".join(parts)},)
     how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema_of(keys)}
-    return Question(id=name, messages=messages, template=_TEMPLATE, read=partial(read_object, keys=keys), **how)
+    return Question(
+        id=name, messages=messages, template=_TEMPLATE, read=partial(read_object, keys=keys), **how
+    )
 
 
-def values_question(name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None) -> Question:
+def values_question(
+    name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None
+) -> Question:
     """Asks for attributes, of one calculator or of any; the form shows no values, which a small model would copy."""
     keys = {item.name: _form(item) for item in items}
-    lines = (f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}" for item in items)
+    lines = (
+        f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}"
+        for item in items
+    )
     task = _TEXTS["extract"].format(name=calculator.name) if calculator else _TEXTS["attributes"]
     texts = (task, _TEXTS["rules"], _TEXTS["table"].format(table="\n".join(lines)))
-    return _question(name, note, texts, "{" + ", ".join(f"{json.dumps(key)}: ..." for key in keys) + "}", keys)
+    return _question(
+        name, note, texts, "{" + ", ".join(f"{json.dumps(key)}: ..." for key in keys) + "}", keys
+    )
 
 
 def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
-    text = _TEXTS["eligibility"].format(name=calculator.name, criteria=CRITERIA[calculator.slug]["for"])
-    return _question(name, note, (text,), _TEXTS["eligible_form"], {"reason": free_text, "eligible": boolean})
+    text = _TEXTS["eligibility"].format(
+        name=calculator.name, criteria=CRITERIA[calculator.slug]["for"]
+    )
+    return _question(
+        name, note, (text,), _TEXTS["eligible_form"], {"reason": free_text, "eligible": boolean}
+    )
 
 
 def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
@@ -126,7 +172,11 @@ def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
     found: dict[str, Input] = {}
     for calculator in calculators:
         common = [item for item in calculator.inputs if forms[item.name, item.expects] > 1]
-        for item in common if any(item.parameter not in _EVERYBODYS for item in common) else calculator.inputs:
+        for item in (
+            common
+            if any(item.parameter not in _EVERYBODYS for item in common)
+            else calculator.inputs
+        ):
             found.setdefault(item.name, item)
     return found
 
@@ -140,28 +190,39 @@ class Extracted:
     passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
 
 
-def extract(notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked) -> Extracted:
+def extract(
+    notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+) -> Extracted:
     """Asks about all notes, in three passes for so many at a time that their questions fit into memory."""
     made, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
-        _passes(made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, model)
+        _passes(
+            made, {name: notes[name] for name in names[start : start + _BLOCK]}, calculators, model
+        )
     made.dropped["no usable reply"] += len(model.failed)
     return made
 
 
-def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked) -> None:
+def _passes(
+    made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+) -> None:
     def ask(label: str, questions: Sequence[Question]) -> dict[str, Any]:
         made.passes[label] += len(questions)
         return model.ask(questions)
 
     shared = shared_attributes(calculators)
     pairs: dict[str, tuple[AnyCalculator, str, Entities]] = {}
-    first = [values_question(f"attributes of {name}", note, [*shared.values()]) for name, note in notes.items()]
+    first = [
+        values_question(f"attributes of {name}", note, [*shared.values()])
+        for name, note in notes.items()
+    ]
     for question, reply in ask("attributes", first).items():
         name = question.removeprefix("attributes of ")
         for calculator in calculators:
             own = [
-                each for each in calculator.inputs if each.name in shared and shared[each.name].expects == each.expects
+                each
+                for each in calculator.inputs
+                if each.name in shared and shared[each.name].expects == each.expects
             ]
             entities, _ = read_values(own, reply)
             if any(each.name in entities and each.parameter not in _EVERYBODYS for each in own):
@@ -171,9 +232,18 @@ def _passes(made: Extracted, notes: Mapping[str, str], calculators: Sequence[Any
     who = [_eligible(f"who, {key}", notes[name], each) for key, (each, name, _) in pairs.items()]
     fits = ask("eligibility", who)
     made.dropped["not eligible"] += sum(not fit["eligible"] for fit in fits.values())
-    pairs = {key: pair for key, pair in pairs.items() if fits.get(f"who, {key}", {}).get("eligible")}
-    rest = {key: [item for item in each.inputs if item.name not in known] for key, (each, _, known) in pairs.items()}
-    last = [values_question(key, notes[pairs[key][1]], items, pairs[key][0]) for key, items in rest.items() if items]
+    pairs = {
+        key: pair for key, pair in pairs.items() if fits.get(f"who, {key}", {}).get("eligible")
+    }
+    rest = {
+        key: [item for item in each.inputs if item.name not in known]
+        for key, (each, _, known) in pairs.items()
+    }
+    last = [
+        values_question(key, notes[pairs[key][1]], items, pairs[key][0])
+        for key, items in rest.items()
+        if items
+    ]
     said = ask("values", last)
     for key, (calculator, name, known) in pairs.items():
         if key in model.failed:
@@ -202,23 +272,44 @@ def lexical(note: str, calculator: AnyCalculator) -> Entities:
 
 
 def _spotted(text: str, item: Input) -> object:
-    names = [rf"\b{re.escape(name)}" for name in dict.fromkeys((item.name, *item.aliases)) if len(name) > 1]
+    names = [
+        rf"\b{re.escape(name)}"
+        for name in dict.fromkeys((item.name, *item.aliases))
+        if len(name) > 1
+    ]
     if isinstance(item, Choice):
         places: dict[int, str] = {}
         for word in item.labels.values():
             near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
-            cues = (_compiled(cue).search(text) for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near))
+            cues = (
+                _compiled(cue).search(text)
+                for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near)
+            )
             places |= {found.start(): word for found in cues if found}
         return places[min(places)] if places else None
     if kind_of(item) != "numeric":
-        found = next((found for name in names if (found := _compiled(rf"{name}\b").search(text))), None)
+        found = next(
+            (found for name in names if (found := _compiled(rf"{name}\b").search(text))), None
+        )
         if found is None or isinstance(item, Flag):
-            return None if found is None else _DENIED.search(text, max(0, found.start() - 60), found.start()) is None
-        days = [each.value for each in dates(text[found.end() : found.end() + 60]) if each.value is not None]
+            return (
+                None
+                if found is None
+                else _DENIED.search(text, max(0, found.start() - 60), found.start()) is None
+            )
+        days = [
+            each.value
+            for each in dates(text[found.end() : found.end() + 60])
+            if each.value is not None
+        ]
         return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
     cued = (_compiled(cue).search(text) for cue in _CUES.get(item.parameter, ()))
     own = (_first_usable(item, found[1], own_unit=True) for found in cued if found)
-    named = (_first_usable(item, found[1]) for name in names for found in _compiled(name + _AFTER).finditer(text))
+    named = (
+        _first_usable(item, found[1])
+        for name in names
+        for found in _compiled(name + _AFTER).finditer(text)
+    )
     return next((value for value in (*own, *named) if value is not None), None)
 
 
@@ -243,13 +334,17 @@ _FIGURES: Final = {
 }
 
 
-def compared(calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]) -> Counter[Any]:
+def compared(
+    calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
+) -> Counter[Any]:
     """Counts attributes by type: `gold` and `given` ones, `both`, and `right` ones, which have the same value."""
     counts: Counter[Any] = Counter()
     wanted, found = _values(calculator, gold), _values(calculator, given)
     for item in calculator.inputs:
         kind, there = kind_of(item), (item.name in wanted, item.name in found)
-        counts.update({(kind, "gold"): there[0], (kind, "given"): there[1], (kind, "both"): all(there)})
+        counts.update(
+            {(kind, "gold"): there[0], (kind, "given"): there[1], (kind, "both"): all(there)}
+        )
         counts[kind, "right"] += all(there) and _same(wanted[item.name], found[item.name])
     return counts
 
@@ -273,15 +368,23 @@ def _same(a: Any, b: Any) -> bool:
     return a is not None and bool(a == b)
 
 
-def figures(rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]) -> dict[str, dict[str, Estimate]]:
+def figures(
+    rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]
+) -> dict[str, dict[str, Estimate]]:
     """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
     pairs = zip(rows, given, strict=True)
-    counts = [compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs]
-    clusters = [name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows]
+    counts = [
+        compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs
+    ]
+    clusters = [
+        name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows
+    ]
     kinds = ("numeric", "categorical", "date")
 
     def column(name: str, label: str) -> list[int]:
-        return [sum(each[kind, name] for kind in kinds if label in ("all", kind)) for each in counts]
+        return [
+            sum(each[kind, name] for kind in kinds if label in ("all", kind)) for each in counts
+        ]
 
     return {
         label: {

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
-from medical_tasks.calculators import CALCULATORS, Answer, AnyCalculator, CalculatorInputError, Result, find
+from medical_tasks.calculators import (
+    CALCULATORS,
+    Answer,
+    AnyCalculator,
+    CalculatorInputError,
+    Result,
+    find,
+)
 from medical_tasks.errors import UsageError
 
 __all__ = [
@@ -33,7 +40,8 @@ _OUTPUT_TYPES: tuple[AnswerKind, ...] = ("integer", "decimal", "date")
 
 GESTATIONAL_AGE_ID = 69
 _KINDS: Mapping[int, AnswerKind] = {
-    entry.id: "gestational_age" if entry.id == GESTATIONAL_AGE_ID else entry.output for entry in CALCULATORS
+    entry.id: "gestational_age" if entry.id == GESTATIONAL_AGE_ID else entry.output
+    for entry in CALCULATORS
 }
 SCORE_IDS = frozenset(number for number, kind in _KINDS.items() if kind == "integer") | {8, 23}
 """Calculators whose result is a number of points, so that "3/9" means 3 of 9 and no quotient."""
@@ -52,7 +60,9 @@ class Decision:
     correct: bool
     parsed: str  # the answer as it was read, "" where none was found
     why: str  # one line for a person
-    notes: tuple[str, ...] = ()  # what a reader of the score should know of this answer, such as `unit_mismatch`
+    notes: tuple[
+        str, ...
+    ] = ()  # what a reader of the score should know of this answer, such as `unit_mismatch`
 
 
 def known_kind(calculator_id: int) -> AnswerKind | None:
@@ -74,14 +84,18 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
     )
 
 
-def limits(gold: Decimal, lower: str | float | None = None, upper: str | float | None = None) -> tuple[float, float]:
+def limits(
+    gold: Decimal, lower: str | float | None = None, upper: str | float | None = None
+) -> tuple[float, float]:
     """The interval of right values, 5 % where a limit is missing; limits that coincide ask for the gold to its last digit, or 0."""
     ends: list[Decimal] = []
     for given in (lower, upper):
         if given is not None and given != "":
             end = decimal_or_none(given)
             if end is None:
-                raise UsageError(f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit.")
+                raise UsageError(
+                    f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit."
+                )
             ends.append(end)
     if len(ends) < 2:
         ends = [gold * (1 - RELATIVE), gold * (1 + RELATIVE)]
@@ -115,7 +129,9 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
     except (TypeError, ValueError, RecursionError):
         entities = None
     if not isinstance(entities, dict):
-        raise CalculatorInputError(f"relevant_entities: expected a JSON object, got {str(text)[:60]!r}")
+        raise CalculatorInputError(
+            f"relevant_entities: expected a JSON object, got {str(text)[:60]!r}"
+        )
     return entities
 
 
@@ -125,7 +141,9 @@ def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset())
 
 
 def calculated(
-    calculator: AnyCalculator, entities: Mapping[str, object], conventions: frozenset[str] = frozenset()
+    calculator: AnyCalculator,
+    entities: Mapping[str, object],
+    conventions: frozenset[str] = frozenset(),
 ) -> Result:
     """Applies a calculator's rule; a `CalculatorInputError` as of `recompute`."""
     result = calculator.calculate(entities, conventions)
@@ -159,7 +177,9 @@ def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
         return [*map(int, ours)] == [*map(int, theirs)]
     number = decimal_or_none(label)
     if number is None:
-        raise UsageError(f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer.")
+        raise UsageError(
+            f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer."
+        )
     if isinstance(answer, int):
         return Decimal(answer) == number
     low, high = limits(number, row.get("lower_limit"), row.get("upper_limit"))
@@ -191,7 +211,13 @@ def parse_entities(text: str) -> dict[str, Any]:
 
 def canonical_entities(text: str) -> str:
     """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is."""
-    text = json.dumps(parse_entities(text), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        parse_entities(text),
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:  # an escape of half a character pair
@@ -202,7 +228,9 @@ def canonical_entities(text: str) -> str:
 def _python_literal(text: str) -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd backslash in a string is no concern of the user
+            warnings.simplefilter(
+                "ignore"
+            )  # an odd backslash in a string is no concern of the user
             tree = ast.parse(text.strip(), mode="eval")
         value = ast.literal_eval(tree)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:

@@ -11,10 +11,28 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate, inside_str
-from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
+from medical_tasks.benchmarks.medcalc_bench.expression import (
+    CHECK,
+    EXTRACTION,
+    ExpressionError,
+    evaluate,
+    inside_str,
+)
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    MAX_REPLY,
+    AnswerKind,
+    Decision,
+    known_kind,
+    within,
+)
 
-__all__ = ["official_answer", "official_check", "official_code_decision", "official_decision", "tagged_answer"]
+__all__ = [
+    "official_answer",
+    "official_check",
+    "official_code_decision",
+    "official_decision",
+    "tagged_answer",
+]
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
@@ -32,7 +50,9 @@ _LAST_PERCENTAGE = re.compile(r"%(\d++(?:\.\d++)*+)(-?)")
 _NUMBER_AT_END = re.compile(r"(\d++(?:\.\d++)*+)(-?)")
 _DIGITS_AT_END = re.compile(r"\d++")
 # Two numbers that touch, or have units, one quote, one comma and spaces between them; else one number cut before its last digit.
-_PAIR = re.compile(r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)""")
+_PAIR = re.compile(
+    r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)"""
+)
 _PLAIN = re.compile(r"[ \t]*(-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?)[ \t\r\n]*")
 
 _REPLACEMENTS = (
@@ -52,7 +72,9 @@ _REPLACEMENTS = (
 )
 
 
-def official_decision(response: str, *, calculator_id: int, gold: object, lower: object, upper: object) -> Decision:
+def official_decision(
+    response: str, *, calculator_id: int, gold: object, lower: object, upper: object
+) -> Decision:
     """Decides about a model's reply as the authors' scorer does; no reply raises, and an unknown calculator is wrong."""
     kind = known_kind(calculator_id)
     if kind is None:
@@ -76,7 +98,9 @@ def official_code_decision(
             kept = json.loads(response)
         except (ValueError, RecursionError):
             kept = None
-        answer = str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
+        answer = (
+            str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
+        )
     if not answer:
         return _wrong("", "there is no answer")
     return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
@@ -114,7 +138,9 @@ def official_answer(response: str, kind: AnswerKind) -> str:
     return _decimal(text)
 
 
-def official_check(answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object) -> Decision:
+def official_check(
+    answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object
+) -> Decision:
     """Compares an answer, as `official_answer` or "LLM Answer" has it, with the gold; what makes their check raise is wrong."""
     parsed = answer if isinstance(answer, str) else ""
     try:
@@ -173,7 +199,11 @@ def _pair(text: str) -> tuple[str, str] | None:
 def _integer(text: str) -> str:
     place = text.find(" out of")
     while place >= 0:
-        if place and text[place - 1].isdecimal() and (found := _DIGITS_AT_END.match(text[:place][::-1])):
+        if (
+            place
+            and text[place - 1].isdecimal()
+            and (found := _DIGITS_AT_END.match(text[:place][::-1]))
+        ):
             return found[0][::-1]
         place = text.find(" out of", place + 1)
     if begin := _LIST_BEGIN.search(text):
@@ -240,7 +270,9 @@ def _check_date(answer: str, gold: object, lower: object, upper: object) -> tupl
     return read == wanted, f"{read} is {'' if read == wanted else 'not '}{wanted}"
 
 
-def _check_gestational_age(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+def _check_gestational_age(
+    answer: str, gold: object, lower: object, upper: object
+) -> tuple[bool, str]:
     wanted, read = _pair(_text(gold)), _pair(answer)
     if wanted is None:
         raise ValueError(f"no two numbers in the gold {gold!r}")
@@ -261,7 +293,12 @@ def _checked(answer: str, gold: object, lower: object, upper: object) -> float:
     """The authors' second evaluation, with the variables that stand around it."""
     if _PLAIN.fullmatch(answer):
         return _evaluated(answer, {})
-    surroundings = {"answer": answer, "ground_truth": gold, "lower_limit": lower, "upper_limit": upper}
+    surroundings = {
+        "answer": answer,
+        "ground_truth": gold,
+        "lower_limit": lower,
+        "upper_limit": upper,
+    }
     return _evaluated(answer, {**CHECK, **surroundings})
 
 

@@ -27,7 +27,14 @@ from medical_tasks.data.upstream_source import (
 from medical_tasks.errors import MissingError
 from medical_tasks.spec import Example, Item, Message
 
-__all__ = ["EXAMPLES", "OfficialCode", "OfficialQuestions", "of_calculator", "read_code", "read_questions"]
+__all__ = [
+    "EXAMPLES",
+    "OfficialCode",
+    "OfficialQuestions",
+    "of_calculator",
+    "read_code",
+    "read_questions",
+]
 
 EXAMPLES: Final = "one_shot_finalized_explanation.json"
 _REPOSITORY: Final = "ncbi-nlp/MedCalc-Bench"
@@ -36,10 +43,12 @@ _READABLE: Final = (
     "checkout of one of these, or use --prompts own."
 )
 
-_FUNCTIONS: Final[Mapping[str, str]] = {"cot": "zero_shot", "direct": "direct_answer", "one_shot": "one_shot"}
-_REPLY: Final = (
-    "{'step_by_step_thinking': example['Response']['step_by_step_thinking'], 'answer': example['Response']['answer']}"
-)
+_FUNCTIONS: Final[Mapping[str, str]] = {
+    "cot": "zero_shot",
+    "direct": "direct_answer",
+    "one_shot": "one_shot",
+}
+_REPLY: Final = "{'step_by_step_thinking': example['Response']['step_by_step_thinking'], 'answer': example['Response']['answer']}"
 # What the arguments of their functions are called where they are called; a slot has the name of the value that fills it.
 _ARGUMENTS: Final[Mapping[str, str]] = {
     "patient_note": "note",
@@ -56,7 +65,11 @@ _FROM_THE_ROW: Final = (
     "calculator_id = str(row['Calculator ID'])",
 )
 _ENDED: Final = "'<answer>' in output and '<\\\\answer>' in output"
-_CHECKS: Final = ("'```python' not in output", "'print' not in message_code", "'input(' in message_code")
+_CHECKS: Final = (
+    "'```python' not in output",
+    "'print' not in message_code",
+    "'input(' in message_code",
+)
 _BLOCKS: Final = r"```python\n(.*?)```"
 
 
@@ -68,8 +81,12 @@ class OfficialQuestions:
     """How `run.py` asks."""
 
     messages: tuple[tuple[str, Template], ...]  # role and template of each message
-    example_questions: Mapping[str, str]  # calculator id to the question over its example, where not the item's
-    examples: Mapping[str, tuple[str, Mapping[str, Any]]]  # calculator id to note and reply; empty but for one-shot
+    example_questions: Mapping[
+        str, str
+    ]  # calculator id to the question over its example, where not the item's
+    examples: Mapping[
+        str, tuple[str, Mapping[str, Any]]
+    ]  # calculator id to note and reply; empty but for one-shot
     files: Mapping[str, str]  # path in the checkout to git blob id
 
     def render(self, item: Item) -> tuple[Message, ...]:
@@ -91,7 +108,10 @@ class OfficialQuestions:
     @property
     def texts(self) -> list[str]:
         """Everything that goes into the questions beside the items, for a hash."""
-        return [*_texts(self.messages), json.dumps([self.example_questions, self.examples], sort_keys=True)]
+        return [
+            *_texts(self.messages),
+            json.dumps([self.example_questions, self.examples], sort_keys=True),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +161,9 @@ def read_code(upstream: Path | None) -> OfficialCode:
     path = _find(upstream, "generate_code_prompt.py")
     source = _Source(path)
     function = source.function("apply_calc")
-    blocks = any(isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree))
+    blocks = any(
+        isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree)
+    )
     source.expect(blocks, f"the pattern {_BLOCKS} for blocks of code")
     texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
     no_code, no_print, console = source.follow_ups(function)
@@ -170,17 +192,25 @@ class _Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree = parse_python(path, self.unknown)
-        self.statements = {ast.unparse(node) for node in ast.walk(self.tree) if isinstance(node, ast.Assign)}
+        self.statements = {
+            ast.unparse(node) for node in ast.walk(self.tree) if isinstance(node, ast.Assign)
+        }
 
     def unknown(self, wanted: str) -> MissingError:
-        return MissingError(f"{self.path}: not the authors' file as it is known here; expected {wanted}. {_READABLE}")
+        return MissingError(
+            f"{self.path}: not the authors' file as it is known here; expected {wanted}. {_READABLE}"
+        )
 
     def expect(self, there: bool, wanted: str) -> None:
         if not there:
             raise self.unknown(wanted)
 
     def function(self, name: str) -> ast.FunctionDef:
-        found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        found = [
+            node
+            for node in self.tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == name
+        ]
         self.expect(len(found) == 1, f"one function {name}, found {len(found)}")
         return found[0]
 
@@ -189,7 +219,9 @@ class _Source:
         calls = [
             node
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == name
         ]
         parameters = [argument.arg for argument in self.function(name).args.args]
         fits = len(calls) == 1 and not calls[0].keywords and len(calls[0].args) == len(parameters)
@@ -204,13 +236,19 @@ class _Source:
 
     def returned(self, name: str, known: Mapping[str, Template]) -> tuple[Template, Template]:
         *before, last = self.function(name).body
-        if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) and len(last.value.elts) == 2):
+        if not (
+            isinstance(last, ast.Return)
+            and isinstance(last.value, ast.Tuple)
+            and len(last.value.elts) == 2
+        ):
             raise self.unknown(f"that {name} ends by returning two texts")
         texts = {**known, **joined(before, known, self.unknown)}
         system, user = (template_of(node, texts, self.unknown) for node in last.value.elts)
         return system, user
 
-    def messages(self, tree: ast.AST, texts: Mapping[str, Template]) -> tuple[tuple[str, Template], ...]:
+    def messages(
+        self, tree: ast.AST, texts: Mapping[str, Template]
+    ) -> tuple[tuple[str, Template], ...]:
         """The list that is assigned to `messages`, its texts by their names."""
         listed = _assigned(list(ast.walk(tree)), "messages")
         if not isinstance(listed, ast.List):
@@ -219,7 +257,11 @@ class _Source:
         for node in listed.elts:
             parts = node if isinstance(node, ast.Dict) else ast.Dict(keys=[], values=[])
             keys = [key.value for key in parts.keys if isinstance(key, ast.Constant)]
-            role = parts.values[0].value if parts.values and isinstance(parts.values[0], ast.Constant) else None
+            role = (
+                parts.values[0].value
+                if parts.values and isinstance(parts.values[0], ast.Constant)
+                else None
+            )
             if keys != ["role", "content"] or role not in ("system", "user"):
                 raise self.unknown("messages with role and content, of system or user")
             read.append((role, template_of(parts.values[1], texts, self.unknown)))
@@ -235,7 +277,9 @@ class _Source:
             if question is None:
                 continue
             key, by = node.test.comparators[0], ast.unparse(node.test).partition(" == ")[0]
-            if by != "calculator_id" or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            if by != "calculator_id" or not (
+                isinstance(key, ast.Constant) and isinstance(key.value, str)
+            ):
                 raise self.unknown(f"that {name} goes by calculator_id")
             if not (isinstance(question, ast.Constant) and isinstance(question.value, str)):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
@@ -262,7 +306,9 @@ class _Source:
                 for check in _CHECKS:
                     step = next((each for each in rest if isinstance(each, ast.If)), None)
                     if step is None or ast.unparse(step.test) != check:
-                        raise self.unknown(f"`{check}` as the next check of a reply without an answer")
+                        raise self.unknown(
+                            f"`{check}` as the next check of a reply without an answer"
+                        )
                     branches.append(step.body)
                     rest = step.orelse
                 branches.append(rest)
@@ -287,7 +333,11 @@ class _Source:
 
 
 def _assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
-    found = [node.value for node in statements if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name]
+    found = [
+        node.value
+        for node in statements
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -295,7 +345,9 @@ def _values(item: Item) -> dict[str, str]:
     return {"note": item.fields["patient_note"], "question": item.fields["question"]}
 
 
-def _filled(messages: Sequence[tuple[str, Template]], values: Mapping[str, str]) -> tuple[Message, ...]:
+def _filled(
+    messages: Sequence[tuple[str, Template]], values: Mapping[str, str]
+) -> tuple[Message, ...]:
     return tuple(
         {"role": "system" if role == "system" else "user", "content": fill(template, values)}
         for role, template in messages
@@ -316,7 +368,10 @@ def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
         examples: dict[str, tuple[str, Mapping[str, Any]]] = {}
         for key, entry in content.items():
             note, reply = entry["Patient Note"], entry["Response"]
-            examples[key] = (note, {name: reply[name] for name in ("step_by_step_thinking", "answer")})
+            examples[key] = (
+                note,
+                {name: reply[name] for name in ("step_by_step_thinking", "answer")},
+            )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _odd_examples(path, f"{type(error).__name__} {error}") from error
     if not examples:

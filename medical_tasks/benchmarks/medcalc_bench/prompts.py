@@ -53,18 +53,36 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`)."""
     style = task.options["style"]
     if name not in PROMPT_SETS:
-        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+        raise UsageError(
+            f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}."
+        )
     if name == "official":
         return _official(task, upstream)
     exemplars: Mapping[str, Exemplar] = own_exemplars() if style == "one_shot" else {}
-    form = {"direct": TEXTS["direct"], "code": TEXTS["program"]}.get(style, TEXTS["chain_of_thought"])
-    rules = [TEXTS["introduction"], TEXTS["answer_form"], *([TEXTS["notices"]] if style == "twins" else []), form]
+    form = {"direct": TEXTS["direct"], "code": TEXTS["program"]}.get(
+        style, TEXTS["chain_of_thought"]
+    )
+    rules = [
+        TEXTS["introduction"],
+        TEXTS["answer_form"],
+        *([TEXTS["notices"]] if style == "twins" else []),
+        form,
+    ]
     texts = [*rules, TEXTS["example"], TEXTS["question"]]
-    texts += ["\n".join((key, each.note, each.question, each.reply)) for key, each in sorted(exemplars.items())]
+    texts += [
+        "\n".join((key, each.note, each.question, each.reply))
+        for key, each in sorted(exemplars.items())
+    ]
     if style == "code":
-        texts += [TEXTS[name] for name in ("program", "no_program", "no_output", "failed", "again", "nothing_said")]
+        texts += [
+            TEXTS[name]
+            for name in ("program", "no_program", "no_output", "failed", "again", "nothing_said")
+        ]
     if style == "open_book":
-        texts += [TEXTS["reference"], *(f"{key}\n{text}" for key, text in sorted(specifications().items()))]
+        texts += [
+            TEXTS["reference"],
+            *(f"{key}\n{text}" for key, text in sorted(specifications().items())),
+        ]
 
     def render(item: Item) -> tuple[Message, ...]:
         parts = [*rules]
@@ -75,7 +93,11 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         if style == "open_book":
             page = render_specification(int(item.fields["calculator_id"]))
             parts.append(TEXTS["reference"].format(specification=page))
-        parts.append(TEXTS["question"].format(note=item.fields["patient_note"], question=item.fields["question"]))
+        parts.append(
+            TEXTS["question"].format(
+                note=item.fields["patient_note"], question=item.fields["question"]
+            )
+        )
         return ({"role": "user", "content": "\n\n".join(parts)},)
 
     def example(item: Item) -> Example:
@@ -83,21 +105,34 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         asked = (item.fields["patient_note"], item.fields["question"])
         return Example(reply=shown.reply, shown=(shown.note, shown.question), asked=asked)
 
-    return PromptSet(name=name, sha256=_digest(texts), render=render, example=example if style == "one_shot" else None)
+    return PromptSet(
+        name=name,
+        sha256=_digest(texts),
+        render=render,
+        example=example if style == "one_shot" else None,
+    )
 
 
 def _official(task: TaskSpec, upstream: Path | None) -> PromptSet:
     style = task.options["style"]
     if style in ("open_book", "twins"):
-        what = "with the calculator's specification" if style == "open_book" else "what a note lacks or contradicts"
-        raise UsageError(f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts own.")
+        what = (
+            "with the calculator's specification"
+            if style == "open_book"
+            else "what a note lacks or contradicts"
+        )
+        raise UsageError(
+            f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts own."
+        )
     asked = read_code(upstream) if style == "code" else read_questions(style, upstream)
     return PromptSet(
         name="official",
         sha256=_digest(asked.texts),
         render=asked.render,
         settings={"files": dict(asked.files)},
-        example=asked.example if isinstance(asked, OfficialQuestions) and style == "one_shot" else None,
+        example=asked.example
+        if isinstance(asked, OfficialQuestions) and style == "one_shot"
+        else None,
     )
 
 
@@ -116,8 +151,12 @@ def own_exemplars() -> Mapping[str, Exemplar]:
         # As the prompt asks for it: a bare number with the digits of the last step, or (12 weeks, 3 days).
         text = f"({', '.join(answer)})" if isinstance(answer, tuple) else str(answer)
         text = f"{answer:.6g}" if isinstance(answer, float) else text
-        reply = json.dumps({"step_by_step_thinking": item.result.explanation, "answer": text}, ensure_ascii=False)
-        exemplars[str(calculator.id)] = Exemplar(note=item.note, question=item.question, reply=reply)
+        reply = json.dumps(
+            {"step_by_step_thinking": item.result.explanation, "answer": text}, ensure_ascii=False
+        )
+        exemplars[str(calculator.id)] = Exemplar(
+            note=item.note, question=item.question, reply=reply
+        )
     return MappingProxyType(exemplars)
 
 
@@ -176,7 +215,10 @@ def render_specification(calculator_id: int) -> str:
         parts.append(_RULE_NOTES[calculator_id])
     if calculator_id == 46:
         parts.append(_coefficients())
-    parts += [f"{entries[other].name}: {_rule(entries[other])}" for other in BUILDS_ON.get(calculator_id, ())]
+    parts += [
+        f"{entries[other].name}: {_rule(entries[other])}"
+        for other in BUILDS_ON.get(calculator_id, ())
+    ]
     parts.append("\n".join(["Inputs:", *_inputs(entry)]))
     unit = f" in {entry.unit}" if entry.unit else ""
     form = "whole weeks and remaining days" if entry.id == 69 else _RESULT_FORMS[entry.output]
@@ -186,8 +228,12 @@ def render_specification(calculator_id: int) -> str:
 
 def _rule(entry: AnyCalculator) -> str:
     """The docstring without what it says of arguments, errors and source; each paragraph and list item on one line."""
-    paragraphs = [list(_rule_lines(text)) for text in (inspect.getdoc(entry.function) or "").split("\n\n")]
-    text = "\n".join("\n".join(lines) for lines in paragraphs if lines and not _DOCSTRING_SECTION.match(lines[0]))
+    paragraphs = [
+        list(_rule_lines(text)) for text in (inspect.getdoc(entry.function) or "").split("\n\n")
+    ]
+    text = "\n".join(
+        "\n".join(lines) for lines in paragraphs if lines and not _DOCSTRING_SECTION.match(lines[0])
+    )
     for pattern, instead in _OF_THE_CODE:
         text = pattern.sub(instead, text)
     return text
@@ -222,7 +268,9 @@ def _coefficients() -> str:
 
 def _inputs(entry: AnyCalculator) -> Iterator[str]:
     """A line an input, but one for all the findings that are absent when nothing is said of them."""
-    findings = [item.name for item in entry.inputs if isinstance(item, Flag) and item.absent is False]
+    findings = [
+        item.name for item in entry.inputs if isinstance(item, Flag) and item.absent is False
+    ]
     yield from (_input(item) for item in entry.inputs if item.name not in findings)
     if findings:
         yield f"- findings, each there or not, and not there when the note does not mention it: {'; '.join(findings)}"

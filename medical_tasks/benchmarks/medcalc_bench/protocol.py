@@ -24,7 +24,14 @@ from medical_tasks.io.store import content_key
 from medical_tasks.sandbox import SANDBOX_VERSION, Limits, find_runtime, require_sandbox, run_code
 from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 
-__all__ = ["MAX_TRIES", "CodeProtocol", "OfficialCodeProtocol", "answer_of", "open_protocol", "program_of"]
+__all__ = [
+    "MAX_TRIES",
+    "CodeProtocol",
+    "OfficialCodeProtocol",
+    "answer_of",
+    "open_protocol",
+    "program_of",
+]
 
 MAX_TRIES: Final = 20
 EXECUTION: Final = "execution"
@@ -34,8 +41,12 @@ _WORTH_TELLING: Final = 10
 _SHOWN_ERROR: Final = 2_000
 _MOST_PRINTED: Final = 300
 # A fence may stand in a list or a quotation, and text after the language (a title) is passed over.
-_FENCE: Final = re.compile(r"(?P<lead>[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]*)*)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
-_PYTHON: Final = re.compile(r"[\s{.]*(?:lang(?:uage)?[-=:])?(?:i?python|py)[\d.]*(?![\w-])[ \t]*", re.IGNORECASE)
+_FENCE: Final = re.compile(
+    r"(?P<lead>[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]*)*)(?P<fence>`{3,}|~{3,})(?P<info>.*)"
+)
+_PYTHON: Final = re.compile(
+    r"[\s{.]*(?:lang(?:uage)?[-=:])?(?:i?python|py)[\d.]*(?![\w-])[ \t]*", re.IGNORECASE
+)
 _PRINTS: Final = re.compile(r"\bprint\s*\(")
 _ESCAPE: Final = re.compile(r"\\(?!\r?\n).", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
@@ -54,7 +65,9 @@ capture_exec_output_and_errors({program!r})
 """
 
 
-def open_protocol(task: TaskSpec, *, prompts: str = "own", upstream: Path | None = None) -> MultiStep:
+def open_protocol(
+    task: TaskSpec, *, prompts: str = "own", upstream: Path | None = None
+) -> MultiStep:
     """Opens the protocol of a task; no program is run where programs cannot be closed off (`MissingError`)."""
     official = read_code(upstream) if prompts == "official" else None
     require_sandbox()
@@ -65,21 +78,32 @@ class _Programs:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         python, allowed = find_runtime().version, dataclasses.asdict(limits)
-        self.identity: dict[str, Any] = {"sandbox": SANDBOX_VERSION, "python": python, "limits": allowed}
+        self.identity: dict[str, Any] = {
+            "sandbox": SANDBOX_VERSION,
+            "python": python,
+            "limits": allowed,
+        }
 
     def outcomes(self, programs: Iterable[str], records: Records) -> dict[str, Mapping[str, Any]]:
         """Program to its outcome, from the records or the sandbox; an empty program has none."""
-        keys = {content_key({**self.identity, "program": program}): program for program in sorted({*programs} - {""})}
+        keys = {
+            content_key({**self.identity, "program": program}): program
+            for program in sorted({*programs} - {""})
+        }
         found = {keys[key]: record for key, record in records.get_many(EXECUTION, keys).items()}
         pending = {program: key for key, program in keys.items() if program not in found}
         if not pending:
             return dict(found)
         workers = min(_MOST_AT_ONCE, os.cpu_count() or 1)
         with (
-            Progress("programs", len(keys), done=len(found), quiet=len(pending) < _WORTH_TELLING) as progress,
+            Progress(
+                "programs", len(keys), done=len(found), quiet=len(pending) < _WORTH_TELLING
+            ) as progress,
             ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sandbox") as pool,
         ):
-            runs = {pool.submit(run_code, program, limits=self.limits): program for program in pending}
+            runs = {
+                pool.submit(run_code, program, limits=self.limits): program for program in pending
+            }
             try:
                 for run in as_completed(runs):
                     program = runs[run]
@@ -99,7 +123,11 @@ class CodeProtocol:
     def __init__(self, *, limits: Limits | None = None, max_tries: int = MAX_TRIES) -> None:
         self.max_tries = max_tries
         self._programs = _Programs(limits or Limits())
-        self.identity: Mapping[str, Any] = {"name": "code", "max_tries": max_tries, **self._programs.identity}
+        self.identity: Mapping[str, Any] = {
+            "name": "code",
+            "max_tries": max_tries,
+            **self._programs.identity,
+        }
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Runs each dialogue's last program; the answer it printed is final, anything else is asked for again."""
@@ -120,8 +148,13 @@ class CodeProtocol:
         if len(dialogue.answers) >= self.max_tries:
             return Done("")
         last = dialogue.answers[-1]
-        said: Message = {"role": "assistant", "content": last if last.strip() else TEXTS["nothing_said"]}
-        return Ask((*dialogue.opening, said, {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"}))
+        said: Message = {
+            "role": "assistant",
+            "content": last if last.strip() else TEXTS["nothing_said"],
+        }
+        return Ask(
+            (*dialogue.opening, said, {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"})
+        )
 
 
 class OfficialCodeProtocol:
@@ -139,10 +172,15 @@ class OfficialCodeProtocol:
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Goes on with each dialogue as the authors' script does."""
         replies = {reply for dialogue in dialogues for reply in dialogue.answers}
-        runs = {reply: _THEIR_RUN.format(program=_their_program(reply)) for reply in replies if _is_run(reply)}
+        runs = {
+            reply: _THEIR_RUN.format(program=_their_program(reply))
+            for reply in replies
+            if _is_run(reply)
+        }
         outcomes = self._programs.outcomes(runs.values(), records)
         written = {
-            reply: outcomes[run]["stdout"] + ("" if outcomes[run]["exit"] == "ok" else outcomes[run]["stderr_tail"])
+            reply: outcomes[run]["stdout"]
+            + ("" if outcomes[run]["exit"] == "ok" else outcomes[run]["stderr_tail"])
             for reply, run in runs.items()
         }
         return [self._turn(dialogue, written) for dialogue in dialogues]
@@ -238,7 +276,9 @@ def _language(info: str) -> bool | None:
 def _moved(line: str, lead: str) -> str:
     """A line of a block without what stands before its fence."""
     if ">" in lead:
-        line = line.lstrip(" \t>") if not line.strip(" \t>") else re.sub(r"^(?:[ \t]*>)+ ?", "", line)
+        line = (
+            line.lstrip(" \t>") if not line.strip(" \t>") else re.sub(r"^(?:[ \t]*>)+ ?", "", line)
+        )
         lead = lead.rpartition(">")[2][1:]
     blank = len(line) - len(line.lstrip(" \t"))
     return line[min(blank, len(lead)) :]

@@ -36,7 +36,10 @@ MAGNITUDES = {"hundred": 100, "thousand": 1000}
 
 _SIGNS = {
     **dict.fromkeys("−–—‒―‐‑﹣－", "-"),
-    **dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    **dict.fromkeys(
+        "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+        " ",
+    ),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
     **dict.fromkeys("“”„‟″＂", '"'),
     **dict.fromkeys("‘’‚‛′＇", "'"),
@@ -92,7 +95,11 @@ _MARKS = (
     ("&", re.compile(r"&lt;"), "<"),
     ("&", re.compile(r"&nbsp;|&#160;"), " "),
     ("<", re.compile(r"<!--(?:[^-]|-(?!->)){0,4000}+(?:-->|$)"), " "),
-    ("<", re.compile(r"<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", re.IGNORECASE), " "),
+    (
+        "<",
+        re.compile(r"<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", re.IGNORECASE),
+        " ",
+    ),
     # Two stars are bold unless they stand between numbers, where they are a power.
     ("**", re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
     ("__", re.compile(r"__"), ""),
@@ -112,7 +119,11 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = _P["raised_run"].sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
-        digits = {ord(sign): str(unicodedata.decimal(sign)) for sign in set(text) if sign.isdecimal() and sign > "9"}
+        digits = {
+            ord(sign): str(unicodedata.decimal(sign))
+            for sign in set(text)
+            if sign.isdecimal() and sign > "9"
+        }
         text = text.translate(digits) if digits else text
     if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_LATEX_ROUNDS):
@@ -135,11 +146,15 @@ MAX_QUANTITIES: Final = 60
 class Quantity:
     """Something that could be an answer."""
 
-    value: float | date | None  # of an age its days; None for a date that the calendar does not have
+    value: (
+        float | date | None
+    )  # of an age its days; None for a date that the calendar does not have
     start: int  # where it begins in the text
     end: int  # where what belongs to it ends: its unit, the "out of 9" of a score
     unit: str = ""  # as written, "" without one
-    undone: bool = False  # an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity
+    undone: bool = (
+        False  # an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity
+    )
 
 
 Scanner: TypeAlias = Callable[[str], list[Quantity]]
@@ -147,14 +162,35 @@ Scanner: TypeAlias = Callable[[str], list[Quantity]]
 _UNIT_DIMENSIONS: Final = {
     **dict.fromkeys(("%", "percent", "per cent", "pct"), "fraction"),
     **dict.fromkeys(
-        ("kg", "g", "mg", "mcg", "µg", "ug", "ng", "pg", "lb", "lbs", "pounds", "kgs", "grams", "mme"), "mass"
+        (
+            "kg",
+            "g",
+            "mg",
+            "mcg",
+            "µg",
+            "ug",
+            "ng",
+            "pg",
+            "lb",
+            "lbs",
+            "pounds",
+            "kgs",
+            "grams",
+            "mme",
+        ),
+        "mass",
     ),
-    **dict.fromkeys(("l", "dl", "ml", "cc", "µl", "ul", "liter", "liters", "litre", "litres", "milliliters"), "volume"),
+    **dict.fromkeys(
+        ("l", "dl", "ml", "cc", "µl", "ul", "liter", "liters", "litre", "litres", "milliliters"),
+        "volume",
+    ),
     **dict.fromkeys(("mol", "mmol", "µmol", "umol", "nmol", "pmol", "meq", "mval"), "substance"),
     **dict.fromkeys(("mosm", "mosmol", "mosmoles"), "osmoles"),
     **dict.fromkeys(("iu", "u", "miu", "µiu", "uiu", "µu", "uu", "mu"), "activity"),
     **dict.fromkeys(("units", "unit"), ""),
-    **dict.fromkeys(("m", "cm", "mm", "km", "inches", "inch", "ft", "feet", "meters", "metres"), "length"),
+    **dict.fromkeys(
+        ("m", "cm", "mm", "km", "inches", "inch", "ft", "feet", "meters", "metres"), "length"
+    ),
     **dict.fromkeys(("mmhg", "mm hg", "cmh2o", "kpa", "torr"), "pressure"),
     **dict.fromkeys(
         (
@@ -174,7 +210,10 @@ _UNIT_DIMENSIONS: Final = {
         ),
         "time",
     ),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "d", "day", "days", "wk", "wks", "week", "weeks", "w"), "time"),
+    **dict.fromkeys(
+        ("h", "hr", "hrs", "hour", "hours", "d", "day", "days", "wk", "wks", "week", "weeks", "w"),
+        "time",
+    ),
     **dict.fromkeys(("month", "months", "mo", "year", "years", "yr", "yrs"), "time"),
     **dict.fromkeys(("bpm", "beats"), "rate"),
     **dict.fromkeys(("°c", "°f", "°", "degrees"), "temperature"),
@@ -231,7 +270,9 @@ def _numbers(text: str, *, score: bool) -> list[Quantity]:
             break
         start = digit.start()
         pointed = start > position and text[start - 1] == "."
-        match = (_P["number"].match(text, start - 1) if pointed else None) or _P["number"].match(text, start)
+        match = (_P["number"].match(text, start - 1) if pointed else None) or _P["number"].match(
+            text, start
+        )
         if match is None:
             break
         quantity = _number(text, match, score=score)
@@ -253,11 +294,19 @@ def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
     if not _stands_alone(text, start):
         return None
     value = _value(match)
-    if value is None or text[end : end + 1] == "_" or (match[0] == "0" and text[end : end + 1] in tuple("xXbBoO")):
+    if (
+        value is None
+        or text[end : end + 1] == "_"
+        or (match[0] == "0" and text[end : end + 1] in tuple("xXbBoO"))
+    ):
         return None
     exponent = _P["exponent"].match(text, end)
     if exponent:
-        value = float(f"{value!r}e{exponent['short'] or exponent['long']}") if "e" not in repr(value) else value
+        value = (
+            float(f"{value!r}e{exponent['short'] or exponent['long']}")
+            if "e" not in repr(value)
+            else value
+        )
         end = exponent.end()
     elif text[end : end + 1].isalpha() and not _P["suffix"].match(text, end):
         return None  # "3D", "2nd" is 2
@@ -268,7 +317,11 @@ def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
         denominator = _P["out_of"].match(text, end)
         if denominator:
             end = denominator.end()
-    elif (mixed := _P["sevenths"].match(text, end)) and int(mixed[2]) > int(mixed[1]) and value.is_integer():
+    elif (
+        (mixed := _P["sevenths"].match(text, end))
+        and int(mixed[2]) > int(mixed[1])
+        and value.is_integer()
+    ):
         value += int(mixed[1]) / int(mixed[2]) * (-1 if value < 0 else 1)
         end = mixed.end()
     elif quotient := _P["over"].match(text, end):
@@ -336,7 +389,9 @@ def _negative(text: str, start: int) -> bool:
     if lead == before:  # the minus touches the number
         return not earlier or not (earlier[-1].isalnum() or earlier[-1] in ")]}%")
     earlier = earlier.rstrip(" ")
-    return (not earlier and start <= _REACH) or earlier.endswith((":", "(", "[", '"', "'", "\n", "=", "\x02"))
+    return (not earlier and start <= _REACH) or earlier.endswith(
+        (":", "(", "[", '"', "'", "\n", "=", "\x02")
+    )
 
 
 def _in_words(text: str) -> list[Quantity]:
@@ -354,7 +409,12 @@ def _in_words(text: str) -> list[Quantity]:
             points = _P["out_of"].match(text, end) or _P["points"].match(text, end)
             end = points.end() if points else unit.end() if unit else end
             found.append(
-                Quantity(-value if match["minus"] else value, start, end, unit[1] if unit and not points else "")
+                Quantity(
+                    -value if match["minus"] else value,
+                    start,
+                    end,
+                    unit[1] if unit and not points else "",
+                )
             )
     if not found and (nothing := _P["no_points"].search(text)):
         found.append(Quantity(0.0, *nothing.span()))
@@ -393,7 +453,20 @@ def _spelt(words: list[str]) -> float | None:
 # ---- Dates ----
 
 _PIVOT: Final = 70
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
 _PARTS: Final = (
     ("year", "month", "day"),
     ("iso_year", "iso_month", "iso_day"),
@@ -408,9 +481,13 @@ def dates(text: str) -> list[Quantity]:
     """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English. Two-digit years are 1970 to 2069."""
     found: list[Quantity] = []
     named = _P["month_word"].search(text.lower()) is not None
-    for match in _P["any_date"].finditer(_blank(_P["weekday"], text)) if named else _P["date"].finditer(text):
+    for match in (
+        _P["any_date"].finditer(_blank(_P["weekday"], text)) if named else _P["date"].finditer(text)
+    ):
         year, month, day = next(
-            match.group(*names) for names in _PARTS[: None if named else 3] if match[names[2]] is not None
+            match.group(*names)
+            for names in _PARTS[: None if named else 3]
+            if match[names[2]] is not None
         )
         found.append(Quantity(_date(year, month, day), match.start(), match.end()))
         if len(found) == MAX_QUANTITIES:

@@ -52,7 +52,9 @@ def read_answer(response: str, subject: Subject) -> Statement:
     if end == 0:
         return CUT_OFF if _is_cut_off(text) else _read_prose(text, words, subject)
     # "The final answer is based on 3 values" behind the object does not replace it, "the final answer is 25" does.
-    for place, piece in sorted((each for each in _named(text, words, strong=True) if each[0] >= end), reverse=True):
+    for place, piece in sorted(
+        (each for each in _named(text, words, strong=True) if each[0] >= end), reverse=True
+    ):
         reading = _read_place(text, place, piece, subject)
         if reading.stated and reading.plainly:
             return reading
@@ -67,7 +69,11 @@ def final_words(response: str) -> str:
     """The text of the answer's field, or the last line of a reply without one."""
     text = _plain(response)
     field, _ = _field(text, _words(text))
-    return field if field is not None else next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    return (
+        field
+        if field is not None
+        else next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    )
 
 
 def _plain(response: str) -> str:
@@ -112,7 +118,9 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
     headings = (
-        at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _P["heading"].fullmatch(line)
+        at
+        for at, line in enumerate(lines)
+        if at and len(line) <= MAX_HEADING and _P["heading"].fullmatch(line)
     )
     heading = next(headings, len(lines))
     best = Statement()
@@ -126,17 +134,29 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
     """The last of the lines that plainly states a quantity, else the one that does best."""
     best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _P["reference"].fullmatch(line)
+        cited = (";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _P[
+            "reference"
+        ].fullmatch(line)
         if cited or _P["class"].match(line):
             continue
         statement = read_statement(_P["bullet"].sub("", line[-MAX_LINE:]), subject, last=True)
         if statement.plainly:
-            return statement if not taken_back else best if best.stated else Statement(why="taken back")
+            return (
+                statement
+                if not taken_back
+                else best
+                if best.stated
+                else Statement(why="taken back")
+            )
         taken_back = taken_back or _SAID["retraction"].search(line) is not None
         if statement.stated and statement.strength > best.strength:
             best = statement
         why = why if why.why else statement
-        if not statement.stated and not best.stated and (statement.why == "taken back" or _ends_without(line)):
+        if (
+            not statement.stated
+            and not best.stated
+            and (statement.why == "taken back" or _ends_without(line))
+        ):
             break
     return best if best.stated else why
 
@@ -196,18 +216,27 @@ def _key(text: str, word: int) -> int | None:
         return closing.end() if _P["qualified"].fullmatch(opening["name"].strip()) else None
     bare = _P["bare_key"].match(text, end)
     opening = _P["bare_begin"].search(before)
-    fits = bare is not None and opening is not None and _P["qualified"].fullmatch(opening["name"].strip())
+    fits = (
+        bare is not None
+        and opening is not None
+        and _P["qualified"].fullmatch(opening["name"].strip())
+    )
     return bare.end() if bare is not None and fits else None
 
 
 def _value(text: str, start: int, *, braces: bool) -> tuple[str | None, int]:
     """The value that begins at `start` and the place behind it; None when it or its object is not closed."""
-    opening = text[start : start + 2] if text[start : start + 1] == "\\" else text[start : start + 1]
+    opening = (
+        text[start : start + 2] if text[start : start + 1] == "\\" else text[start : start + 1]
+    )
     if opening in _CLOSING:
         closing = _CLOSING[opening].search(text, start + len(opening))
         if closing is None:
             return None, start
-        value, end = _P["escape"].sub(_unescaped, text[start + len(opening) : closing.start()]), closing.end()
+        value, end = (
+            _P["escape"].sub(_unescaped, text[start + len(opening) : closing.start()]),
+            closing.end(),
+        )
     elif opening and opening in "[{":
         end = text.find("]" if opening == "[" else "}", start) + 1
         if end == 0:
@@ -241,7 +270,9 @@ def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
         end = word + len(_WORD)
         if text[word - 1 : end + 1].lower() == f"<{_WORD}>":
             yield word, _line(text, end + 1)
-        elif _is_strong(text, word) is strong and (after := _P["after"].match(text, end)) is not None:
+        elif (
+            _is_strong(text, word) is strong and (after := _P["after"].match(text, end)) is not None
+        ):
             yield word, _line(text, after.end())
         else:
             continue
@@ -255,7 +286,14 @@ def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
 
 
 def _is_strong(text: str, word: int) -> bool:
-    if not text[word - 1 : word].isspace() and text[word - 1 : word] not in ("", "*", "_", "#", ">", "-"):
+    if not text[word - 1 : word].isspace() and text[word - 1 : word] not in (
+        "",
+        "*",
+        "_",
+        "#",
+        ">",
+        "-",
+    ):
         return False
     lead = text[max(0, word - 12) : word].lower()
     if _P["final"].search(lead):
@@ -275,7 +313,9 @@ def _marked(text: str, marker: str) -> Iterator[Place]:
             yield place, _line(text, place + len(marker))
             found += 1
         elif marker == "box":
-            box = _P["box"].match(text, max(0, place - 2)) or _P["box"].match(text, max(0, place - 1))
+            box = _P["box"].match(text, max(0, place - 2)) or _P["box"].match(
+                text, max(0, place - 1)
+            )
             if box is not None:
                 yield box.start(), _box(text, box.end())
                 found += 1

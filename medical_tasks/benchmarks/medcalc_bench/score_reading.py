@@ -54,7 +54,9 @@ class Criterion:
     inputs: tuple[str, ...]
     names: tuple[re.Pattern[str], ...]
     possible: frozenset[float]  # every number of points that the rule has for it
-    accepted: Mapping[str, tuple[float, ...]]  # the forms in which the patient's numbers may stand, by parameter
+    accepted: Mapping[
+        str, tuple[float, ...]
+    ]  # the forms in which the patient's numbers may stand, by parameter
     choices: Mapping[str, Mapping[str, object]]
     own: Mapping[str, Any]
     rule: Callable[[Mapping[str, object]], float | None] = field(repr=False)
@@ -92,12 +94,20 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                         inputs[place].add(name)
                         possible[place].add(two[1])
     for place, (label, _) in enumerate(own):
-        inputs[place] |= {n for n, v in used.items() if v is None and re.search(_pattern(n, calculator), label, re.I)}
+        inputs[place] |= {
+            n
+            for n, v in used.items()
+            if v is None and re.search(_pattern(n, calculator), label, re.I)
+        }
     found = []
     for place, (label, points) in enumerate(own):
         names = sorted(inputs[place])
-        head = re.split(r"\s[-\d(]|: |, ", label.removesuffix(" present").removesuffix(" absent"), maxsplit=1)[0]
-        finding = label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
+        head = re.split(
+            r"\s[-\d(]|: |, ", label.removesuffix(" present").removesuffix(" absent"), maxsplit=1
+        )[0]
+        finding = label.endswith((" present", " absent")) and all(
+            isinstance(used[name], bool) for name in names
+        )
         found.append(
             Criterion(
                 label=label,
@@ -109,7 +119,9 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                 accepted={
                     name: accepted.get(name) or (float(used[name]),)
                     for name in names
-                    if isinstance(used[name], int | float) and not isinstance(used[name], bool) and name not in words
+                    if isinstance(used[name], int | float)
+                    and not isinstance(used[name], bool)
+                    and name not in words
                 }
                 | _derived(label),
                 choices={name: words[name] for name in names if name in words},
@@ -134,14 +146,20 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
         return list(range(1, 16))
     if isinstance(value, float):
         return (
-            [*(value * factor for factor in _FACTORS), *map(float, range(3, 16))] if value else [0.05, 1.0, 10.0, 20.0]
+            [*(value * factor for factor in _FACTORS), *map(float, range(3, 16))]
+            if value
+            else [0.05, 1.0, 10.0, 20.0]
         )
     return []
 
 
 def _pattern(name: str, calculator: Any) -> str:
     item = next((each for each in calculator.inputs if each.parameter == name), None)
-    own = [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2] if item is not None else []
+    own = (
+        [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2]
+        if item is not None
+        else []
+    )
     return "|".join(filter(None, (*own, _NAME_OF.get(name))))
 
 
@@ -149,15 +167,23 @@ def _pattern(name: str, calculator: Any) -> str:
 def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re.Pattern[str], ...]:
     """Each input's own names, each of the common ones and our label: of those that match, the longest counts."""
     calculator = find(calculator_id)
-    forms = [re.escape(head), *(table[name] for table in (_NAME_OF, _SYSTEMS) for name in names if name in table)]
+    forms = [
+        re.escape(head),
+        *(table[name] for table in (_NAME_OF, _SYSTEMS) for name in names if name in table),
+    ]
     items = [each for each in calculator.inputs if each.parameter in names]
     own = [word for each in items for word in (each.name, *each.aliases) if len(word) > 1]
     forms += [re.escape(form) for word in own for form in (word, _ASIDE.sub("", word))]
-    return tuple(re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE) for form in dict.fromkeys(forms))
+    return tuple(
+        re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE)
+        for form in dict.fromkeys(forms)
+    )
 
 
 def _derived(label: str) -> dict[str, tuple[float, ...]]:
-    match = re.match(r"(?:PaO2/FiO2|MAP)[^\d]*(\d[\d.]*)", label) or re.search(r"MAP (\d[\d.]*)", label)
+    match = re.match(r"(?:PaO2/FiO2|MAP)[^\d]*(\d[\d.]*)", label) or re.search(
+        r"MAP (\d[\d.]*)", label
+    )
     return {"": (float(match[1]),)} if match else {}
 
 
@@ -176,14 +202,20 @@ class Reading:
         """The points it gives; None where it gives none, or several."""
         own = self.criterion
         mine = {form for forms in own.accepted.values() for form in forms}
-        weak = {n for n in self.perhaps if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)}
+        weak = {
+            n
+            for n in self.perhaps
+            if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)
+        }
         said = self.points or weak or self._implied()
         if len(said) != 1:
             return None
         (number,) = said
         counted = own.present is not None and number and number in own.possible
         if counted and _state(" ; ".join(self.deciding), own) is False:
-            return None if own.present else 0.0  # what the finding would give stands beside one that is not there
+            return (
+                None if own.present else 0.0
+            )  # what the finding would give stands beside one that is not there
         return number
 
     def _implied(self) -> set[float]:
@@ -202,7 +234,9 @@ class ScoreReading:
     criteria: Sequence[Criterion]
     readings: dict[int, Reading] = field(default_factory=dict)
     named: set[int] = field(default_factory=set)  # criteria that are named at all
-    extras: list[tuple[str, float]] = field(default_factory=list)  # passages with points that no criterion of ours has
+    extras: list[tuple[str, float]] = field(
+        default_factory=list
+    )  # passages with points that no criterion of ours has
     totals: list[float] = field(default_factory=list)
 
     def attach(self, place: int, text: str, points: tuple[set[float], set[float]]) -> None:
@@ -235,7 +269,9 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     for piece in working.pieces:
         for match in _P["totals"].finditer(piece.text):
             sign = -1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1
-            found.totals.append(float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign)
+            found.totals.append(
+                float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign
+            )
         if piece.points is not None:
             _read_row(piece, piece.points, found)
             current = None
@@ -253,7 +289,9 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
         if piece.depth is not None and mentions:
             depth = piece.depth if current is None or depth is None else depth
         for sentence in _P["sentence"].split(piece.text):
-            current = _read_sentence(sentence[:MAX_SENTENCE], found, current, listed=piece.depth is not None)
+            current = _read_sentence(
+                sentence[:MAX_SENTENCE], found, current, listed=piece.depth is not None
+            )
     return found
 
 
@@ -276,7 +314,9 @@ def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
     found.extras.append((piece.name, points))
 
 
-def _read_sentence(sentence: str, found: ScoreReading, current: int | None, *, listed: bool) -> int | None:
+def _read_sentence(
+    sentence: str, found: ScoreReading, current: int | None, *, listed: bool
+) -> int | None:
     mentions = _mentions(sentence, found.criteria)
     places = list(dict.fromkeys(place for place, _, _ in mentions))
     found.named |= set(places)
@@ -338,7 +378,9 @@ def _without_awards(text: str) -> str:
     return text
 
 
-def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
+def _points(
+    text: str, mentions: Sequence[tuple[int, int, int]]
+) -> tuple[set[float], set[float], list[float]]:
     """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
     weight = _P["weight"].search(text)
     if weight:
@@ -350,12 +392,18 @@ def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[fl
     silent = _P["nothing"].sub(lambda match: " " * len(match[0]), said)
     awards = sorted({(start, end, number) for number, start, end in _awards(silent, _AWARDS)})
     awards = [
-        each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)
+        each
+        for each in awards
+        if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)
     ]
     nothing = _P["nothing"].search(said)
     if nothing:
         awards = sorted([*awards, (nothing.start(), nothing.end(), 0.0)])
-    own = {number for start, _, number in awards if not _apart(said[awards[0][1] : start])} if awards else set()
+    own = (
+        {number for start, _, number in awards if not _apart(said[awards[0][1] : start])}
+        if awards
+        else set()
+    )
     more = [number for start, _, number in awards if _apart(said[awards[0][1] : start])]
     running = None if own else _P["running"].search(text)
     if running:
@@ -377,11 +425,17 @@ def _clauses(
 ) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
     """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
     text = _without_totals(sentence)
-    given = {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _P["nothing"].finditer(text)}
+    given = {(a, b) for _, a, b in _awards(text, _AWARDS)} | {
+        match.span() for match in _P["nothing"].finditer(text)
+    }
     given = given or {(a, b) for _, a, b in _awards(text, _WEAK[:2])}
     awards = sorted({*given, *(match.span() for match in _P["for"].finditer(text))})
     # "1 point for hypertension", not "hypertension (1 point)".
-    first = bool(awards) and awards[0][0] < mentions[0][1] and bool(_P["object"].match(text, awards[0][1] - 4))
+    first = (
+        bool(awards)
+        and awards[0][0] < mentions[0][1]
+        and bool(_P["object"].match(text, awards[0][1] - 4))
+    )
     cuts, last = [0], {}
     named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
     for place, _, end in mentions:  # a second name of the same criterion goes on with it
@@ -393,7 +447,9 @@ def _clauses(
         if first and between:
             cuts.append(between[-1][0])
         elif between:
-            cuts.append(min([*(match.end() for match in breaks if match.start() >= between[-1][1]), after]))
+            cuts.append(
+                min([*(match.end() for match in breaks if match.start() >= between[-1][1]), after])
+            )
         else:
             cuts.append(breaks[-1].end() if breaks else after)
     cuts.append(len(sentence))
@@ -423,7 +479,9 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
         state = next((each for each in states if each is not None), None)
         truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
-            return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
+            return state == truth, {own.points} if state == truth else set(own.possible) - {
+                own.points
+            }
         return None, set(own.possible)
     for name, words in own.choices.items():
         stated = _choice(text, name, words, own)
@@ -443,8 +501,16 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     if own.accepted:
         bare = _bare(text, own)
         numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(bare)}
-        mine = {name for name, forms in own.accepted.items() if any(close(abs(n), f) for n in numbers for f in forms)}
-        others = {n for n in numbers if not any(close(n, f) for forms in own.accepted.values() for f in forms)}
+        mine = {
+            name
+            for name, forms in own.accepted.items()
+            if any(close(abs(n), f) for n in numbers for f in forms)
+        }
+        others = {
+            n
+            for n in numbers
+            if not any(close(n, f) for forms in own.accepted.values() for f in forms)
+        }
         needed = [name for name in own.accepted if name]
         if "" in mine or (set(needed) <= mine and not (others and len(needed) > 1)):
             said = True if said is None else said
@@ -467,7 +533,11 @@ def _bare(text: str, own: Criterion) -> str:
     text = _P["totals"].sub(" ", _P["running"].sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK):
         text = pattern.sub(
-            lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0],
+            lambda match: (
+                " " * len(match[0])
+                if match[0].strip()[:1] not in "(" or len(match[0]) < 5
+                else match[0]
+            ),
             text,
         )
     text = _P["bound"].sub(" ", _P["scale"].sub(" ", text))
@@ -500,7 +570,9 @@ def _state(text: str, own: Criterion) -> bool | None:
         bare = re.sub(r"absence of (?:a )?cough", " ", bare, flags=re.IGNORECASE)
         return True if _P["no"].search(bare) else False if _P["yes"].search(bare) else None
     if _P["no"].search(bare):
-        inside = any(_P["no"].search(match[0]) for names in own.names for match in names.finditer(bare))
+        inside = any(
+            _P["no"].search(match[0]) for names in own.names for match in names.finditer(bare)
+        )
         return None if inside else False
     return True if _P["yes"].search(bare) else None
 
@@ -512,7 +584,9 @@ def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -
         match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.I)
         if match:
             return int(match[1])
-    for word, value in sorted({**words, **{str(v): v for v in words.values()}}.items(), key=lambda each: -len(each[0])):
+    for word, value in sorted(
+        {**words, **{str(v): v for v in words.values()}}.items(), key=lambda each: -len(each[0])
+    ):
         if len(word) < 2 or word in ("True", "False"):
             continue
         form = rf"(?<![\w-]){re.escape(word)}(?![\w-])"

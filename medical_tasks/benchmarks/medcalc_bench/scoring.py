@@ -24,7 +24,10 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     recompute_or_none,
     within,
 )
-from medical_tasks.benchmarks.medcalc_bench.official import official_code_decision, official_decision
+from medical_tasks.benchmarks.medcalc_bench.official import (
+    official_code_decision,
+    official_decision,
+)
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
     DAYS_A_WEEK,
     Quantity,
@@ -48,16 +51,24 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
     """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
     check_lengths(task, items, responses)
     if task.options.get("style") == "twins":
-        from medical_tasks.benchmarks.medcalc_bench.twins import score_twins  # late: it is built on this module
+        from medical_tasks.benchmarks.medcalc_bench.twins import (
+            score_twins,
+        )  # late: it is built on this module
 
         return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
-    return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
+    return [
+        _score(item, response, official) for item, response in zip(items, responses, strict=True)
+    ]
 
 
 def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
     row = item.fields
-    answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
+    answer = {
+        "gold": row["ground_truth_answer"],
+        "lower": row["lower_limit"],
+        "upper": row["upper_limit"],
+    }
     calculator_id = int(row["calculator_id"])
     kind = answer_kind(calculator_id, row.get("output_type"))
     statement = read_answer(response, subject_of(calculator_id, kind))
@@ -109,35 +120,56 @@ def decided(
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
-            raise UsageError(f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth Answer.")
-        return _same(statement, days[0], "date", lambda day: "no date of the calendar" if day is None else str(day))
+            raise UsageError(
+                f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth Answer."
+            )
+        return _same(
+            statement,
+            days[0],
+            "date",
+            lambda day: "no date of the calendar" if day is None else str(day),
+        )
     if kind == "gestational_age":
         weeks = [each.value for each in ages(str(gold))]
         if len(weeks) != 1 or weeks[0] is None:
-            raise UsageError(f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer.")
+            raise UsageError(
+                f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer."
+            )
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
     wanted = decimal_or_none(gold)
     if wanted is None:
-        raise UsageError(f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer.")
+        raise UsageError(
+            f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer."
+        )
     if kind == "integer":
         return _same(statement, float(wanted), "number", lambda number: f"{number:.10g}")
     low, high = limits(wanted, lower, upper)
     if not statement.stated:
         return _nothing(statement, "number")
-    parsed = " or ".join(f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated)
+    parsed = " or ".join(
+        f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated
+    )
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
     values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
     notes = _notes(statement.stated, subject_of(calculator_id, kind))
     why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
-    return Decision(correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes)
+    return Decision(
+        correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes
+    )
 
 
-def _same(statement: Statement, wanted: object, what: str, written: Callable[[Any], str]) -> Decision:
+def _same(
+    statement: Statement, wanted: object, what: str, written: Callable[[Any], str]
+) -> Decision:
     if not statement.stated:
         return _nothing(statement, what)
     parsed = " or ".join(written(each.value) for each in statement.stated)
     correct = all(each.value == wanted for each in statement.stated)
-    return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}")
+    return Decision(
+        correct=correct,
+        parsed=parsed,
+        why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}",
+    )
 
 
 def _weeks_and_days(age: int | None) -> str:
@@ -148,7 +180,12 @@ def _nothing(statement: Statement, what: str) -> Decision:
     why = f"no final {what} found"
     # Of a score the number does not decide: a share or a duration is no number of points.
     notes = (f"unit_mismatch: {statement.why}",) if statement.why.startswith(OTHER_UNIT) else ()
-    return Decision(correct=False, parsed="", why=f"{why}: {statement.why}" if statement.why else why, notes=notes)
+    return Decision(
+        correct=False,
+        parsed="",
+        why=f"{why}: {statement.why}" if statement.why else why,
+        notes=notes,
+    )
 
 
 def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
@@ -173,7 +210,9 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         calculator = find(calculator_id)
     except CalculatorInputError:
         return Subject(scan=scan, numeric=True, points=points)
-    own = frozenset(re.findall("[a-z]+", calculator.name.lower())) | _OWN.get(calculator_id, frozenset())
+    own = frozenset(re.findall("[a-z]+", calculator.name.lower())) | _OWN.get(
+        calculator_id, frozenset()
+    )
     return Subject(scan=scan, numeric=True, points=points, unit=calculator.unit, own=own)
 
 

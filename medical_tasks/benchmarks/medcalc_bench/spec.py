@@ -144,30 +144,42 @@ class MedCalcBench(Benchmark):
     mixed_rows = True
     paper = DATASET.paper
     datasets = (DATASET, MEDCALC_OWN)
-    views = tuple(View(title=f"By {by}", metrics=("accuracy",), by=by) for by in ("category", "calculator"))
+    views = tuple(
+        View(title=f"By {by}", metrics=("accuracy",), by=by) for by in ("category", "calculator")
+    )
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
-            return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith("demo-")
+            return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith(
+                "demo-"
+            )
         # Who is not told how has no reply to these.
         return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
 
     def lasting_reasons(self) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
 
-        return {NO_BASE: "Members of a family are compared with its base: --subset N draws whole families."}
+        return {
+            NO_BASE: "Members of a family are compared with its base: --subset N draws whole families."
+        }
 
     def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 
-        return open_protocol(task, prompts=settings.get("prompts", "own"), upstream=settings.get("upstream"))
+        return open_protocol(
+            task, prompts=settings.get("prompts", "own"), upstream=settings.get("upstream")
+        )
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A question about a note, graded by a model."""
         template = "Patient note:\n{patient_note}\n\n{prompt}"
         graded = {"name": "model_graded_qa"}
         return hub_question(
-            "question", "ground_truth_answer", template=template, scorer=graded, metadata=["patient_note"]
+            "question",
+            "ground_truth_answer",
+            template=template,
+            scorer=graded,
+            metadata=["patient_note"],
         )
 
     def construction(self) -> ConstructionVerb:
@@ -176,7 +188,9 @@ class MedCalcBench(Benchmark):
 
         return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
 
-    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+    def plots(
+        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
+    ) -> list[Plot]:
         from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots
 
         return attribute_plots(rows, items)
@@ -185,7 +199,9 @@ class MedCalcBench(Benchmark):
 BENCHMARK = MedCalcBench()
 
 
-def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
+def _task(
+    name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = ""
+) -> TaskSpec:
     return TaskSpec(
         name=name,
         title=title,
@@ -198,14 +214,23 @@ def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, pro
         groups=("category", "calculator"),
         strata=("category", "calculator"),
         cluster="note",
-        options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
+        options={
+            "style": style,
+            "shots": str(shots),
+            "family": "medcalc" if style in ("cot", "one_shot") else name,
+        },
         protocol=protocol,
     )
 
 
-MEDCALC = _task("medcalc", "MedCalc-Bench, zero-shot chain of thought", style="cot", tokens=_COT_TOKENS)
+MEDCALC = _task(
+    "medcalc", "MedCalc-Bench, zero-shot chain of thought", style="cot", tokens=_COT_TOKENS
+)
 MEDCALC_DIRECT = _task(
-    "medcalc_direct", "MedCalc-Bench, the answer without reasoning", style="direct", tokens=_DIRECT_TOKENS
+    "medcalc_direct",
+    "MedCalc-Bench, the answer without reasoning",
+    style="direct",
+    tokens=_DIRECT_TOKENS,
 )
 MEDCALC_ONE_SHOT = _task(
     "medcalc_one_shot",

@@ -30,7 +30,16 @@ _LEAD: Final = 160
 _CUE_REACH: Final = 60
 _OPEN_SIGNS: Final = "(+×*/=-"
 _TAIL: Final = 12
-_IDIOM_WORDS: Final = ("doubt", "question", "nothing", "Nothing", "mistaken", "rovided", "not only", "Not only")
+_IDIOM_WORDS: Final = (
+    "doubt",
+    "question",
+    "nothing",
+    "Nothing",
+    "mistaken",
+    "rovided",
+    "not only",
+    "Not only",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,9 @@ class Subject:
     numeric: bool = False  # whether they are numbers, so that `str(<arithmetic>)` can be worked out
     points: bool = False  # whether it is a number of points, which has no unit
     unit: str = ""  # its unit, "" without one
-    own: frozenset[str] = frozenset()  # words that usually name something else and here what is asked for
+    own: frozenset[str] = (
+        frozenset()
+    )  # words that usually name something else and here what is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,8 @@ def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statem
         start = max((end.end() for end in _P["sentence"].finditer(text)), default=0)
         head = text[:start]
         safe = start and (
-            HINTS["refused"].isdisjoint(_P["words"].findall(head.lower())) or not _P["no_answer"].search(head)
+            HINTS["refused"].isdisjoint(_P["words"].findall(head.lower()))
+            or not _P["no_answer"].search(head)
         )
         statement = _read(text[start:], subject, last=True) if safe else Statement()
         if statement.plainly:
@@ -136,7 +148,11 @@ def _without_asides(masked: str, quantities: list[Quantity]) -> tuple[str, list[
         if Q not in inside:
             return f" , {inside} , " if _P["after_denied"].match(inside) else " "
         first = masked.count(Q, 0, bracket.start())
-        if _P["kept"].match(inside) and first and not _other_unit(quantities[first - 1], quantities[first]):
+        if (
+            _P["kept"].match(inside)
+            and first
+            and not _other_unit(quantities[first - 1], quantities[first])
+        ):
             return f" , {inside} , "
         dropped.update(range(first, first + inside.count(Q)))
         return " "
@@ -187,15 +203,24 @@ class _Passage:
                 best, strength = [at for at in group if self.voids[at] in ("", CONDITION)], found
         if not best:
             why = next((void for void in reversed(self.voids) if void), "")
-            return Statement(why=why, settled=here >= 0 or any(void not in ("", OPERAND, OTHER) for void in self.voids))
-        return Statement(self._without_parts([self.quantities[at] for at in best]), strength=strength, settled=True)
+            return Statement(
+                why=why,
+                settled=here >= 0 or any(void not in ("", OPERAND, OTHER) for void in self.voids),
+            )
+        return Statement(
+            self._without_parts([self.quantities[at] for at in best]),
+            strength=strength,
+            settled=True,
+        )
 
     def _groups(self) -> list[list[int]]:
         groups = [[0]]
         for at in range(1, len(self.places)):
             between = self.text[self.places[at - 1] + 1 : self.places[at]]
             joined = (
-                _P["join"].fullmatch(between) or _P["contrast"].fullmatch(between) or self._is_parallel(at, between)
+                _P["join"].fullmatch(between)
+                or _P["contrast"].fullmatch(between)
+                or self._is_parallel(at, between)
             )
             if joined and not _other_unit(self.quantities[at - 1], self.quantities[at]):
                 groups[-1].append(at)
@@ -209,7 +234,9 @@ class _Passage:
         if one and other:
             return one[1].lower().removesuffix("out") == other[1].lower().removesuffix("out")
         label = _P["label"].search(between)
-        return label is not None and _P["label"].search(self.text[: self.places[at - 1]]) is not None
+        return (
+            label is not None and _P["label"].search(self.text[: self.places[at - 1]]) is not None
+        )
 
     @staticmethod
     def _without_parts(chosen: list[Quantity]) -> tuple[Quantity, ...]:
@@ -231,12 +258,16 @@ class _Passage:
             if inside:
                 self._void_in_sentence(sentence, start, inside, refused=refused)
             refusal = _P["no_answer"].search(sentence) if "refused" in self.hints else None
-            if refusal and not any(self.places[at] < start + refusal.start() and not self.voids[at] for at in inside):
+            if refusal and not any(
+                self.places[at] < start + refusal.start() and not self.voids[at] for at in inside
+            ):
                 refused = True
             start = end
         taken_back = 0
         if "taken_back" in self.hints:
-            taken_back = max((match.start() + 1 for match in _P["retraction"].finditer(self.text)), default=0)
+            taken_back = max(
+                (match.start() + 1 for match in _P["retraction"].finditer(self.text)), default=0
+            )
         for match in _P["correction"].finditer(self.text) if "revised" in self.hints else ():
             if not self.voids[self.text.count(Q, 0, match.end())]:
                 taken_back = max(taken_back, match.start())
@@ -244,7 +275,9 @@ class _Passage:
             if place < taken_back:
                 self.voids[at] = self.voids[at] or TAKEN_BACK
 
-    def _void_in_sentence(self, sentence: str, start: int, inside: list[int], *, refused: bool) -> None:
+    def _void_in_sentence(
+        self, sentence: str, start: int, inside: list[int], *, refused: bool
+    ) -> None:
         end = start + len(sentence)
         if end == len(self.text) and _breaks_off(sentence):
             for at in inside:
@@ -256,13 +289,20 @@ class _Passage:
         clauses = _clauses(sentence, conditional=conditional)
         for at in inside:
             place = self.places[at] - start
-            begin, governed = next((begin, flag) for begin, stop, flag in clauses if begin <= place < stop)
+            begin, governed = next(
+                (begin, flag) for begin, stop, flag in clauses if begin <= place < stop
+            )
             before = self.places[at - 1] + 1 - start if at else 0
             after = self.places[at + 1] + 1 - start if at + 1 < len(self.places) else len(sentence)
-            lead, tail = sentence[max(begin, before, place - _LEAD, 0) : place], sentence[place + 1 : after]
+            lead, tail = (
+                sentence[max(begin, before, place - _LEAD, 0) : place],
+                sentence[place + 1 : after],
+            )
             if asked:
                 self.voids[at] = ASKED
-            elif "bound" in self.hints and (_P["before_bound"].search(lead) or _P["after_bound"].match(tail)):
+            elif "bound" in self.hints and (
+                _P["before_bound"].search(lead) or _P["after_bound"].match(tail)
+            ):
                 self.voids[at] = BOUND
             elif "denied" in self.hints and (
                 ((_has(HINTS["denied"], lead) or "≠" in lead) and _P["before_denied"].search(lead))
@@ -287,14 +327,17 @@ class _Passage:
         end_of_clause = self.text[place + 1 :]
         head = self.text[max(0, place - 40) : place]
         if (
-            ("√" in head or head.rstrip()[-1:] in "+×*/" or "times" in self.hints) and _P["times_before"].search(head)
+            ("√" in head or head.rstrip()[-1:] in "+×*/" or "times" in self.hints)
+            and _P["times_before"].search(head)
         ) or _P["times_after"].match(end_of_clause):
             return OPERAND
         if self.subject.points:
             counted = "count" in self.hints and _P["count_before"].search(head)
             if counted or _P["count_after"].match(end_of_clause):
                 return OTHER
-        if quantity.undone or (sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
+        if quantity.undone or (
+            sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])
+        ):
             return OPERAND
         if self.subject.points and dimension(quantity.unit):
             return f"{OTHER_UNIT} ({quantity.unit})"
@@ -313,13 +356,22 @@ class _Passage:
         if "statistic" in self.hints:
             sentence = max(self.text.rfind(mark, 0, place) for mark in (";", "\n", ". ", HERE)) + 1
             lead_in = self.text[max(sentence, place - _LEAD) : place]
-            statistic = _P["statistic"].search(lead_in) if _has(HINTS["statistic"], lead_in) else None
-        if (statistic and (statistic["own"] or "").lower() not in own) or _P["long_ago"].match(rest):
+            statistic = (
+                _P["statistic"].search(lead_in) if _has(HINTS["statistic"], lead_in) else None
+            )
+        if (statistic and (statistic["own"] or "").lower() not in own) or _P["long_ago"].match(
+            rest
+        ):
             return OTHER
         if "risk" not in own and "beside" in self.hints and _P["beside"].search(lead):
             return OTHER
         unit = self.subject.unit
-        if quantity.unit and unit and "" in self.voids[:at] and dimension(quantity.unit) != dimension(unit):
+        if (
+            quantity.unit
+            and unit
+            and "" in self.voids[:at]
+            and dimension(quantity.unit) != dimension(unit)
+        ):
             return OTHER  # beside the answer: "25.2 mL/min, 48 kg"
         return ""
 
@@ -347,7 +399,11 @@ class _Passage:
             return 2
         if _P["named_after"].match(self.text, place + 1):
             return 2
-        if before == line and _P["opening"].match(lead) and not _P["legend"].match(self.text, place + 1):
+        if (
+            before == line
+            and _P["opening"].match(lead)
+            and not _P["legend"].match(self.text, place + 1)
+        ):
             return 2
         return 2 if _P["cue"].search(lead) and not _P["in_general"].search(lead) else 1
 
@@ -358,14 +414,18 @@ def _has(words: frozenset[str], text: str) -> bool:
 
 def _breaks_off(sentence: str) -> bool:
     end = sentence[-1:] if not sentence[-1:].isspace() else sentence.rstrip()[-1:]
-    return (end.isalpha() or end in _OPEN_SIGNS) and _P["broken_off"].search(sentence[-_TAIL:]) is not None
+    return (end.isalpha() or end in _OPEN_SIGNS) and _P["broken_off"].search(
+        sentence[-_TAIL:]
+    ) is not None
 
 
 def _clauses(sentence: str, *, conditional: bool) -> list[tuple[int, int, bool]]:
     """Start, end and whether a condition governs it, for each clause of a sentence."""
     starts = [0, *(match.start() for match in _P["clause"].finditer(sentence))]
     clauses = list(zip(starts, [*starts[1:], len(sentence)], strict=True))
-    conditions = [_P["conditional"].search(sentence, *clause) if conditional else None for clause in clauses]
+    conditions = [
+        _P["conditional"].search(sentence, *clause) if conditional else None for clause in clauses
+    ]
     governed = [condition is not None for condition in conditions]
     for at, condition in enumerate(conditions):
         if condition is None or Q in sentence[slice(*clauses[at])]:

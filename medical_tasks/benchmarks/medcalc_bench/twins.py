@@ -24,7 +24,9 @@ __all__ = ["score_twins"]
 
 _TEXTS: Final = read_json("twins.json")
 _FILLERS: Final = frozenset(_TEXTS["fillers"].split())
-_ROUTES: Final = {word: route for route, words in _TEXTS["routes"].items() for word in (route, *words)}
+_ROUTES: Final = {
+    word: route for route, words in _TEXTS["routes"].items() for word in (route, *words)
+}
 _NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
 _REMARK: Final = re.compile(_TEXTS["remark"])
 _VALUE: Final = re.compile(_TEXTS["value"].format_map(_TEXTS), re.IGNORECASE)
@@ -71,9 +73,15 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
         parsed = parsed or " or ".join(str(each.value) for each in reply.statement.stated)
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
-    values = {"accuracy": float(correct), **dict.fromkeys(_COMPARED, math.nan), "answer_without_evidence": math.nan}
+    values = {
+        "accuracy": float(correct),
+        **dict.fromkeys(_COMPARED, math.nan),
+        "answer_without_evidence": math.nan,
+    }
     if member == "missing":
-        values["answer_without_evidence"] = float(reply.notice is None and bool(reply.statement.stated))
+        values["answer_without_evidence"] = float(
+            reply.notice is None and bool(reply.statement.stated)
+        )
     update, unscored = member in ("threshold", "missing", "contradiction"), None
     if base is None:
         del values[_COMPARED[not update]]  # open, not without a denominator
@@ -81,18 +89,28 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
     elif member != "base":
         same = reply.same(base)
         values[_COMPARED[not update]] = float(correct and not same if update else not same)
-    return ItemScore(id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes), unscored=unscored)
+    return ItemScore(
+        id=item.id, values=values, parsed=parsed, why=why, notes=tuple(notes), unscored=unscored
+    )
 
 
 def _read(item: Item, response: str) -> _Reply:
     number = int(item.fields["calculator_id"])
     kind = answer_kind(number, item.fields.get("output_type"))
-    return _Reply(number, kind, _notice(final_words(response)), read_answer(response, subject_of(number, kind)))
+    return _Reply(
+        number,
+        kind,
+        _notice(final_words(response)),
+        read_answer(response, subject_of(number, kind)),
+    )
 
 
 def _notice(text: str) -> tuple[str, Names] | None:
     found = _NOTICE.match(text)
-    return found and ("missing" if found["kind"].lower() == "missing" else "contradiction", _names(found["names"]))
+    return found and (
+        "missing" if found["kind"].lower() == "missing" else "contradiction",
+        _names(found["names"]),
+    )
 
 
 def _names(text: str) -> Names:
@@ -105,14 +123,24 @@ def _names(text: str) -> Names:
 def _words(name: str) -> frozenset[str]:
     """The words of a name that tell it from others; all of them where it has no such word."""
     plain = re.sub("['’]s ", " ", unicodedata.normalize("NFKC", name).casefold())
-    words = {word: _ROUTES.get(word) or re.sub("(?<=....)s$", "", word) for word in re.findall(r"\w+", plain)}
-    return frozenset(stem for word, stem in words.items() if not _FILLERS & {word, stem}) or frozenset(words.values())
+    words = {
+        word: _ROUTES.get(word) or re.sub("(?<=....)s$", "", word)
+        for word in re.findall(r"\w+", plain)
+    }
+    return frozenset(
+        stem for word, stem in words.items() if not _FILLERS & {word, stem}
+    ) or frozenset(words.values())
 
 
 @cache
 def _known(number: int, name: str) -> Names:
     plain, _, bracket = name.partition(" (")
-    names = {plain, bracket.rstrip(")"), *_TEXTS["names"].get(name, ()), *_TEXTS["names"].get(plain, ())}
+    names = {
+        plain,
+        bracket.rstrip(")"),
+        *_TEXTS["names"].get(name, ()),
+        *_TEXTS["names"].get(plain, ()),
+    }
     for item in find(number).inputs:
         if item.name in (name, plain):
             names |= {item.key.replace("_", " "), *item.aliases}

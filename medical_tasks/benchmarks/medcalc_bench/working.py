@@ -37,7 +37,9 @@ class Equation:
     value: float  # what the left side gives
     stated: float | None  # what the reply says it gives; None where the right side is no number
     numbers: tuple[float, ...]  # numbers of the left side
-    right: bool  # whether the stated result is the value, up to rounding; True where nothing is stated
+    right: (
+        bool  # whether the stated result is the value, up to rounding; True where nothing is stated
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,14 @@ def read_working(response: str) -> Working:
     return Working(
         text="\n".join(piece.text for piece in pieces),
         pieces=pieces,
-        numbers=tuple(_float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)),
+        numbers=tuple(
+            _float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)
+        ),
         equations=tuple(
-            found for piece in pieces for part in _P["clause"].split(piece.text) for found in _equations(part)
+            found
+            for piece in pieces
+            for part in _P["clause"].split(piece.text)
+            for found in _equations(part)
         ),
     )
 
@@ -133,7 +140,11 @@ def _spoken(key: str, value: object) -> str:
 
 
 def _column(heads: list[str]) -> int | None:
-    fitting = [place for place, head in enumerate(heads) if _P["points"].search(head) and not _P["total"].search(head)]
+    fitting = [
+        place
+        for place, head in enumerate(heads)
+        if _P["points"].search(head) and not _P["total"].search(head)
+    ]
     given = [place for place in fitting if _P["given"].search(heads[place])]
     plainly = [place for place in fitting if not _P["possible"].search(heads[place])]
     best = given or plainly or fitting
@@ -171,7 +182,9 @@ def _lines(text: str) -> Iterator[Piece]:
 
 def _row(cells: list[str], column: int | None) -> Piece:
     points = _cell(cells[column]) if column is not None and column < len(cells) else None
-    rest = [cell for place, cell in enumerate(cells) if cell and (points is None or place != column)]
+    rest = [
+        cell for place, cell in enumerate(cells) if cell and (points is None or place != column)
+    ]
     if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
         rest = rest[1:]  # the row's number
     named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
@@ -186,7 +199,12 @@ def _plain(text: str) -> str:
             text = _P["power"].sub(r"^(\1)", text)
             text = _P["root"].sub(r" sqrt(\1)", text)
             text = _P["fraction"].sub(r" ((\1)/(\2)) ", text)
-    text = text.replace("\\left", "").replace("\\right", "").replace("\\ln", "ln").replace("\\exp", "exp")
+    text = (
+        text.replace("\\left", "")
+        .replace("\\right", "")
+        .replace("\\ln", "ln")
+        .replace("\\exp", "exp")
+    )
     return plain(text).replace("[", "(").replace("]", ")")
 
 
@@ -208,7 +226,9 @@ def _equations(line: str) -> list[Equation]:
             continue
         numbers = tuple(_float(match[0]) for match in NUMBER.finditer(expression))
         following = sides[place + 1] if place + 1 < len(sides) else None
-        stated, digits, runs_on = (None, 0, False) if following is None else _result(following, value)
+        stated, digits, runs_on = (
+            (None, 0, False) if following is None else _result(following, value)
+        )
         if place == 0 and stated is None and lead != expression:
             continue  # "use 10 - 12 of them": no calculation unless it stands for itself or gives a result
         right = runs_on or stated is None or _agrees(value, stated, digits, expression)
@@ -228,7 +248,11 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
         rest = side[match.end() :] if match else ""
         if rest[:1].isalpha() and match and not match[0].endswith(" "):
             return None
-    if match is None or _P["open"].search(before) or (before[-1:].isalnum() and not match[0][0].isspace()):
+    if (
+        match is None
+        or _P["open"].search(before)
+        or (before[-1:].isalnum() and not match[0][0].isspace())
+    ):
         return None
     text = match[0].strip(" ,.")
     if not text or len(text) > MAX_EXPRESSION or not _P["sign"].search(text.lstrip("-+")):
@@ -236,7 +260,11 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     # A part of something longer, a range, a date, a blood pressure: nothing is computed.
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
-    other = (first and text[0] == "-" and before) or _P["range"].fullmatch(text) or _P["date"].search(text)
+    other = (
+        (first and text[0] == "-" and before)
+        or _P["range"].fullmatch(text)
+        or _P["date"].search(text)
+    )
     return None if other or _P["pressure"].fullmatch(text) else text
 
 
@@ -252,7 +280,11 @@ def _result(side: str, value: float) -> tuple[float | None, int, bool]:
         computed = _value(expression)
         if computed is None or first is None:
             return None, 0, False
-        return computed, 3, close(_float(first[0]), value, ROUNDING) and not close(computed, value, ROUNDING)
+        return (
+            computed,
+            3,
+            close(_float(first[0]), value, ROUNDING) and not close(computed, value, ROUNDING),
+        )
     match = re.match(r"[(\s$]*(-\s?)?(?=[\d.])", side)
     number = NUMBER.match(side, match.end()) if match else None
     if match is None or number is None:

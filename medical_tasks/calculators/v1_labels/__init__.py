@@ -23,7 +23,11 @@ from typing import Final, TypeAlias
 
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels import chemistry, circulation, intensive_care, person
-from medical_tasks.calculators.v1_labels.chemistry import albumin_corrected_anion_gap, anion_gap, delta
+from medical_tasks.calculators.v1_labels.chemistry import (
+    albumin_corrected_anion_gap,
+    anion_gap,
+    delta,
+)
 from medical_tasks.calculators.v1_labels.circulation import corrected_qt
 from medical_tasks.calculators.v1_labels.entities import Entities
 
@@ -134,9 +138,21 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (48, "PERC Rule for Pulmonary Embolism", circulation.perc),
     (49, "Morphine Milligram Equivalents (MME) Calculator", chemistry.morphine_equivalents),
     (51, "SIRS Criteria", intensive_care.sirs),
-    (56, "QTc Fridericia Calculator", partial(corrected_qt, formula=lambda qt, rr: qt / rr ** (1 / 3))),
-    (57, "QTc Framingham Calculator", partial(corrected_qt, formula=lambda qt, rr: qt + 154 * (1 - rr))),
-    (58, "QTc Hodges Calculator", partial(corrected_qt, formula=lambda qt, rr: qt + 1.75 * (60 / rr - 60))),
+    (
+        56,
+        "QTc Fridericia Calculator",
+        partial(corrected_qt, formula=lambda qt, rr: qt / rr ** (1 / 3)),
+    ),
+    (
+        57,
+        "QTc Framingham Calculator",
+        partial(corrected_qt, formula=lambda qt, rr: qt + 154 * (1 - rr)),
+    ),
+    (
+        58,
+        "QTc Hodges Calculator",
+        partial(corrected_qt, formula=lambda qt, rr: qt + 1.75 * (60 / rr - 60)),
+    ),
     (59, "QTc Rautaharju Calculator", circulation.rautaharju),
     (60, "Body Surface Area Calculator", person.body_surface_area),
     (61, "Target weight", person.target_weight),
@@ -145,15 +161,23 @@ _ALL: Final[tuple[tuple[int, str, Callable[[Entities], Answer]], ...]] = (
     (64, "Delta Ratio", partial(delta, gap=anion_gap, ratio=True)),
     (65, "Albumin Corrected Anion Gap", chemistry.albumin_corrected_anion_gap),
     (66, "Albumin Corrected Delta Gap", partial(delta, gap=albumin_corrected_anion_gap)),
-    (67, "Albumin Corrected Delta Ratio", partial(delta, gap=albumin_corrected_anion_gap, ratio=True)),
+    (
+        67,
+        "Albumin Corrected Delta Ratio",
+        partial(delta, gap=albumin_corrected_anion_gap, ratio=True),
+    ),
     (68, "Estimated of Conception", person.conception_date),
     (69, "Estimated Gestational Age", person.gestational_age),
 )
 
-RULES: Final = MappingProxyType({id_: Rule(id_, name, compute, _QUIRKS.get(id_)) for id_, name, compute in _ALL})
+RULES: Final = MappingProxyType(
+    {id_: Rule(id_, name, compute, _QUIRKS.get(id_)) for id_, name, compute in _ALL}
+)
 """Calculator id to label rule, in the order of the ids."""
 
-QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType({rule.id: rule.quirk for rule in RULES.values()})
+QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType(
+    {rule.id: rule.quirk for rule in RULES.values()}
+)
 """Calculator id to one line on how its labels deviate from the published rule; None when they do not."""
 
 
@@ -178,7 +202,9 @@ def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
     rule = RULES.get(calculator_id)
     if rule is None:
         known = ", ".join(str(known) for known in RULES)
-        raise CalculatorInputError(f"no label rule for calculator {calculator_id!r}; the dataset's ids are {known}")
+        raise CalculatorInputError(
+            f"no label rule for calculator {calculator_id!r}; the dataset's ids are {known}"
+        )
     given = Entities(entities)
     try:
         answer = rule.compute(given)

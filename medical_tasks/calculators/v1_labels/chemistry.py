@@ -31,14 +31,18 @@ def corrected_calcium(given: Entities) -> float:
 def corrected_sodium(given: Entities) -> float:
     """26: sodium corrected for glucose; from mmol/L glucose comes in steps of 18 mg/dL."""
     sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
-    return round_v1(sodium + 0.024 * (concentration(given, "Glucose", known.GLUCOSE, "mg/dL") - 100))
+    return round_v1(
+        sodium + 0.024 * (concentration(given, "Glucose", known.GLUCOSE, "mg/dL") - 100)
+    )
 
 
 def osmolality(given: Entities) -> float:
     """30: 2 · Na + BUN / 2.8 + glucose / 18."""
     sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
     bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
-    return round_v1(2 * sodium + bun / 2.8 + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18)
+    return round_v1(
+        2 * sodium + bun / 2.8 + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18
+    )
 
 
 def homa_ir(given: Entities) -> float:
@@ -58,20 +62,26 @@ def ldl(given: Entities) -> float:
     """44: total cholesterol − HDL − triglycerides / 5; from mmol/L cholesterol comes in steps of 38.7 mg/dL."""
     total = concentration(given, "Total cholesterol", known.CHOLESTEROL, "mg/dL")
     hdl = concentration(given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL")
-    return round_v1(total - hdl - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5)
+    return round_v1(
+        total - hdl - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5
+    )
 
 
 def anion_gap(given: Entities) -> float:
     """39: Na − (Cl + HCO₃)."""
     sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
     chloride = concentration(given, "Chloride", known.CHLORIDE, "mEq/L")
-    return round_v1(sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L")))
+    return round_v1(
+        sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L"))
+    )
 
 
 def albumin_corrected_anion_gap(given: Entities) -> float:
     """65: anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
     gap = anion_gap(given)
-    return round_v1(gap + 2.5 * (4 - concentration(given, "Albumin", known.ALBUMIN_BY_MASS, "g/dL")))
+    return round_v1(
+        gap + 2.5 * (4 - concentration(given, "Albumin", known.ALBUMIN_BY_MASS, "g/dL"))
+    )
 
 
 def delta(given: Entities, gap: Callable[[Entities], float], *, ratio: bool = False) -> float:
@@ -110,7 +120,9 @@ def creatinine_clearance(given: Entities) -> float:
         if bmi < 25:
             given.note(f"a BMI of {bmi:g} counts as overweight")
     factor = 1 if given.sex() == "Male" else 0.85
-    return round_v1((140 - age) * used * factor / (positive(creatinine_mg_dl(given), "creatinine") * 72))
+    return round_v1(
+        (140 - age) * used * factor / (positive(creatinine_mg_dl(given), "creatinine") * 72)
+    )
 
 
 def ckd_epi(given: Entities) -> float:
@@ -128,10 +140,19 @@ def ckd_epi(given: Entities) -> float:
 
 def mdrd(given: Entities) -> float:
     """9: MDRD with the race factor for the exact word `Black`."""
-    creatinine, age = positive(creatinine_mg_dl(given), "creatinine"), positive(person.age_years(given), "age")
+    creatinine, age = (
+        positive(creatinine_mg_dl(given), "creatinine"),
+        positive(person.age_years(given), "age"),
+    )
     race = 1.212 if given.find("Race") == "Black" else 1
     sex = 0.742 if given.stated_sex() == "Female" else 1
-    return round_v1(175 * math.exp(math.log(creatinine) * -1.154) * math.exp(math.log(age) * -0.203) * race * sex)
+    return round_v1(
+        175
+        * math.exp(math.log(creatinine) * -1.154)
+        * math.exp(math.log(age) * -0.203)
+        * race
+        * sex
+    )
 
 
 def free_water_deficit(given: Entities) -> float:
@@ -186,7 +207,11 @@ def child_pugh(given: Entities) -> int:
     if albumin == 2.8:
         given.note("albumin of exactly 2.8 g/dL scores 3")
     points += 1 if albumin > 3.5 else 2 if albumin > 2.8 else 3
-    return points + _class(given, "Ascites", _ASCITES) + _class(given, "Encephalopathy", _ENCEPHALOPATHY)
+    return (
+        points
+        + _class(given, "Ascites", _ASCITES)
+        + _class(given, "Encephalopathy", _ENCEPHALOPATHY)
+    )
 
 
 def _class(given: Entities, name: str, scores: Mapping[str, int]) -> int:
@@ -212,10 +237,14 @@ def meld_na(given: Entities) -> float:
     bilirubin = max(concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0)
     inr = max(given.bare(_INR), 1.0)
     sodium = min(max(concentration(given, "Sodium", known.SODIUM, "mEq/L"), 125), 137)
-    initial = 0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(inr) + 0.643
+    initial = (
+        0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(inr) + 0.643
+    )
     tens = round(initial) * 10
     if tens != round(initial, 1) * 10:
-        given.note(f"MELD(i) / 10 of {initial:.2f} rounded to {round(initial)} instead of one decimal")
+        given.note(
+            f"MELD(i) / 10 of {initial:.2f} rounded to {round(initial)} instead of one decimal"
+        )
     if tens <= 11:
         return tens
     return min(round(tens + 1.32 * (137 - sodium) - 0.033 * tens * (137 - sodium)), 40)
@@ -263,7 +292,9 @@ def steroid_conversion(given: Entities) -> float:
     target = given.text("target steroid")
     for name, drug in (("input steroid", values[0]), ("target steroid", target)):
         if drug not in _STEROIDS:
-            raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_STEROIDS)}; got {drug!r}")
+            raise CalculatorInputError(
+                f"{name}: the label rule knew only {', '.join(_STEROIDS)}; got {drug!r}"
+            )
     exact = _STEROIDS[str(target)] / _STEROIDS[values[0]]
     ratio = round_v1(exact)
     if abs(ratio - exact) > 1e-3 * exact:

@@ -13,7 +13,11 @@ from medical_tasks.calculators.v1_labels.person import age_years
 
 _STROKES: Final = ("Stroke", "Transient Ischemic Attacks History", "Thromboembolism history")
 _HISTORY: Final = {"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2}
-_ECG: Final = {"Normal": 0, "Non-specific repolarization disturbance": 1, "Significant ST deviation": 2}
+_ECG: Final = {
+    "Normal": 0,
+    "Non-specific repolarization disturbance": 1,
+    "Significant ST deviation": 2,
+}
 _TROPONIN: Final = {
     "less than or equal to normal limit": 0,
     "between the normal limit or up to three times the normal limit": 1,
@@ -54,7 +58,9 @@ def cha2ds2_vasc(given: Entities) -> int:
     age = age_years(given)
     points = 2 if age >= 75 else 1 if age >= 65 else 0
     points += given.stated_sex().lower() == "female"
-    points += given.count(("Congestive Heart Failure", "Hypertension history", "Vascular disease history"))
+    points += given.count(
+        ("Congestive Heart Failure", "Hypertension history", "Vascular disease history")
+    )
     return points + given.flag("Diabetes history") + (2 if given.count(_STROKES) else 0)
 
 
@@ -69,12 +75,16 @@ def heart_score(given: Entities) -> int:
     """18: atherosclerotic disease is one risk factor among seven, and TIA none."""
     points = given.word("Suspicion History", _HISTORY, default="Slightly suspicious")
     points += given.word("Electrocardiogram Test", _ECG, default="Normal")
-    points += given.word("Initial troponin", _TROPONIN, default="less than or equal to normal limit")
+    points += given.word(
+        "Initial troponin", _TROPONIN, default="less than or equal to normal limit"
+    )
     age = age_years(given)
     points += 0 if age < 45 else 1 if age < 65 else 2
     factors = given.count(_HEART_FACTORS) + given.flag("Hypertension history", "Hypertension")
     factors += given.flag("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus")
-    if factors < 3 and given.count(("atherosclerotic disease", "Transient Ischemic Attacks History")):
+    if factors < 3 and given.count(
+        ("atherosclerotic disease", "Transient Ischemic Attacks History")
+    ):
         given.note("atherosclerotic disease or TIA does not give 2 points by itself")
     return points + (0 if factors == 0 else 1 if factors <= 2 else 2)
 
@@ -83,13 +93,18 @@ def has_bled(given: Entities) -> int:
     """25: as published; the number of drinks is required."""
     drinks = given.bare("Number of Alcoholic Drinks Per Week")
     points = (age_years(given) > 65) + (drinks >= 8)
-    return points + given.count(_BLEEDING_FACTORS) + given.flag("Hypertension history", "Hypertension")
+    return (
+        points + given.count(_BLEEDING_FACTORS) + given.flag("Hypertension history", "Hypertension")
+    )
 
 
 def framingham_risk(given: Entities) -> float:
     """46: cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to 1 decimal."""
     age, sex = positive(age_years(given), "age"), given.sex()
-    smoker, treated = given.flag("Smoker"), given.flag("Blood pressure being treated with medicines")
+    smoker, treated = (
+        given.flag("Smoker"),
+        given.flag("Blood pressure being treated with medicines"),
+    )
     pressure = positive(given.first("Systolic Blood Pressure"), "Systolic Blood Pressure")
     total = _cholesterol(given, "Total cholesterol")
     hdl = _cholesterol(given, "high-density lipoprotein cholesterol")
@@ -132,7 +147,10 @@ def rautaharju(given: Entities) -> float:
     return round_v1(given.first("QT interval") * (120 + _rate(given)) / 180)
 
 
-_PREVIOUS: Final = ("Previously documented Deep Vein Thrombosis", "Previously Documented Pulmonary Embolism")
+_PREVIOUS: Final = (
+    "Previously documented Deep Vein Thrombosis",
+    "Previously Documented Pulmonary Embolism",
+)
 _DVT_FINDINGS: Final = (
     "Active cancer",
     "Calf swelling >3 centimeters compared to the other leg",
@@ -143,7 +161,10 @@ _DVT_FINDINGS: Final = (
     "Paralysis, paresis, or recent plaster immobilization of the lower extremity",
     "Previously documented Deep Vein Thrombosis",
 )
-_BEDRIDDEN: Final = ("Bedridden recently >3 days or major surgery within 12 weeks", "Bedridden recently >3 days")
+_BEDRIDDEN: Final = (
+    "Bedridden recently >3 days or major surgery within 12 weeks",
+    "Bedridden recently >3 days",
+)
 _SURGERY: Final = {
     "none": 0,
     "minor": 1,
@@ -191,7 +212,9 @@ def wells_pe(given: Entities) -> float:
         score += 1.5
     if given.count(_PREVIOUS):
         score += 1.5
-    return score + given.count(("Hemoptysis", "Malignancy with treatment within 6 months or palliative"))
+    return score + given.count(
+        ("Hemoptysis", "Malignancy with treatment within 6 months or palliative")
+    )
 
 
 def wells_dvt(given: Entities) -> int:
@@ -205,7 +228,9 @@ def perc(given: Entities) -> int:
     """48: as published."""
     points = (age_years(given) >= 50) + (given.first("Heart Rate or Pulse") >= 100)
     points += given.first("O₂ saturation percentage") < 95
-    points += given.count(("Unilateral Leg Swelling", "Hemoptysis", "Recent surgery or trauma", "Hormone use"))
+    points += given.count(
+        ("Unilateral Leg Swelling", "Hemoptysis", "Recent surgery or trauma", "Hormone use")
+    )
     return points + (given.count(_PREVIOUS) > 0)
 
 
@@ -235,10 +260,14 @@ def glasgow_blatchford(given: Entities) -> int:
     if bun == 70:
         given.note("BUN of exactly 70 mg/dL scores 0")
     else:
-        points += 6 if bun > 70 else 4 if bun >= 28 else 3 if bun >= 22.4 else 2 if bun >= 18.2 else 0
+        points += (
+            6 if bun > 70 else 4 if bun >= 28 else 3 if bun >= 22.4 else 2 if bun >= 18.2 else 0
+        )
     points += 0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
     points += (given.first("Heart Rate or Pulse") >= 100) + given.flag("Melena present")
-    return points + 2 * given.count(("Recent syncope", "Hepatic disease history", "Cardiac failure present"))
+    return points + 2 * given.count(
+        ("Recent syncope", "Hepatic disease history", "Cardiac failure present")
+    )
 
 
 def _hemoglobin(given: Entities, value: float) -> int:

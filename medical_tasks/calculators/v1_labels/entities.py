@@ -52,7 +52,9 @@ class Entities:
         """A finding by the truth of its raw value: absent when not given, and any text at all counts as present."""
         value = self.find(*names)
         if isinstance(value, str):
-            self.note(f"{names[0]}: the text {value!r} counts as {'present' if value else 'absent'}")
+            self.note(
+                f"{names[0]}: the text {value!r} counts as {'present' if value else 'absent'}"
+            )
         return bool(value)
 
     def count(self, names: Sequence[str]) -> int:
@@ -84,7 +86,9 @@ class Entities:
         """`Male` or `Female`, for the rules that could not run on anything else."""
         word = self.stated_sex()
         if word not in ("Male", "Female"):
-            raise CalculatorInputError(f"sex: the label rule knew only 'Male' and 'Female'; got {word!r}")
+            raise CalculatorInputError(
+                f"sex: the label rule knew only 'Male' and 'Female'; got {word!r}"
+            )
         return word
 
     def stated_sex(self) -> str:
@@ -111,14 +115,18 @@ class Entities:
         values = self.listed(*names)
         value = number(values[0], names[0], "[value, unit]")
         if len(values) < 2 or not isinstance(values[1], str):
-            raise CalculatorInputError(f"{names[0]}: the label rule needs a unit, as [value, unit]; got {values!r}")
+            raise CalculatorInputError(
+                f"{names[0]}: the label rule needs a unit, as [value, unit]; got {values!r}"
+            )
         return value, values[1]
 
     def listed(self, *names: str) -> Sequence[object]:
         """A non-empty list value."""
         value = self._required(*names)
         if not isinstance(value, list | tuple) or not value:
-            raise CalculatorInputError(f"{names[0]}: the label rule needs a list such as [value, unit]; got {value!r}")
+            raise CalculatorInputError(
+                f"{names[0]}: the label rule needs a list such as [value, unit]; got {value!r}"
+            )
         return value
 
     def _required(self, *names: str) -> object:
@@ -129,27 +137,41 @@ class Entities:
 
     @staticmethod
     def _missing(*names: str) -> CalculatorInputError:
-        return CalculatorInputError(f"{names[0]}: the label rule cannot run without it; it is not among the entities")
+        return CalculatorInputError(
+            f"{names[0]}: the label rule cannot run without it; it is not among the entities"
+        )
 
 
 def number(value: object, name: str, form: str) -> float:
     """The value itself, if it is a number that a measurement can have."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         return value
-    raise CalculatorInputError(f"{name}: the label rule needs {form} with a finite number; got {value!r}")
+    raise CalculatorInputError(
+        f"{name}: the label rule needs {form} with a finite number; got {value!r}"
+    )
 
 
 def positive(value: float, name: str) -> float:
     """The value, where the rule divides by it or takes its logarithm or root."""
     if value > 0:
         return value
-    raise CalculatorInputError(f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0")
+    raise CalculatorInputError(
+        f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0"
+    )
 
 
 # pmol stood in the labels' table with the factor of nmol.
 _MOLES: Final = {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9}
 _GRAMS: Final = {"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6}
-_LITRES: Final = {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
+_LITRES: Final = {
+    "L": 1.0,
+    "dL": 1e-1,
+    "mL": 1e-3,
+    "µL": 1e-6,
+    "mm^3": 1e-6,
+    "cm^3": 1e-3,
+    "m^3": 1e3,
+}
 _AMOUNTS: Final = (*_MOLES, *_GRAMS, "mEq")
 _WORTH_A_NOTE: Final = 1e-3
 
@@ -171,12 +193,16 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
         return value
     amount, volume = _split(unit, name, target)
     target_amount, target_volume = _split(target, name, target)
-    result = value if amount == target_amount else _amount(value, amount, target_amount, compound, name)
+    result = (
+        value if amount == target_amount else _amount(value, amount, target_amount, compound, name)
+    )
     factor = 1.0 if volume == target_volume else round_v1(_LITRES[volume] / _LITRES[target_volume])
     result = round_v1(result / factor)
     exact = exact_concentration(value, unit, target, compound)
     if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
-        given.note(f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly {exact:.4g})")
+        given.note(
+            f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly {exact:.4g})"
+        )
     return result
 
 
@@ -212,14 +238,18 @@ def count_per(given: Entities, name: str, target: str) -> float:
     if unit == target:
         return value
     if unit not in _LITRES:
-        raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_LITRES)}; got {unit!r}")
+        raise CalculatorInputError(
+            f"{name}: the label rule knew only {', '.join(_LITRES)}; got {unit!r}"
+        )
     return round_v1(round_v1(_LITRES[target] / _LITRES[unit]) * value)
 
 
 def amount_in(value: float, unit: str, target: str, name: str) -> float:
     """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded."""
     if unit not in _GRAMS:
-        raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}")
+        raise CalculatorInputError(
+            f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}"
+        )
     return _prefix(value, unit, target)
 
 
@@ -239,9 +269,13 @@ def _amount(value: float, unit: str, target: str, compound: Compound, name: str)
         return _prefix(value, unit, target)
     molar_mass, valence = compound.molar_mass, compound.valence
     if molar_mass is None and (unit in _GRAMS or target in _GRAMS):
-        raise CalculatorInputError(f"{name}: the label rule had no molar mass to convert {unit} to {target}")
+        raise CalculatorInputError(
+            f"{name}: the label rule had no molar mass to convert {unit} to {target}"
+        )
     if valence is None and "mEq" in (unit, target):
-        raise CalculatorInputError(f"{name}: the label rule had no valence to convert {unit} to {target}")
+        raise CalculatorInputError(
+            f"{name}: the label rule had no valence to convert {unit} to {target}"
+        )
     mass, charge = molar_mass or 1.0, valence or 1
     if unit == "mEq":
         moles, moles_unit = round_v1(value / charge), "mmol"

@@ -9,7 +9,13 @@ from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels import entities as known
 from medical_tasks.calculators.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.calculators.v1_labels.circulation import mean_arterial_pressure
-from medical_tasks.calculators.v1_labels.entities import Entities, concentration, count_per, positive, round_v1
+from medical_tasks.calculators.v1_labels.entities import (
+    Entities,
+    concentration,
+    count_per,
+    positive,
+    round_v1,
+)
 from medical_tasks.calculators.v1_labels.person import age_years, temperature_c
 
 _EYE: Final = {
@@ -51,7 +57,11 @@ def glasgow_coma(given: Entities) -> int:
     """21: the verbal score is added twice, so labels go up to 20."""
     given.note("verbal score counted twice")
     verbal = given.word("Best verbal response", _VERBAL)
-    return given.word("Best eye response", _EYE) + 2 * verbal + given.word("Best motor response", _MOTOR)
+    return (
+        given.word("Best eye response", _EYE)
+        + 2 * verbal
+        + given.word("Best motor response", _MOTOR)
+    )
 
 
 def apache_ii(given: Entities) -> float:
@@ -63,9 +73,20 @@ def apache_ii(given: Entities) -> float:
     points = _chronic_health(given) + _age(given) + _oxygen(given)
     temperature = temperature_c(given)
     points += next((score for limit, score in _TEMPERATURE if temperature >= limit), 4)
-    points += _above(given, "mean arterial pressure", mean_arterial_pressure(given), _MAP, normal=69, strictly=True)
-    points += _above(given, "heart rate", given.first("Heart Rate or Pulse"), _HEART_RATE, normal=70)
-    points += _above(given, "respiratory rate", given.first("respiratory rate"), _RESPIRATORY_RATE, normal=12)
+    points += _above(
+        given,
+        "mean arterial pressure",
+        mean_arterial_pressure(given),
+        _MAP,
+        normal=69,
+        strictly=True,
+    )
+    points += _above(
+        given, "heart rate", given.first("Heart Rate or Pulse"), _HEART_RATE, normal=70
+    )
+    points += _above(
+        given, "respiratory rate", given.first("respiratory rate"), _RESPIRATORY_RATE, normal=12
+    )
     points += _above(given, "pH", given.bare("pH"), _PH, normal=7.33)
     points += _above(given, "sodium", sodium, _SODIUM, normal=130)
     points += _above(given, "potassium", potassium, _POTASSIUM, normal=3.5)
@@ -89,7 +110,9 @@ def _above(
     """Points of the class that a high value reaches; a value below normal is only noted."""
     if value < normal or (strictly and value == normal):
         given.note(f"low {name} scores 0")
-    return next((score for limit, score in classes if value > limit or (value == limit and not strictly)), 0)
+    return next(
+        (score for limit, score in classes if value > limit or (value == limit and not strictly)), 0
+    )
 
 
 def _chronic_health(given: Entities) -> int:
@@ -106,7 +129,17 @@ def _chronic_health(given: Entities) -> int:
 def _age(given: Entities) -> int:
     """By whole years; an age of exactly 45 or 75 falls out of the classes, and so do broken years between them."""
     age = age_years(given)
-    points = 2 if 45 < age <= 54 else 3 if 55 <= age <= 64 else 5 if 65 <= age <= 74 else 6 if age > 75 else 0
+    points = (
+        2
+        if 45 < age <= 54
+        else 3
+        if 55 <= age <= 64
+        else 5
+        if 65 <= age <= 74
+        else 6
+        if age > 75
+        else 0
+    )
     if points == 0 and age >= 45:
         given.note(f"age of {age:g} scores 0")
     return points
@@ -181,7 +214,10 @@ def _circulation(given: Entities) -> int:
         [given.first_or(0, name) for name in ("DOBUTamine", "EPINEPHrine", "norEPINEPHrine")],
     )
     if given.has("Systolic Blood Pressure") and given.has("Diastolic Blood Pressure"):
-        systolic, diastolic = given.first("Systolic Blood Pressure"), given.first("Diastolic Blood Pressure")
+        systolic, diastolic = (
+            given.first("Systolic Blood Pressure"),
+            given.first("Diastolic Blood Pressure"),
+        )
         if 1 / 3 * systolic + 2 / 3 * diastolic < 70 and not any(others):
             if dopamine:
                 given.note("low pressure scores 1 although dopamine is given")
@@ -222,7 +258,11 @@ _SORE_THROAT: Final = (
     "Purulent tonsils",
     "Severe tonsil inflammation",
 )
-_THROAT: Final = ("Cough Absent", "Tender/swollen anterior cervical lymph nodes", "Exudate or swelling on tonsils")
+_THROAT: Final = (
+    "Cough Absent",
+    "Tender/swollen anterior cervical lymph nodes",
+    "Exudate or swelling on tonsils",
+)
 _PNEUMONIA: Final = {
     ("Nursing home resident",): 10,
     ("Neoplastic disease",): 30,
@@ -257,7 +297,8 @@ def curb_65(given: Entities) -> int:
     """45: urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers."""
     bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
-        int(given.first(name)) for name in ("respiratory rate", "Systolic Blood Pressure", "Diastolic Blood Pressure")
+        int(given.first(name))
+        for name in ("respiratory rate", "Systolic Blood Pressure", "Diastolic Blood Pressure")
     )
     if bun > 19 and given.pair(_BUN)[1] == "mmol/L" and given.first(_BUN) <= 7:
         given.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
@@ -300,10 +341,14 @@ def sirs(given: Entities) -> int:
     points = temperature > 38 or temperature < 36
     if given.first("Heart Rate or Pulse") <= 90:
         given.note("heart rate up to 90 counted as met")
-    if given.pair("White blood cell count")[1] != "m^3":  # which in the file means mm^3, and so comes out right
+    if (
+        given.pair("White blood cell count")[1] != "m^3"
+    ):  # which in the file means mm^3, and so comes out right
         given.note("white cells compared per m³ with the limits per mm³")
     fast = given.first("respiratory rate") > 20
     carbon_dioxide = given.first_or(40, "PaCO₂")
     if carbon_dioxide == 32 and not fast:
-        raise CalculatorInputError("PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]")
+        raise CalculatorInputError(
+            "PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]"
+        )
     return points + 1 + (white_cells > 12000 or white_cells < 4000) + (fast or carbon_dioxide < 32)

@@ -52,7 +52,10 @@ def weight_kg(given: Entities) -> float:
 def _height(given: Entities, unit: str) -> float:
     values = given.listed("height")
     if len(values) == 4:
-        feet, inches = (number(value, "height", "[feet, 'ft', inches, 'in']") for value in (values[0], values[2]))
+        feet, inches = (
+            number(value, "height", "[feet, 'ft', inches, 'in']")
+            for value in (values[0], values[2])
+        )
         return round_v1((feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"]))
     value, own = given.pair("height")
     if own == unit:
@@ -98,7 +101,9 @@ def body_surface_area(given: Entities) -> float:
     """60: Mosteller's √(kg · cm / 3600)."""
     square = weight_kg(given) * _height(given, "cm") / 3600
     if square < 0:
-        raise CalculatorInputError(f"weight and height: the label rule takes the root of {square:g}; one is negative")
+        raise CalculatorInputError(
+            f"weight and height: the label rule takes the root of {square:g}; one is negative"
+        )
     return round_v1(math.sqrt(square))
 
 
@@ -154,17 +159,23 @@ def _shifted(given: Entities, days: float) -> str:
 def _limited(days: float) -> float:
     if days <= 365:
         return days
-    raise CalculatorInputError(f"cycle length: expected a number of days near 28; it differs by {days:g}")
+    raise CalculatorInputError(
+        f"cycle length: expected a number of days near 28; it differs by {days:g}"
+    )
 
 
 def _date(given: Entities, name: str) -> datetime:
     text = given.text(name)
     if text is None:
-        raise CalculatorInputError(f"{name}: the label rule cannot run without it; it is not among the entities")
+        raise CalculatorInputError(
+            f"{name}: the label rule cannot run without it; it is not among the entities"
+        )
     try:
         date = datetime.strptime(text, _FORM)
     except ValueError as error:
-        raise CalculatorInputError(f"{name}: the label rule needs MM/DD/YYYY; got {text!r}") from error
+        raise CalculatorInputError(
+            f"{name}: the label rule needs MM/DD/YYYY; got {text!r}"
+        ) from error
     if date.year > _YEARS_LEFT:
         raise CalculatorInputError(f"{name}: the year must be at most {_YEARS_LEFT}; got {text!r}")
     return date
@@ -178,7 +189,12 @@ _ONE_POINT: Final = (
     "Dementia",
     "Peptic ulcer disease",
 )
-_TWO_POINTS: Final = ("Hemiplegia", "Moderate to severe Chronic Kidney Disease", "Leukemia", "Lymphoma")
+_TWO_POINTS: Final = (
+    "Hemiplegia",
+    "Moderate to severe Chronic Kidney Disease",
+    "Leukemia",
+    "Lymphoma",
+)
 _CLASSES: Final = {
     ("Liver disease severity",): {"none": 0, "mild": 1, "moderate to severe": 3},
     ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): {

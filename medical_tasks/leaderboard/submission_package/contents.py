@@ -41,7 +41,9 @@ class Submitter:
 
     def stated(self) -> dict[str, Any]:
         """As `package.json` has it; a licence only where one is named, as packages of before have none."""
-        return {name: value for name, value in asdict(self).items() if (name, value) != ("licence", "")}
+        return {
+            name: value for name, value in asdict(self).items() if (name, value) != ("licence", "")
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,9 @@ class Package:
     verdicts: Sequence[Mapping[str, Any]] = ()
 
 
-WRITE_AGAIN: Final = "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
+WRITE_AGAIN: Final = (
+    "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
+)
 _SHOWN_CHARS: Final = 60
 
 
@@ -126,7 +130,9 @@ DEFAULT_LIMITS: Final = ReadLimits()
 
 def canonical(value: Any) -> str:
     """JSON in one form: names sorted, no spaces, ASCII; `ValueError` for a number that JSON does not have."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+    )
 
 
 def answer_sha256(text: str | None) -> str:
@@ -192,13 +198,17 @@ class Verification:
         for check in self.checks:
             task, colon, part = check.name.partition(": ")
             if colon:
-                proven[task] = proven.get(task, False) or (part == "scores" and check.outcome != "not checked")
+                proven[task] = proven.get(task, False) or (
+                    part == "scores" and check.outcome != "not checked"
+                )
         return tuple(task for task, done in proven.items() if not done)
 
     @property
     def on_trust(self) -> tuple[str, ...]:
         """Tasks whose verdicts are the submitter's word: their judge could be asked again, and was not."""
-        found = (check.name.partition(": ") for check in self.checks if check.outcome == "not checked")
+        found = (
+            check.name.partition(": ") for check in self.checks if check.outcome == "not checked"
+        )
         return tuple(task for task, _, part in found if part == "judge")
 
     def as_json(self) -> dict[str, Any]:

@@ -38,7 +38,9 @@ from medical_tasks.runs.results import read_items, read_results, read_verdicts
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
 
-def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> contents.Package:
+def read_package(
+    source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS
+) -> contents.Package:
     """Reads a package from a path or its bytes; in `items` a value without a denominator is `nan`, one not decided None."""
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
@@ -49,10 +51,15 @@ def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents
     reader = forms.JsonReader(limits)
     stated = files.pop(contents.MANIFEST)
     manifest = read_manifest(reader.whole(contents.MANIFEST, stated), files, limits)
-    results = results_file.check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
+    results = results_file.check_results(
+        reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks
+    )
     if manifest.partial != results_file.partial_facts(results):
         raise contents.not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
-    shown_tasks = {name: results_file.reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
+    shown_tasks = {
+        name: results_file.reported_task(task_spec(name), entry)
+        for name, entry in results["tasks"].items()
+    }
     items = rows_file.read_items(reader, files.pop(contents.ITEMS), shown_tasks)
     answers = rows_file.read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks)
     verdicts = rows_file.read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks)
@@ -62,12 +69,19 @@ def read_package(source: Path | bytes, *, limits: contents.ReadLimits = contents
             raise contents.not_sound(f"{contents.ITEMS}: has no items of {name}")
         rows_file.check_verdicts(name, entry, rows, verdicts.get(name, []))
         found = next(
-            results_file.result_differences(task, entry, results_file.recompute(task, entry, rows, limits), rows), None
+            results_file.result_differences(
+                task, entry, results_file.recompute(task, entry, rows, limits), rows
+            ),
+            None,
         )
         if found is not None:
-            raise contents.not_sound(f"{contents.RESULTS}, {name}, {results_file.told(found)} from {contents.ITEMS}")
+            raise contents.not_sound(
+                f"{contents.RESULTS}, {name}, {results_file.told(found)} from {contents.ITEMS}"
+            )
     joined = [list(chain.from_iterable(rows.values())) for rows in (items, verdicts)]
-    return contents.Package(manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1])
+    return contents.Package(
+        manifest=manifest, results=results, items=joined[0], answers=answers, verdicts=joined[1]
+    )
 
 
 def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS) -> bytes:
@@ -113,7 +127,9 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
     if not 0 < entries <= len(contents.MEMBERS):
         raise _bad_zip(f"must hold 1 to {len(contents.MEMBERS)} files, got {entries}")
     if last != (_END_MARK, 0, 0, entries, entries, end - listed_start, listed_start, 0):
-        raise _bad_zip("has something beside its files and their list, such as a comment, or is a part of several")
+        raise _bad_zip(
+            "has something beside its files and their list, such as a comment, or is a part of several"
+        )
     members: dict[str, Member] = {}
     place, start = listed_start, 0
     for _ in range(entries):
@@ -136,7 +152,9 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
         if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and made_by >> 8 != _UNIX):
             raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
         if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
-            raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
+            raise _bad_zip(
+                f"has {name} encrypted, streamed, or packed otherwise than stored or deflated"
+            )
         if size > limits.member_bytes:
             raise _too_large(f"{name}: {size:,} bytes unpacked", limits.member_bytes)
         if size > _SMALL and size > packed * limits.ratio:
@@ -144,11 +162,15 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
             raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
         # All else in the file follows from these few values, and anything that does not is refused.
         if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
-            raise _bad_zip(f"has {name} with extra fields or a comment, overlapping with another file, or behind a gap")
+            raise _bad_zip(
+                f"has {name} with extra fields or a comment, overlapping with another file, or behind a gap"
+            )
         data = start + _LOCAL.size + name_bytes
         if content[start:data] != _LOCAL.pack(_LOCAL_MARK, *same, 0) + raw:
             raise _bad_zip(f"says one thing of {name} in its list and another where it stands")
-        members[name] = Member(name=name, method=method, crc=crc, packed=packed, size=size, start=data)
+        members[name] = Member(
+            name=name, method=method, crc=crc, packed=packed, size=size, start=data
+        )
         start = data + packed
     if (place, start) != (end, listed_start):
         raise _bad_zip("has something beside its files and their list")
@@ -181,7 +203,9 @@ def _bad_zip(what: str) -> contents.PackageError:
 
 
 def _too_large(what: str, most: int) -> contents.PackageError:
-    return contents.PackageError(f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME).")
+    return contents.PackageError(
+        f"{what}, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME)."
+    )
 
 
 def make_manifest(
@@ -202,7 +226,9 @@ def make_manifest(
     return {**stated, "content_sha256": contents.content_sha256(stated)}
 
 
-def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadLimits) -> contents.Manifest:
+def read_manifest(
+    value: Any, files: Mapping[str, bytes], limits: contents.ReadLimits
+) -> contents.Manifest:
     """Checks `package.json`, its form and its hashes, against the files beside it."""
     if isinstance(value, dict) and "format" in value and value["format"] != contents.FORMAT:
         raise contents.not_sound(
@@ -221,7 +247,9 @@ def read_manifest(value: Any, files: Mapping[str, bytes], limits: contents.ReadL
         )
     for name, content in files.items():
         if read["files"][name] != contents.file_facts(content):
-            raise contents.not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
+            raise contents.not_sound(
+                f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed"
+            )
     if read["content_sha256"] != contents.content_sha256(read):
         raise contents.not_sound(
             f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed"
@@ -268,7 +296,10 @@ def write_package(
             f"{folder}: asked each question several times (--repeats), and a package has one answer to each. Give the run's "
             "command again without --repeats: it takes the first answers, and asks nothing."
         )
-    counts, most = {name: raw["tasks"][name]["n_items"] for name in names}, contents.DEFAULT_LIMITS.items
+    counts, most = (
+        {name: raw["tasks"][name]["n_items"] for name in names},
+        contents.DEFAULT_LIMITS.items,
+    )
     if sum(counts.values()) > most:
         raise UsageError(
             f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has "
@@ -278,7 +309,9 @@ def write_package(
     # Corrected figures rest on a check of the judge that no package holds.
     shown = {name: dict(raw["tasks"][name]) for name in names}
     for entry in shown.values():
-        entry["metrics"] = {name: told for name, told in entry["metrics"].items() if not name.endswith(SUFFIX)}
+        entry["metrics"] = {
+            name: told for name, told in entry["metrics"].items() if not name.endswith(SUFFIX)
+        }
     results = scrub({**raw, "tasks": shown})
     partial = results_file.partial_facts(results)
     if partial and not allow_partial:
@@ -297,15 +330,23 @@ def write_package(
         task = results_file.reported_task(task_spec(name), entry)
         own = [row for row in rows if row["task"] == name]
         judged = [row for row in verdicts if row["task"] == name]
-        found = answers_of_run(task, entry["recipe"], folder, options) if texts_allowed(task) else None
+        found = (
+            answers_of_run(task, entry["recipe"], folder, options) if texts_allowed(task) else None
+        )
         told = found or {}
-        answers += [{"task": name, "id": row["id"], "response": told[row["id"]]} for row in own if row["id"] in told]
+        answers += [
+            {"task": name, "id": row["id"], "response": told[row["id"]]}
+            for row in own
+            if row["id"] in told
+        ]
         items += _item_rows(folder, task, own, judged, found)
         kept += judged
     files = {contents.RESULTS: _json(results), contents.ITEMS: _lines(items)}
     files |= {contents.ANSWERS: _lines(answers)} if answers else {}
     files |= {contents.VERDICTS: _lines(kept)} if kept else {}
-    content = zip_bytes({contents.MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
+    content = zip_bytes(
+        {contents.MANIFEST: _json(make_manifest(checked, names, partial, files)), **files}
+    )
     try:
         # What is submitted is what a stranger would take.
         package = read_package(content)
@@ -349,14 +390,20 @@ def _item_rows(
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(UNANSWERED)
         digest = (
-            str(row.get("response_sha256") or "") if answers is None else contents.answer_sha256(answers.get(row["id"]))
+            str(row.get("response_sha256") or "")
+            if answers is None
+            else contents.answer_sha256(answers.get(row["id"]))
         )
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {row['id']!r} of {task.name} is not found again, or was not there when the run was "
                 "scored. Give the run's command again, then this one."
             )
-        yield {**made, "answer_sha256": digest, "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ()))}
+        yield {
+            **made,
+            "answer_sha256": digest,
+            "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ())),
+        }
 
 
 def _json(value: Any) -> bytes:
@@ -364,7 +411,9 @@ def _json(value: Any) -> bytes:
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()
+    return "".join(
+        json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows
+    ).encode()
 
 
 def answers_of_run(
@@ -373,8 +422,12 @@ def answers_of_run(
     """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
     responses = options.responses if recipe["model"]["name"].startswith("responses/") else None
-    with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as found:
-        return run_responses(task, found, recipe, folder, responses=responses, upstream=options.upstream)
+    with run_data(
+        task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source
+    ) as found:
+        return run_responses(
+            task, found, recipe, folder, responses=responses, upstream=options.upstream
+        )
 
 
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file knows
@@ -385,7 +438,9 @@ _PLAIN_FILE: Final = 0o100644 << 16
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Packs files, in this order, without times, comments and extra fields."""
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9) as package:
+    with zipfile.ZipFile(
+        made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9
+    ) as package:
         for name, content in files.items():
             info = zipfile.ZipInfo(name, _EARLIEST)
             info.create_system, info.external_attr = _MADE_ON_UNIX, _PLAIN_FILE

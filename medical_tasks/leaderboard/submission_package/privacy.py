@@ -34,7 +34,9 @@ FILE_SETTINGS: Final = frozenset(
 """Settings of tasks and models whose value is a file or a folder."""
 
 _OWN_WORDS: Final = ("demo",)  # values of such a setting that are no path
-_SECRET_NAMES: Final = frozenset({"api_key", "authorization", "headers", "hf_token", "password", "secret", "token"})
+_SECRET_NAMES: Final = frozenset(
+    {"api_key", "authorization", "headers", "hf_token", "password", "secret", "token"}
+)
 _SECRET: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
 )
@@ -54,7 +56,10 @@ _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
     """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
-    return {**{name: value for name, value in results.items() if name != "items_sha256"}, "tasks": tasks}
+    return {
+        **{name: value for name, value in results.items() if name != "items_sha256"},
+        "tasks": tasks,
+    }
 
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,10 +83,20 @@ def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
             made[name] = value  # versions, some of which look like addresses
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
             made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
-        elif name == "data" and isinstance(value, Mapping) and isinstance(value.get("source"), Mapping):
+        elif (
+            name == "data"
+            and isinstance(value, Mapping)
+            and isinstance(value.get("source"), Mapping)
+        ):
             # Official files by their hashes alone, the options of a generated dataset as they are.
-            hashes = sorted(str(each) for each in value["source"].values() if SHA256.fullmatch(str(each)))
-            source = {key: each for key, each in value["source"].items() if not SHA256.fullmatch(str(each))}
+            hashes = sorted(
+                str(each) for each in value["source"].values() if SHA256.fullmatch(str(each))
+            )
+            source = {
+                key: each
+                for key, each in value["source"].items()
+                if not SHA256.fullmatch(str(each))
+            }
             files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
             made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
@@ -143,7 +158,12 @@ def _plain(word: str) -> str:
     if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(word):
         return word
     parts = _SEPARATORS.split(word.rstrip("/\\"))
-    if len(parts) < 2 or parts[-2].casefold() in _HOMES or parts[-1] in _HOMES or parts[-2].endswith(":"):
+    if (
+        len(parts) < 2
+        or parts[-2].casefold() in _HOMES
+        or parts[-1] in _HOMES
+        or parts[-2].endswith(":")
+    ):
         return PATH
     return parts[-1]
 
@@ -163,16 +183,30 @@ def texts_allowed(task: TaskSpec) -> bool:
 
 def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:
     """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers; messages never show it."""
-    kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)
-    wrong = [name for name, value in row.items() if name not in _HASH_FIELDS and kept[name] != value and value == value]
+    kept = redact_row(
+        {name: value for name, value in row.items() if name not in _HASH_FIELDS},
+        None,
+        note_words=words,
+    )
+    wrong = [
+        name
+        for name, value in row.items()
+        if name not in _HASH_FIELDS and kept[name] != value and value == value
+    ]
     if wrong:
         raise PackageError(f"{where}, {wrong[0]}: {_MAY_HOLD}")
     if row.get("answer_sha256") != row.get(_DIGEST):
-        raise PackageError(f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ.")
+        raise PackageError(
+            f"{where}: answer_sha256 and {_DIGEST} are of the same answer and differ."
+        )
 
 
 def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
-    if not sound or "text" in row or ("unscored" in row and redact_reason(row["unscored"]) != row["unscored"]):
+    if (
+        not sound
+        or "text" in row
+        or ("unscored" in row and redact_reason(row["unscored"]) != row["unscored"])
+    ):
         raise PackageError(f"{where}: {_MAY_HOLD}")

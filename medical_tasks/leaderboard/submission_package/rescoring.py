@@ -57,14 +57,18 @@ def scored_again(
     store = scratch / "verdicts.sqlite"
     judge: RunJudge | None = None
     if recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
-        judge = RunJudge(judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch)
+        judge = RunJudge(
+            judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch
+        )
     elif recipe["judge"] is not None:
         file = scratch / VERDICTS_FILE
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
         judge = replay = Replay(request, store=store, log_dir=scratch)
         if recipe["judge"]["votes"] == 1:  # of several it may be another one that is told
-            unread = (row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text"))
+            unread = (
+                row for row in verdicts if row.get("unscored") == UNREADABLE and row.get("text")
+            )
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
@@ -74,7 +78,9 @@ def scored_again(
         rows=read_items(run.path),
         verdicts=read_verdicts(run.path),
         replay=replay,
-        left=tuple(metric.name for metric in reported.metrics if metric.needs and metric.needs not in given),
+        left=tuple(
+            metric.name for metric in reported.metrics if metric.needs and metric.needs not in given
+        ),
     )
 
 
@@ -84,22 +90,32 @@ def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Sc
     columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
     wrong = []
     for row in rows:
-        said, own = ({name: each.get(name) for name in columns} for each in (row, here.get(row["id"], {})))
+        said, own = (
+            {name: each.get(name) for name in columns} for each in (row, here.get(row["id"], {}))
+        )
         found = next(differences(said, own, (shown(row["id"]),)), None)
         if found is not None:
             hidden = found[0][-1] in ("parsed", "why")
             wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else told(found))
     left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
     if wrong:
-        return "mismatch", f"{len(wrong)} of {len(rows)} items score otherwise: {'; '.join(wrong[:_SHOWN])}{left}"
+        return (
+            "mismatch",
+            f"{len(wrong)} of {len(rows)} items score otherwise: {'; '.join(wrong[:_SHOWN])}{left}",
+        )
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
 def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) -> Found:
     """Compares metrics, intervals, bounds, breakdowns and coverage."""
-    left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
+    left = {
+        *made.left,
+        *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole),
+    }
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
-    compared = (each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,)))
+    compared = (
+        each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,))
+    )
     if found := [each for each in compared if not left.intersection(each[0])]:
         return "mismatch", f"{len(found)} numbers differ: {told(found[0])}"
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
@@ -120,12 +136,16 @@ def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: st
     asked = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
-        reply_tokens=None if recipe.get("reply_tokens") is None else _whole(recipe["reply_tokens"], 512),
+        reply_tokens=None
+        if recipe.get("reply_tokens") is None
+        else _whole(recipe["reply_tokens"], 512),
         upstream=options.upstream,
     )
     mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
-    return JudgeRequest(name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set")))
+    return JudgeRequest(
+        name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set"))
+    )
 
 
 @dataclass
@@ -152,12 +172,16 @@ class _Checked:
             key = (question.id, asked_sha256(paired or question.messages))
             self.asked.add(key)
             if not isinstance(outcome, Verdict):
-                if key in self.unread and not isinstance(question.read(self.unread[key]), Unreadable):
+                if key in self.unread and not isinstance(
+                    question.read(self.unread[key]), Unreadable
+                ):
                     self.contradicted.append(question.id)
                 continue
             if question.pair is not None:
                 said = decide(question.pair.premise, question.pair.hypothesis)
-                self.by_words.append(said in question.pair.values and question.pair.values[said] == outcome.value)
+                self.by_words.append(
+                    said in question.pair.values and question.pair.values[said] == outcome.value
+                )
                 self.values.add(repr(outcome.value))
             if self.reads == "prompt":
                 self.texts += bool(outcome.text)
@@ -182,7 +206,10 @@ class Replay(RunJudge):
 
 
 def check_verdicts(
-    judge: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
+    judge: str,
+    rows: Sequence[Mapping[str, Any]],
+    made: Sequence[Mapping[str, Any]],
+    replay: Replay | None,
 ) -> Found:
     """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
     if replay is None:
@@ -196,12 +223,20 @@ def check_verdicts(
     kind = judge.partition("/")[0]
     texts = all("text" in row for row in rows)  # of credentialed data there are none
     if kind != _FROM_FILE:
-        wrong += [f"{shown(each)} has no text of a judge that says why" for each in checked.silent if texts]
         wrong += [
-            f"{shown(row['id'])} is not by a judge of that kind" for row in rows if ("reads" in row) != (kind == "nli")
+            f"{shown(each)} has no text of a judge that says why"
+            for each in checked.silent
+            if texts
+        ]
+        wrong += [
+            f"{shown(row['id'])} is not by a judge of that kind"
+            for row in rows
+            if ("reads" in row) != (kind == "nli")
         ]
     asked = {each for each, _ in checked.asked}
-    wrong += [f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked]
+    wrong += [
+        f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked
+    ]
     here = {row["id"] for row in rows}
     wrong += [f"{shown(each)} has no verdict" for each in sorted(asked - here)]
     wrong += [
@@ -214,7 +249,11 @@ def check_verdicts(
     if len(rows) != len(made):
         return "mismatch", f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
     # Where every verdict is the same, any two judges may agree.
-    if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
+    if (
+        all(checked.by_words)
+        and len(checked.by_words) >= LEAST_VERDICTS
+        and len(checked.values) > 1
+    ):
         detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
         return "not checked", detail
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
@@ -234,7 +273,10 @@ def ask_again(
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
-        found = next(differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)), None)
+        found = next(
+            differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)),
+            None,
+        )
         if found is not None:
             raise UsageError(
                 f"--judge {options.judge}: is another judge than that of {answered.task.name}: {told(found)}. Give the same one, "
@@ -244,7 +286,11 @@ def ask_again(
         score_responses(sample, task_judge.judging)
         made = task_judge.rows(private=not all("text" in row for row in rows))
     said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
-    decided = [((row["id"], row["sha256"]), json.loads(json.dumps(row["value"]))) for row in made if "value" in row]
+    decided = [
+        ((row["id"], row["sha256"]), json.loads(json.dumps(row["value"])))
+        for row in made
+        if "value" in row
+    ]
     known = [(said[key], value) for key, value in decided if key in said]
     about = f"asked again about {len(sample.items)} items"
     if not known:
@@ -252,7 +298,9 @@ def ask_again(
     same = sum(one == other for one, other in known)
     detail = f"{about}: {same:,} of {len(known):,} verdicts are the same"
     if len(known) < len(decided):
-        detail += f"; {len(decided) - len(known)} are on questions that the package has no verdict on"
+        detail += (
+            f"; {len(decided) - len(known)} are on questions that the package has no verdict on"
+        )
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
     return "match" if same >= least * len(known) else "mismatch", detail
 
@@ -264,7 +312,10 @@ def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     chosen = set(ids[: options.sample])
     items = [item for item in answered.items if item.id in chosen]
     return replace(
-        answered, items=items, responses={item.id: answered.responses[item.id] for item in items}, unanswered={}
+        answered,
+        items=items,
+        responses={item.id: answered.responses[item.id] for item in items},
+        unanswered={},
     )
 
 
@@ -273,4 +324,8 @@ def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000 else default
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000
+        else default
+    )

@@ -25,7 +25,9 @@ from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 _SETTING: Final = forms.plain_json(of=dict)
 _SETTING_OR_NULL: Final = forms.or_null(_SETTING)
 _COUNTS: Final = Field(
-    holds=lambda value: forms.is_object(value) and all(forms.whole_number().holds(each) for each in value.values()),
+    holds=lambda value: (
+        forms.is_object(value) and all(forms.whole_number().holds(each) for each in value.values())
+    ),
     rule="an object of whole numbers",
 )
 _ENTRY: Final[Mapping[str, Field]] = {
@@ -72,13 +74,18 @@ _DATA: Final[Mapping[str, Field]] = {
     "name": forms.line_text(64, least=1),
     "config": forms.line_text(64, least=1),
     "split": forms.text_like(
-        r"(?=.{1,64}\Z)[\w-]+(?:\+[\w-]+)*", "the name of a split, or names with + between: letters, digits, - and _"
+        r"(?=.{1,64}\Z)[\w-]+(?:\+[\w-]+)*",
+        "the name of a split, or names with + between: letters, digits, - and _",
     ),
     "version": forms.line_text(16, least=1),
     "source": _SETTING,
     "rows_sha256": forms.HASH,
 }
-_VERDICT_COUNTS: Final = {"asked": forms.whole_number(), "decided": forms.whole_number(), "unscored": _COUNTS}
+_VERDICT_COUNTS: Final = {
+    "asked": forms.whole_number(),
+    "decided": forms.whole_number(),
+    "unscored": _COUNTS,
+}
 _JUDGE: Final[Mapping[str, Field]] = {
     "name": forms.line_text(200, least=1),
     "comparable": forms.TRUE_OR_FALSE,
@@ -104,7 +111,10 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     results = forms.check_fields(
         contents.RESULTS,
         value,
-        {"schema_version": forms.whole_number(SCHEMA_VERSION, SCHEMA_VERSION), "tasks": forms.OBJECT},
+        {
+            "schema_version": forms.whole_number(SCHEMA_VERSION, SCHEMA_VERSION),
+            "tasks": forms.OBJECT,
+        },
     )
     known = tasks()
     for name in results["tasks"]:
@@ -114,7 +124,9 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
                 "this suite."
             )
     if tuple(results["tasks"]) != names:
-        raise contents.not_sound(f"{contents.RESULTS}: its tasks are not those that package.json names, in that order")
+        raise contents.not_sound(
+            f"{contents.RESULTS}: its tasks are not those that package.json names, in that order"
+        )
     for name, entry in results["tasks"].items():
         _check_entry(f"{contents.RESULTS}, {name}", entry, known[name])
     if scrub(results) != results:
@@ -134,7 +146,9 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
         return whole in dict(dict(breakdown.get(part[0]) or {}).get(part[1]) or {})
 
     metrics = tuple(
-        metric for metric in task.metrics if not metric.needs or told(metric.name, metric.part, metric.whole)
+        metric
+        for metric in task.metrics
+        if not metric.needs or told(metric.name, metric.part, metric.whole)
     )
     return replace(task, metrics=metrics)
 
@@ -145,24 +159,38 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     recipe = forms.check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
     data = forms.check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
-    if recipe["task"] != task.name or data["name"] != spec.name or data["config"] not in spec.configs:
+    if (
+        recipe["task"] != task.name
+        or data["name"] != spec.name
+        or data["config"] not in spec.configs
+    ):
         raise contents.not_sound(
             f"{where}: its recipe must be of {task.name} on {spec.name} ({', '.join(spec.configs)}), got "
             f"{contents.shown(recipe['task'])} on {contents.shown(data['name'])} ({contents.shown(data['config'])})"
         )
     for by, groups in entry["breakdown"].items():
-        if not forms.is_object(groups) or not all(forms.is_object(group) for group in groups.values()):
-            raise contents.not_sound(f"{where}, breakdown, {contents.shown(by)}: must be an object of objects")
+        if not forms.is_object(groups) or not all(
+            forms.is_object(group) for group in groups.values()
+        ):
+            raise contents.not_sound(
+                f"{where}, breakdown, {contents.shown(by)}: must be an object of objects"
+            )
     cut = recipe.get("truncation", {}).get("words_left_out", {})
-    if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
-        raise contents.not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
+    if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(
+        cut
+    ):
+        raise contents.not_sound(
+            f"{where}: cut_at_length or shortened is not of as many items as it can be"
+        )
     if not forms.line_text(300, least=1).holds(recipe["model"].get("name")):
         raise contents.not_sound(f"{where}, recipe, model: must have a name of one line")
     prompts = recipe["prompts"]
     if prompts is not None and not (
         prompts.get("set") in ("own", "official") and forms.HASH.holds(prompts.get("sha256"))
     ):
-        raise contents.not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
+        raise contents.not_sound(
+            f"{where}, recipe, prompts: must be null, or name a set and its sha256"
+        )
     if not all(isinstance(value, str) for value in recipe.get("task_args", {}).values()):
         raise contents.not_sound(f"{where}, recipe, task_args: must be texts")
     _check_judge(where, entry, task)
@@ -171,7 +199,9 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     named, told = entry["recipe"]["judge"], entry.get("judge")
     if task.judge != (named is not None) or task.judge != (told is not None):
-        rule = "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+        rule = (
+            "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+        )
         raise contents.not_sound(f"{where}: the task is scored {rule}; that is not so here")
     if named is None or told is None:
         return
@@ -183,7 +213,9 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     if not isinstance(prompts, dict) or not forms.HASH.holds(prompts.get("sha256")):
         raise contents.not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
     if any(told[name] != same[name] for name in same):
-        raise contents.not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
+        raise contents.not_sound(
+            f"{where}: says one thing of the judge in its recipe, and another beside it"
+        )
     words = "lexical" in (named["name"], named.get("kind"))
     if words and (named["comparable"] or named["name"] != named.get("kind")):
         raise contents.not_sound(f"{where}: the judge lexical is never comparable with others")
@@ -211,12 +243,19 @@ def partial_facts(results: Mapping[str, Any]) -> dict[str, list[str]]:
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
-_ORDERED: Final = (("ci_low", "value", "ci_high"), ("bound_low", "value", "bound_high"), ("bound_low", "bound_high"))
+_ORDERED: Final = (
+    ("ci_low", "value", "ci_high"),
+    ("bound_low", "value", "bound_high"),
+    ("bound_low", "bound_high"),
+)
 COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 def recompute(
-    task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: contents.ReadLimits
+    task: TaskSpec,
+    entry: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    limits: contents.ReadLimits,
 ) -> dict[str, Any]:
     """Computes a task's entry of `results.json` from its items; the package's own entry tells how groups are called."""
     items: list[Item] = []
@@ -225,7 +264,9 @@ def recompute(
     for row in rows:
         # A cell names one group, whose name may hold spaces, or several with spaces between.
         groups = {
-            by: (said,) if said in entry["breakdown"].get(by, {}) else tuple(dict.fromkeys(said.split(" ")))
+            by: (said,)
+            if said in entry["breakdown"].get(by, {})
+            else tuple(dict.fromkeys(said.split(" ")))
             for by in task.groups
             for said in (str(row[f"group_{by}"]),)
         }
@@ -259,7 +300,10 @@ def recompute(
 
 
 def result_differences(
-    task: TaskSpec, entry: Mapping[str, Any], made: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    task: TaskSpec,
+    entry: Mapping[str, Any],
+    made: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
 ) -> Iterator[Difference]:
     """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
@@ -267,7 +311,11 @@ def result_differences(
     for name in COMPARED:
         for found in differences(entry[name], made[name], (name,)):
             place, said, _ = found
-            estimate = said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
+            estimate = (
+                said in reasons
+                if isinstance(said, str)
+                else not isinstance(said, bool | Mapping | list)
+            )
             if not (estimate and unknown(place)):
                 yield found
     outer = dict(_metrics(made))
@@ -282,7 +330,9 @@ def result_differences(
             continue
         if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
             yield (*place, "n"), metric.get("n"), limits.get("n")
-        if (forms.is_number(low) and value < low - TOLERANCE) or (forms.is_number(high) and value > high + TOLERANCE):
+        if (forms.is_number(low) and value < low - TOLERANCE) or (
+            forms.is_number(high) and value > high + TOLERANCE
+        ):
             yield (*place, "value"), value, low
 
 
@@ -295,7 +345,9 @@ def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
                 yield ("breakdown", by, group, name), metric if isinstance(metric, Mapping) else {}
 
 
-def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tuple[str, ...]], bool]:
+def _unknown(
+    task: TaskSpec, rows: Sequence[Mapping[str, Any]]
+) -> Callable[[tuple[str, ...]], bool]:
     """Says of a place in an entry whether the items do not decide what stands there."""
     own = {metric.name: metric for metric in task.metrics}
     endless = {name for name, metric in own.items() if not all(map(math.isfinite, metric.limits))}
@@ -306,9 +358,13 @@ def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tup
     }
     # What an unanswered item can be at most, only the benchmark knows.
     estimated = {
-        name for name, found in lacking.items() if (True in found or (found and name in endless)) and not own[name].ends
+        name
+        for name, found in lacking.items()
+        if (True in found or (found and name in endless)) and not own[name].ends
     }
-    open_bounds = estimated | {name for name, found in lacking.items() if True in found or (found and endless)}
+    open_bounds = estimated | {
+        name for name, found in lacking.items() if True in found or (found and endless)
+    }
     for name, metric in own.items():
         if metric.kind == "average":
             parts = components(metric, own).shares
@@ -322,7 +378,9 @@ def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tup
         if len(place) < 3:
             return False
         leaf, name = place[-1], place[-2]
-        known = (leaf in _BOUNDS and name in open_bounds) or (leaf in _INTERVAL and name in open_intervals)
+        known = (leaf in _BOUNDS and name in open_bounds) or (
+            leaf in _INTERVAL and name in open_intervals
+        )
         return known or (leaf in _ESTIMATE and name in estimated)
 
     return unknown
@@ -377,6 +435,11 @@ def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[D
 
 def told(difference: Difference) -> str:
     """A difference in words; without any value that is more than a line of plain text."""
-    where = ", ".join(part if part.isascii() and part.isprintable() else contents.shown(part) for part in difference[0])
-    said, here = ("nothing" if value is _ABSENT else contents.shown(value) for value in difference[1:])
+    where = ", ".join(
+        part if part.isascii() and part.isprintable() else contents.shown(part)
+        for part in difference[0]
+    )
+    said, here = (
+        "nothing" if value is _ABSENT else contents.shown(value) for value in difference[1:]
+    )
     return f"{where}: {said} in the package, {here} computed"

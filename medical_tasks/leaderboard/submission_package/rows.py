@@ -20,8 +20,14 @@ Rows = dict[str, list[dict[str, Any]]]
 def read_items(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
-    fields = {name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
-    words = {name: task.benchmark.note_words() for name, task in tasks.items() if not privacy.texts_allowed(task)}
+    fields = {
+        name: item_fields(task, texts=privacy.texts_allowed(task)) for name, task in tasks.items()
+    }
+    words = {
+        name: task.benchmark.note_words()
+        for name, task in tasks.items()
+        if not privacy.texts_allowed(task)
+    }
     seen: set[tuple[str, str]] = set()
     for where, value in reader.lines(contents.ITEMS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
@@ -43,7 +49,10 @@ def read_answers(
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have, as task to id to answer."""
     open_tasks = {name for name, task in tasks.items() if privacy.texts_allowed(task)}
-    told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
+    told = {
+        name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())}
+        for name in open_tasks
+    }
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
     for where, value in reader.lines(contents.ANSWERS, content, most=reader.limits.items):
         name = _task_of(where, value, tasks)
@@ -55,13 +64,22 @@ def read_answers(
         row = forms.check_fields(where, value, ANSWER_FIELDS)
         if row["id"] in found[name]:
             raise not_sound(f"{where}: the item {shown(row['id'])} is answered twice")
-        if not told[name].get(row["id"]) or contents.answer_sha256(row["response"]) != told[name][row["id"]]:
-            raise not_sound(f"{where}: is not the answer to {shown(row['id'])} whose hash stands in {contents.ITEMS}")
+        if (
+            not told[name].get(row["id"])
+            or contents.answer_sha256(row["response"]) != told[name][row["id"]]
+        ):
+            raise not_sound(
+                f"{where}: is not the answer to {shown(row['id'])} whose hash stands in {contents.ITEMS}"
+            )
         found[name][row["id"]] = row["response"]
     for name in found:
-        missing = [each for each, digest in told[name].items() if digest and each not in found[name]]
+        missing = [
+            each for each, digest in told[name].items() if digest and each not in found[name]
+        ]
         if missing:
-            raise not_sound(f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}")
+            raise not_sound(
+                f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}"
+            )
     return found
 
 
@@ -69,7 +87,9 @@ def read_verdicts(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, 
     """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
-    fields = {name: verdict_fields(texts=privacy.texts_allowed(task)) for name, task in tasks.items()}
+    fields = {
+        name: verdict_fields(texts=privacy.texts_allowed(task)) for name, task in tasks.items()
+    }
     for where, value in reader.lines(contents.VERDICTS, content, most=reader.limits.verdicts):
         name = _task_of(where, value, tasks)
         if isinstance(value, dict) and not privacy.texts_allowed(tasks[name]):
@@ -81,39 +101,66 @@ def read_verdicts(reader: forms.JsonReader, content: bytes, tasks: Mapping[str, 
         if before.get("value") != row.get("value") or before.get("unscored") != row.get("unscored"):
             raise not_sound(f"{where}: the question {shown(row['id'])} of {name} has two verdicts")
         votes = row["votes"]
-        if "value" in row and (not votes or votes.count(row["value"]) < max(map(votes.count, votes))):
+        if "value" in row and (
+            not votes or votes.count(row["value"]) < max(map(votes.count, votes))
+        ):
             raise not_sound(f"{where}, value: must be what most votes say")
         rows.setdefault(name, []).append(row)
     return rows
 
 
 def check_verdicts(
-    name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Mapping[str, Any]]
+    name: str,
+    entry: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[Mapping[str, Any]],
 ) -> None:
     """Checks that a task's verdicts are of its items and judge, and as many as its entry says."""
     by_item, lost = verdicts_of_items(verdicts, {row["id"] for row in rows})
     if lost:
-        raise not_sound(f"{contents.VERDICTS}: the question {shown(lost[0])} is about no item of {name}")
+        raise not_sound(
+            f"{contents.VERDICTS}: the question {shown(lost[0])} is about no item of {name}"
+        )
     for row in rows:
         if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
             raise not_sound(
                 f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
-            raise not_sound(f"{contents.VERDICTS}: {shown(row['id'])} of {name} is judged and has no answer")
+            raise not_sound(
+                f"{contents.VERDICTS}: {shown(row['id'])} of {name} is judged and has no answer"
+            )
     judge = entry.get("judge")
     if judge is None:
         if verdicts:
-            raise not_sound(f"{contents.VERDICTS}: {name} is scored without a judge and has verdicts")
+            raise not_sound(
+                f"{contents.VERDICTS}: {name} is scored without a judge and has verdicts"
+            )
         return
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
-    counted = {"asked": len(verdicts), "decided": sum("value" in row for row in verdicts), "unscored": dict(reasons)}
+    counted = {
+        "asked": len(verdicts),
+        "decided": sum("value" in row for row in verdicts),
+        "unscored": dict(reasons),
+    }
     if judge["verdicts"] != counted:
-        raise not_sound(f"{contents.VERDICTS}: {name} has other numbers of verdicts than its entry says")
-    if any("value" in row and _votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in verdicts):
-        raise not_sound(f"{contents.VERDICTS}: {name} has verdicts that fewer votes decided than its judge gives")
-    if any(("comparable" in row) == judge["comparable"] or len(row["votes"]) > judge["votes"] for row in verdicts):
-        raise not_sound(f"{contents.VERDICTS}: {name} has verdicts of another judge than its entry says")
+        raise not_sound(
+            f"{contents.VERDICTS}: {name} has other numbers of verdicts than its entry says"
+        )
+    if any(
+        "value" in row and _votes_ahead(row) < judge["votes"] - len(row["votes"])
+        for row in verdicts
+    ):
+        raise not_sound(
+            f"{contents.VERDICTS}: {name} has verdicts that fewer votes decided than its judge gives"
+        )
+    if any(
+        ("comparable" in row) == judge["comparable"] or len(row["votes"]) > judge["votes"]
+        for row in verdicts
+    ):
+        raise not_sound(
+            f"{contents.VERDICTS}: {name} has verdicts of another judge than its entry says"
+        )
 
 
 def _votes_ahead(row: Mapping[str, Any]) -> int:
@@ -156,7 +203,11 @@ def item_columns(task: TaskSpec) -> list[str]:
     columns = ["task", "id", "cluster", *(f"group_{name}" for name in task.groups)]
     for metric in task.metrics:
         if metric.kind != "average":
-            columns += [metric.name, weight_column(metric.name)] if metric.kind == "ratio" else [metric.name]
+            columns += (
+                [metric.name, weight_column(metric.name)]
+                if metric.kind == "ratio"
+                else [metric.name]
+            )
     return [*columns, "parsed", "why", "unscored"]
 
 
@@ -186,14 +237,18 @@ def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
 def _metric_value(metric: MetricSpec) -> Field:
     if metric.kind == "proportion":
         return Field(
-            holds=lambda value: value in (None, NAN) or (not isinstance(value, bool) and value in (0, 1)),
+            holds=lambda value: (
+                value in (None, NAN) or (not isinstance(value, bool) and value in (0, 1))
+            ),
             rule="0, 1, null, or the text nan",
         )
     low, high = metric.limits
     return forms.number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
 
 
-def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
+def read_item(
+    where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]
+) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = forms.check_fields(where, value, fields)
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
@@ -204,16 +259,25 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
     if not answered and len(undecided) < len(metrics):
         raise not_sound(f"{where}: is not answered and has values all the same")
     # An answer that ends an official script is scored all the same.
-    if checked["unscored"] is None and any(not (answered and metrics[name].ends) for name in undecided):
+    if checked["unscored"] is None and any(
+        not (answered and metrics[name].ends) for name in undecided
+    ):
         raise not_sound(f"{where}, {undecided[0]}: is null, and unscored does not say why")
     if answered and checked["unscored"] is not None and not undecided:
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(checked['unscored'])}."
         )
     for metric in metrics.values():
-        if metric.kind == "ratio" and (checked[metric.name] is None) != (checked[weight_column(metric.name)] is None):
-            raise not_sound(f"{where}: {metric.name} and its denominator are null together or not at all")
-    return {name: math.nan if name in metrics and each == NAN else each for name, each in checked.items()}
+        if metric.kind == "ratio" and (checked[metric.name] is None) != (
+            checked[weight_column(metric.name)] is None
+        ):
+            raise not_sound(
+                f"{where}: {metric.name} and its denominator are null together or not at all"
+            )
+    return {
+        name: math.nan if name in metrics and each == NAN else each
+        for name, each in checked.items()
+    }
 
 
 def verdict_fields(*, texts: bool) -> dict[str, Field]:
@@ -222,10 +286,17 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
         "task": forms.line_text(64, least=1),
         "id": forms.line_text(2 * LONGEST_ID, least=1),
         "sha256": forms.HASH,
-        "votes": Field(holds=lambda value: isinstance(value, list) and len(value) <= 99, rule="a list of at most 99"),
-        "value": optional(Field(holds=lambda value: value is not None, rule="JSON that is not null")),
+        "votes": Field(
+            holds=lambda value: isinstance(value, list) and len(value) <= 99,
+            rule="a list of at most 99",
+        ),
+        "value": optional(
+            Field(holds=lambda value: value is not None, rule="JSON that is not null")
+        ),
         "unscored": optional(_ID),
-        "comparable": optional(Field(holds=lambda value: value is False, rule="false, or not there")),
+        "comparable": optional(
+            Field(holds=lambda value: value is False, rule="false, or not there")
+        ),
         "reads": optional(one_of(("pair",))),
     }
     return {**fields, "text": forms.any_text(_LONGEST_ANSWER, halves=True)} if texts else fields

@@ -17,11 +17,19 @@ from urllib.parse import urlsplit
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import Field
 from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
-from medical_tasks.leaderboard.submission_package.values import TRUE_OR_FALSE, check_fields, line_text, number, or_null
+from medical_tasks.leaderboard.submission_package.values import (
+    TRUE_OR_FALSE,
+    check_fields,
+    line_text,
+    number,
+    or_null,
+)
 
 _LONGEST_URL: Final = 300
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
-_HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+_HOST: Final = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
+)
 
 
 def _tidy_line(most: int, *, least: int = 0) -> Field:
@@ -35,7 +43,11 @@ def _tidy_line(most: int, *, least: int = 0) -> Field:
 def _is_address(value: Any) -> bool:
     if value == "":
         return True
-    if not isinstance(value, str) or len(value) > _LONGEST_URL or not _URL_CHARACTERS.fullmatch(value):
+    if (
+        not isinstance(value, str)
+        or len(value) > _LONGEST_URL
+        or not _URL_CHARACTERS.fullmatch(value)
+    ):
         return False
     try:
         parts = urlsplit(value)
@@ -43,14 +55,20 @@ def _is_address(value: Any) -> bool:
     except ValueError:
         return False
     host = parts.hostname or ""
-    return value.startswith("https://") and "@" not in parts.netloc and port is None and bool(_HOST.fullmatch(host))
+    return (
+        value.startswith("https://")
+        and "@" not in parts.netloc
+        and port is None
+        and bool(_HOST.fullmatch(host))
+    )
 
 
 SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
     "model": _tidy_line(96, least=1),
     "organisation": _tidy_line(96),
     "url": Field(
-        holds=_is_address, rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port"
+        holds=_is_address,
+        rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port",
     ),
     "notes": _tidy_line(280),
     "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
@@ -69,11 +87,17 @@ def read_submitter(where: str, values: Any) -> Submitter:
     return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
 
 
-_EAST_ASIAN: Final = (("Latn", "Hani", "Hira", "Kana"), ("Latn", "Hani", "Bopo"), ("Latn", "Hani", "Hang"))
+_EAST_ASIAN: Final = (
+    ("Latn", "Hani", "Hira", "Kana"),
+    ("Latn", "Hani", "Bopo"),
+    ("Latn", "Hani", "Hang"),
+)
 _MOST_MARKS: Final = 4
 """In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
 # Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0 is o and 1 is i.
-_BETWEEN_DIGITS: Final = re.compile(r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))")
+_BETWEEN_DIGITS: Final = re.compile(
+    r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
+)
 
 
 def name_problem(name: str) -> str:
@@ -84,15 +108,15 @@ def name_problem(name: str) -> str:
         return "has no letter and no digit"
     for char in text:
         if not patterns["all"].fullmatch(char):
-            return (
-                f"has {_character(char)}: a name is of letters and digits in common use, spaces and ASCII punctuation"
-            )
+            return f"has {_character(char)}: a name is of letters and digits in common use, spaces and ASCII punctuation"
     scripts = [script for script in patterns if script != "all"]
     single = [script for script in scripts if script not in map("".join, _EAST_ASIAN)]
     if not any(patterns[script].fullmatch(text) for script in scripts):
         # The first character that fits no script that all before it fit.
         cut = next(
-            n for n in range(1, len(text) + 1) if not any(patterns[each].fullmatch(text[:n]) for each in scripts)
+            n
+            for n in range(1, len(text) + 1)
+            if not any(patterns[each].fullmatch(text[:n]) for each in scripts)
         )
         return f"mixes scripts at {_character(text[cut - 1])}: write it in one script, or in Latin with Chinese, Japanese or Korean"
     other = [char for char in text if char.isalnum() and not char.isascii()]
@@ -106,7 +130,11 @@ def name_problem(name: str) -> str:
             letters.append(char)
     for letter in letters:
         marks = letter[1:]
-        if len(marks) > _MOST_MARKS or len(set(marks)) < len(marks) or sum(map(_is_accent, marks)) > _MOST_MARKS // 2:
+        if (
+            len(marks) > _MOST_MARKS
+            or len(set(marks)) < len(marks)
+            or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
+        ):
             return f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: write the letter alone"
         # A mark of Japanese is none on a Latin letter.
         if marks and not any(patterns[script].fullmatch(letter) for script in single):
@@ -119,10 +147,16 @@ def name_key(name: str) -> str:
     """What names have in common that cannot be told apart; of any text, also of one that can be no name."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     looks = _name_data()[2]
-    seen = "".join(looks.get(char, char) for char in unicodedata.normalize("NFD", folded) if not _is_accent(char))
+    seen = "".join(
+        looks.get(char, char)
+        for char in unicodedata.normalize("NFD", folded)
+        if not _is_accent(char)
+    )
     # `+` is part of names.
     spaced = " ".join(
-        "".join(char if char == "+" or unicodedata.category(char)[0] in "LMN" else " " for char in seen).split()
+        "".join(
+            char if char == "+" or unicodedata.category(char)[0] in "LMN" else " " for char in seen
+        ).split()
     )
     return _BETWEEN_DIGITS.sub(".", f" {spaced}").replace(" ", "")
 
@@ -148,9 +182,13 @@ def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, 
     found: dict[str, Any] = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:
-        ranges = " ".join([found["common"], *(found["scripts"][script] for script in scripts)]).split()
+        ranges = " ".join(
+            [found["common"], *(found["scripts"][script] for script in scripts)]
+        ).split()
         ends = (each.partition("-") for each in ranges)
-        return re.compile("[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*")
+        return re.compile(
+            "[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*"
+        )
 
     patterns = {script: pattern(script) for script in found["scripts"]}
     patterns |= {"".join(scripts): pattern(*scripts) for scripts in _EAST_ASIAN}

@@ -14,7 +14,13 @@ from itertools import accumulate
 from typing import Any, Final, TypeGuard
 
 from medical_tasks.io.json_records import Field, once
-from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError, ReadLimits, not_sound, shown
+from medical_tasks.leaderboard.submission_package.contents import (
+    SHA256,
+    PackageError,
+    ReadLimits,
+    not_sound,
+    shown,
+)
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LONGEST_SETTING: Final = 2000
@@ -23,13 +29,17 @@ _LARGEST: Final = 2**53
 
 def is_plain(text: str) -> bool:
     """Whether a text has no character that hides something: control and bidirectional characters, separators of lines."""
-    return (text.isascii() and text.isprintable()) or not any(unicodedata.category(each) in _HIDDEN for each in text)
+    return (text.isascii() and text.isprintable()) or not any(
+        unicodedata.category(each) in _HIDDEN for each in text
+    )
 
 
 def line_text(most: int, *, least: int = 0) -> Field:
     """A text of one line, without characters that hide something."""
     return Field(
-        holds=lambda value: isinstance(value, str) and least <= len(value) <= most and is_plain(value),
+        holds=lambda value: (
+            isinstance(value, str) and least <= len(value) <= most and is_plain(value)
+        ),
         rule=f"a text of {least} to {most} characters, none of them a control or bidirectional one",
     )
 
@@ -40,7 +50,9 @@ def any_text(most: int, *, halves: bool = False) -> Field:
         holds=lambda value: (
             isinstance(value, str)
             and len(value) <= most
-            and (halves or value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value))
+            and (
+                halves or value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
+            )
         ),
         rule=f"a text of at most {most:,} characters",
     )
@@ -49,12 +61,16 @@ def any_text(most: int, *, halves: bool = False) -> Field:
 def text_like(pattern: str, rule: str) -> Field:
     """A text that a pattern describes whole."""
     known = re.compile(pattern)
-    return Field(holds=lambda value: isinstance(value, str) and known.fullmatch(value) is not None, rule=rule)
+    return Field(
+        holds=lambda value: isinstance(value, str) and known.fullmatch(value) is not None, rule=rule
+    )
 
 
 HASH: Final = text_like(SHA256.pattern, "64 digits of a SHA-256")
 HASH_OR_EMPTY: Final = text_like(f"(?:{SHA256.pattern})?", f"{HASH.rule} or empty")
-SUITE: Final = text_like(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}", "medical-tasks and its version")
+SUITE: Final = text_like(
+    r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}", "medical-tasks and its version"
+)
 TRUE_OR_FALSE: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
 
 
@@ -67,7 +83,9 @@ def number(low: float, high: float, *, null: bool = False, nan: bool = False) ->
             return null
         if nan and value == "nan":
             return True
-        return not isinstance(value, bool) and isinstance(value, int | float) and low <= value <= high
+        return (
+            not isinstance(value, bool) and isinstance(value, int | float) and low <= value <= high
+        )
 
     return Field(holds=holds, rule=f"a number of {low:g} to {high:g}{also}")
 
@@ -75,7 +93,9 @@ def number(low: float, high: float, *, null: bool = False, nan: bool = False) ->
 def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
     """A whole number in a range."""
     return Field(
-        holds=lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
+        holds=lambda value: (
+            isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        ),
         rule=f"a whole number of {low:,} to {high:,}",
     )
 
@@ -83,7 +103,9 @@ def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number, and no truth value."""
     try:
-        return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+        return (
+            not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+        )
     except OverflowError:  # a whole number that no float can hold
         return False
 
@@ -119,7 +141,9 @@ def _plain(value: Any) -> bool:
 
 def or_null(form: Field, rule: str = "") -> Field:
     """The same, or null."""
-    return Field(holds=lambda value: value is None or form.holds(value), rule=rule or f"{form.rule}; or null")
+    return Field(
+        holds=lambda value: value is None or form.holds(value), rule=rule or f"{form.rule}; or null"
+    )
 
 
 def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -129,7 +153,11 @@ def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[st
     missing = [name for name, form in fields.items() if form.required and name not in value]
     unknown = [name for name in value if name not in fields]
     if missing or unknown:
-        wrong = f"lacks {missing[0]!r}" if missing else f"has a field {shown(unknown[0])}, which is none of its own"
+        wrong = (
+            f"lacks {missing[0]!r}"
+            if missing
+            else f"has a field {shown(unknown[0])}, which is none of its own"
+        )
         raise not_sound(f"{where}: {wrong}")
     for name, each in value.items():
         if not fields[name].holds(each):
@@ -183,7 +211,9 @@ class JsonReader:
             raise not_sound(f"{where}: more than {most:,} values")
         steps = (1 if each in b"[{" else -1 for each in bare.translate(None, _NO_BRACKET))
         if max(accumulate(steps), default=0) > self.limits.depth:
-            raise not_sound(f"{where}: lists and objects stand more than {self.limits.depth} deep in one another")
+            raise not_sound(
+                f"{where}: lists and objects stand more than {self.limits.depth} deep in one another"
+            )
         self._values += values
         if self._values > self.limits.total_values:
             raise PackageError(
@@ -205,7 +235,9 @@ class JsonReader:
 
     def _short(self, text: str) -> str:
         if len(text) > self.limits.number_characters:
-            raise ValueError(f"a number of {len(text):,} characters; at most {self.limits.number_characters} are taken")
+            raise ValueError(
+                f"a number of {len(text):,} characters; at most {self.limits.number_characters} are taken"
+            )
         return text
 
 

@@ -22,7 +22,12 @@ from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
-from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
+from medical_tasks.leaderboard.submission_package.privacy import (
+    FILE_SETTINGS,
+    PATH,
+    scrub_recipe,
+    texts_allowed,
+)
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.recipes import make_recipe
@@ -38,45 +43,68 @@ def verify_package(
     package: contents.Package, options: contents.VerifyOptions = contents.DEFAULT_OPTIONS
 ) -> contents.Verification:
     """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
-    checks = [contents.Check("content", "match", f"every file has the stated hash; id {package.manifest.id}")]
+    checks = [
+        contents.Check(
+            "content", "match", f"every file has the stated hash; id {package.manifest.id}"
+        )
+    ]
     for name in package.manifest.tasks:
         checks += [
-            contents.Check(f"{name}: {part}", *each) for part, each in _parts(package, task_spec(name), options).items()
+            contents.Check(f"{name}: {part}", *each)
+            for part, each in _parts(package, task_spec(name), options).items()
         ]
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
-def verify_as_asked(package: contents.Package, arguments: argparse.Namespace) -> contents.Verification:
+def verify_as_asked(
+    package: contents.Package, arguments: argparse.Namespace
+) -> contents.Verification:
     """Verifies with a command's options: those of `VerifyOptions`, None where they are not given, and the guard's."""
     given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
     for setting in ("task_args", "judge_args"):
-        given[setting] = parse_model_args(given[setting] or "", option=f"--{setting.replace('_', '-')}")
+        given[setting] = parse_model_args(
+            given[setting] or "", option=f"--{setting.replace('_', '-')}"
+        )
     given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = contents.VerifyOptions(**{name: value for name, value in given.items() if value is not None})
+    options = contents.VerifyOptions(
+        **{name: value for name, value in given.items() if value is not None}
+    )
     if options.sample < 1 or options.seed < 0:
-        raise UsageError(f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}.")
+        raise UsageError(
+            f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}."
+        )
     tasks = [task_spec(name) for name in package.manifest.tasks]
     settings = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
     if unknown := [name for name in options.task_args if name not in settings]:
-        raise UsageError(f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out.")
+        raise UsageError(
+            f"--task-args: {unknown[0]} is a setting of no task of the package. Leave it out."
+        )
     if options.judge and not any(task.judge for task in tasks):
-        raise UsageError(f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out.")
+        raise UsageError(
+            f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
+        )
     # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
     subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
     with policy.protect(subjects, policy.attestation_from(arguments)):
         return verify_package(package, options)
 
 
-def _parts(package: contents.Package, task: TaskSpec, options: contents.VerifyOptions) -> dict[str, contents.Found]:
+def _parts(
+    package: contents.Package, task: TaskSpec, options: contents.VerifyOptions
+) -> dict[str, contents.Found]:
     entry = package.results["tasks"][task.name]
     recipe = entry["recipe"]
     rows = [row for row in package.items if row["task"] == task.name]
     data, missing = _data(task, recipe, options)
-    compared: contents.Found = ("not checked", missing) if data is None else check_data(recipe["data"], data.revision)
+    compared: contents.Found = (
+        ("not checked", missing) if data is None else check_data(recipe["data"], data.revision)
+    )
     answered, answers = check_answers(package, task, rows, options)
     found: dict[str, contents.Found] = {
         "data": compared,
-        "items": ("not checked", "the data are not here") if data is None else check_items(task, rows, data.items),
+        "items": ("not checked", "the data are not here")
+        if data is None
+        else check_items(task, rows, data.items),
         "recipe": check_recipe(task, recipe, data, options),
         "answers": answered,
     }
@@ -106,20 +134,35 @@ def _scores(
         return _not_scored(entry, f"--task-args {lacking[0]}=... was used and is not given")
     # More than labels and numbers: what they said was taken out with the texts.
     withheld = any('""' in json.dumps(row.get("value")) for row in verdicts)
-    if private and withheld and recipe["judge"] is not None and recipe["judge"]["name"] != "lexical":
-        return _not_scored(entry, "what the judge said is more than labels, and is not told for credentialed data")
+    if (
+        private
+        and withheld
+        and recipe["judge"] is not None
+        and recipe["judge"]["name"] != "lexical"
+    ):
+        return _not_scored(
+            entry, "what the judge said is more than labels, and is not told for credentialed data"
+        )
     # Items without an answer, for the reasons that the package tells.
     told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     answered = AnsweredTask(
         task=task,
         items=data.items,
         responses={item.id: answers[item.id] for item in data.items if item.id in answers},
-        unanswered={item.id: told.get(item.id) or "not answered" for item in data.items if item.id not in answers},
+        unanswered={
+            item.id: told.get(item.id) or "not answered"
+            for item in data.items
+            if item.id not in answers
+        },
         recipe=recipe,
         scoring_args=values,
     )
     reported = reported_task(task, entry)
-    with scratch() if private else tempfile.TemporaryDirectory(prefix="medical-tasks-verify-") as made_folder:
+    with (
+        scratch()
+        if private
+        else tempfile.TemporaryDirectory(prefix="medical-tasks-verify-") as made_folder
+    ):
         folder = Path(made_folder)
         try:
             made = rescoring.scored_again(answered, reported, verdicts, options, folder)
@@ -127,7 +170,9 @@ def _scores(
             return _not_scored(entry, _first_line(error).replace(str(folder), "the package"))
         found = {"scores": rescoring.check_scores(reported, rows, made)}
         if recipe["judge"] is not None:
-            found["verdicts"] = rescoring.check_verdicts(recipe["judge"]["name"], verdicts, made.verdicts, made.replay)
+            found["verdicts"] = rescoring.check_verdicts(
+                recipe["judge"]["name"], verdicts, made.verdicts, made.replay
+            )
         if made.replay is not None:
             found["judge"] = rescoring.ask_again(answered, verdicts, options, folder)
     return {**found, "results": rescoring.check_results(reported, entry, made)}
@@ -140,16 +185,23 @@ def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]
     return {**found, "results": ("match", said)}
 
 
-def _data(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> tuple[TaskData | None, str]:
+def _data(
+    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+) -> tuple[TaskData | None, str]:
     try:
-        with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as data:
+        with run_data(
+            task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source
+        ) as data:
             return data, ""
     except (MissingError, UsageError) as error:
         return None, _first_line(error)
 
 
 def check_answers(
-    package: contents.Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: contents.VerifyOptions
+    package: contents.Package,
+    task: TaskSpec,
+    rows: Sequence[Mapping[str, Any]],
+    options: contents.VerifyOptions,
 ) -> tuple[contents.Found, Mapping[str, str] | None]:
     """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
     answers: Mapping[str, str] | None = package.answers.get(task.name)
@@ -168,7 +220,10 @@ def check_answers(
     wrong += [each for each in answers if each not in told]
     if wrong:
         which = ", ".join(map(contents.shown, wrong[:_SHOWN]))
-        return ("mismatch", f"{len(wrong)} of {len(told)} {source} do not have the stated hash: {which}"), None
+        return (
+            "mismatch",
+            f"{len(wrong)} of {len(told)} {source} do not have the stated hash: {which}",
+        ), None
     unanswered = sum(not digest for digest in told.values())
     rest = f", {unanswered} items have none" if unanswered else ""
     return ("match", f"{len(answers):,} {source} have the stated hash{rest}"), answers
@@ -182,7 +237,9 @@ def _given_answers(
     entries = read_results(place)["tasks"]
     if task.name not in entries:
         raise UsageError(f"{place}: has no answers to {task.name}, but to {', '.join(entries)}.")
-    return answers_of_run(task, entries[task.name]["recipe"], place, replace(options, responses=None))
+    return answers_of_run(
+        task, entries[task.name]["recipe"], place, replace(options, responses=None)
+    )
 
 
 def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Found:
@@ -198,22 +255,35 @@ def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Foun
     return "match", f"{where}, rows_sha256 {own[:16]}"
 
 
-def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> contents.Found:
+def check_items(
+    task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]
+) -> contents.Found:
     """Compares a package's items with those of the split."""
 
     def groups(item: Item) -> dict[str, str]:
         made = {by: item.groups[by] for by in task.groups}
-        return {f"group_{by}": each if isinstance(each, str) else " ".join(each) for by, each in made.items()}
+        return {
+            f"group_{by}": each if isinstance(each, str) else " ".join(each)
+            for by, each in made.items()
+        }
 
     said, here = {row["id"]: row for row in rows}, {item.id: item for item in items}
     both = [each for each in here if each in said]
     found = {
         "added": [each for each in said if each not in here],
         "missing": [each for each in here if each not in said],
-        "in another cluster": [each for each in both if said[each]["cluster"] != here[each].cluster],
-        "in another group": [each for each in both if not groups(here[each]).items() <= said[each].items()],
+        "in another cluster": [
+            each for each in both if said[each]["cluster"] != here[each].cluster
+        ],
+        "in another group": [
+            each for each in both if not groups(here[each]).items() <= said[each].items()
+        ],
     }
-    wrong = [f"{len(ids)} {what}: {', '.join(map(contents.shown, ids[:_SHOWN]))}" for what, ids in found.items() if ids]
+    wrong = [
+        f"{len(ids)} {what}: {', '.join(map(contents.shown, ids[:_SHOWN]))}"
+        for what, ids in found.items()
+        if ids
+    ]
     if not wrong and list(said) != list(here):
         wrong = ["they stand in another order"]
     if wrong:
@@ -225,27 +295,47 @@ _ALWAYS = ("task", "task_version", "metrics", "statistics")
 
 
 def check_recipe(
-    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: contents.VerifyOptions
+    task: TaskSpec,
+    recipe: Mapping[str, Any],
+    data: TaskData | None,
+    options: contents.VerifyOptions,
 ) -> contents.Found:
     """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
-    found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
+    found = [
+        *_task(task, recipe),
+        *_questions(task, recipe, data, options),
+        *_scoring(task, recipe, options),
+    ]
     found += _judge(task, recipe, options)
     kinds = ("mismatch", "not checked", "match")
     wrong, left, same = ([text for outcome, text in found if outcome == kind] for kind in kinds)
     outcome: contents.Outcome = "mismatch" if wrong else "not checked" if left else "match"
-    parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
+    parts = [
+        ("; ".join(wrong)),
+        (f"not checked: {'; '.join(left)}" if left else ""),
+        f"the same: {', '.join(same)}",
+    ]
     return outcome, ". ".join(part for part in parts if part)
 
 
 def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]:
-    own = make_recipe(task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None)
+    own = make_recipe(
+        task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None
+    )
     for name in _ALWAYS:
         yield _compared(name, recipe[name], own[name])
-    unknown = [name for name in recipe.get("task_args", {}) if name not in {*task.arguments, *task.scoring_arguments}]
+    unknown = [
+        name
+        for name in recipe.get("task_args", {})
+        if name not in {*task.arguments, *task.scoring_arguments}
+    ]
     if unknown:
         yield "mismatch", f"task_args: {contents.shown(unknown[0])} is a setting of no such task"
     name = str(recipe["model"]["name"])
-    for part, has in (("protocol", bool(task.protocol)), ("baseline", name.startswith("baseline/"))):
+    for part, has in (
+        ("protocol", bool(task.protocol)),
+        ("baseline", name.startswith("baseline/")),
+    ):
         if part in recipe and not has:
             yield "mismatch", f"{part}: there is none of {task.name} with {contents.shown(name)}"
     asked = not name.startswith(("responses/", "baseline/"))
@@ -258,11 +348,17 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             yield "mismatch", "generation, max_new_tokens: must be a whole number"
         elif size != task.generation_size:
-            yield "match", f"answers of {size} tokens at most (the task's own: {task.generation_size})"
+            yield (
+                "match",
+                f"answers of {size} tokens at most (the task's own: {task.generation_size})",
+            )
 
 
 def _questions(
-    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: contents.VerifyOptions
+    task: TaskSpec,
+    recipe: Mapping[str, Any],
+    data: TaskData | None,
+    options: contents.VerifyOptions,
 ) -> Iterator[contents.Found]:
     said = recipe["prompts"]
     if said is None:
@@ -282,12 +378,16 @@ def _questions(
         yield _compared("prompts", said, scrub_recipe(here))
         if task.protocol:
             protocol = open_protocol(task, values, prompts=said["set"], upstream=options.upstream)
-            yield _compared("protocol", recipe.get("protocol"), scrub_recipe(dict(protocol.identity)))
+            yield _compared(
+                "protocol", recipe.get("protocol"), scrub_recipe(dict(protocol.identity))
+            )
     except (MissingError, UsageError) as error:
         yield "not checked", f"prompts ({_first_line(error)})"
 
 
-def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> Iterator[contents.Found]:
+def _scoring(
+    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+) -> Iterator[contents.Found]:
     if not task.scoring_arguments:
         if "scoring" in recipe:
             yield "mismatch", "scoring: the task has no settings of its scoring"
@@ -308,13 +408,19 @@ def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: contents.Verify
     yield _compared("scoring", said, own)
 
 
-def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions) -> Iterator[contents.Found]:
+def _judge(
+    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+) -> Iterator[contents.Found]:
     said = recipe["judge"]
     if said is None:
         return
     try:
-        prompts = task.benchmark.load_judge_prompts(task, said["prompts"].get("set"), options.upstream)
-        yield _compared("judge's prompts", said["prompts"], {"set": prompts.name, "sha256": prompts.sha256})
+        prompts = task.benchmark.load_judge_prompts(
+            task, said["prompts"].get("set"), options.upstream
+        )
+        yield _compared(
+            "judge's prompts", said["prompts"], {"set": prompts.name, "sha256": prompts.sha256}
+        )
     except (MissingError, UsageError) as error:
         yield "not checked", f"judge's prompts ({_first_line(error)})"
     if said["name"] == "lexical":
@@ -340,20 +446,33 @@ Arguments = tuple[dict[str, str], list[str]]
 """Settings, and which file or folder settings were used and not given here."""
 
 
-def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
+def question_arguments(
+    task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]
+) -> Arguments:
     """Settings of the questions, `given` by whoever verifies: no file that a package names is ever opened."""
-    said = {name: value for name, value in recipe.get("task_args", {}).items() if name in task.arguments}
+    said = {
+        name: value for name, value in recipe.get("task_args", {}).items() if name in task.arguments
+    }
     files = {name for name, value in said.items() if name in FILE_SETTINGS and value == PATH}
-    values = {name: given[name] if name in files else said[name] for name in said if name not in files or name in given}
+    values = {
+        name: given[name] if name in files else said[name]
+        for name in said
+        if name not in files or name in given
+    }
     return values, [name for name in said if name not in values]
 
 
-def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
+def scoring_arguments(
+    task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]
+) -> Arguments:
     """Settings of the scoring, from what the recipe says of them; likewise."""
     values = {name: value for name, value in given.items() if name in task.scoring_arguments}
     missing: list[str] = []
     identity = recipe.get("scoring", {})
-    said = {**recipe.get("task_args", {}), **{_SPELLED.get(name, name): value for name, value in identity.items()}}
+    said = {
+        **recipe.get("task_args", {}),
+        **{_SPELLED.get(name, name): value for name, value in identity.items()},
+    }
     for name, value in said.items():
         if name not in task.scoring_arguments or name in values:
             continue

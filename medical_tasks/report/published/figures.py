@@ -30,13 +30,19 @@ class PublishedResult:
 
     model: str  # as the paper writes it
     task: str  # name of ours that asks the same
-    metrics: Mapping[str, float]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
+    metrics: Mapping[
+        str, float
+    ]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
     source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
     link: str
     setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)  # by ours' name and group
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
+        default_factory=dict
+    )  # by ours' name and group
     n_items: int | None = None  # None where the paper does not say
-    configs: tuple[str, ...] = ()  # configurations of the dataset that have the paper's items; () for any
+    configs: tuple[
+        str, ...
+    ] = ()  # configurations of the dataset that have the paper's items; () for any
     judge: str = ""  # "" for none
     differences: tuple[
         str, ...
@@ -49,18 +55,27 @@ class PublishedResult:
     def figures(self) -> dict[str, float]:
         """All that the row has: by metric, and by metric and group."""
         groups = [group for by in self.breakdown.values() for group in by.items()]
-        return {**self.metrics, **{f"{name}, {group}": each[name] for group, each in groups for name in each}}
+        return {
+            **self.metrics,
+            **{f"{name}, {group}": each[name] for group, each in groups for name in each},
+        }
 
 
-_DIGITS: Final = 10  # more than any paper prints; takes back what dividing by 100 adds to the last one
+_DIGITS: Final = (
+    10  # more than any paper prints; takes back what dividing by 100 adds to the last one
+)
 
 
 def read_figures(content: Mapping[str, Any]) -> tuple[PublishedResult, ...]:
     """Reads the content of the data file; a result a row."""
-    return tuple(_result(table, row, content) for table in content["tables"] for row in table["rows"])
+    return tuple(
+        _result(table, row, content) for table in content["tables"] for row in table["rows"]
+    )
 
 
-def _result(table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[str, Any]) -> PublishedResult:
+def _result(
+    table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[str, Any]
+) -> PublishedResult:
     beside = {**content["beside"], **table.get("beside", {})}
     metrics: dict[str, float] = {}
     breakdown: dict[str, dict[str, dict[str, float]]] = {}

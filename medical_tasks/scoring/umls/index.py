@@ -41,7 +41,17 @@ _PLAIN = str.maketrans(
         "±": "+-",
         "°": "deg",
         "·": "*",
-        **{"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"},
+        **{
+            "ß": "ss",
+            "æ": "ae",
+            "Æ": "AE",
+            "œ": "oe",
+            "Œ": "OE",
+            "ø": "o",
+            "Ø": "O",
+            "ł": "l",
+            "Ł": "L",
+        },
         **{"đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i", "µ": "u"},
         **dict(zip("αβγδεζηικλμνξοπρςστυφω", "abgdeziiklmnxoprsstufo", strict=False)),
     }
@@ -71,7 +81,9 @@ def _to_ascii(text: str) -> str:
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_PLAIN)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(
+        _PLAIN
+    )
 
 
 GROUPS = {
@@ -121,13 +133,19 @@ def build_index(
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         (out / _INFO).unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as stage:
-            counted = _write_parts(strings, read_wanted_concepts(semantic, types), Path(stage), folding)
+            counted = _write_parts(
+                strings, read_wanted_concepts(semantic, types), Path(stage), folding
+            )
             terms = _join_parts(Path(stage), out)
             if not terms:
-                raise UsageError(f"{strings}: holds no English string of an accepted type with up to {WINDOW} words.")
+                raise UsageError(
+                    f"{strings}: holds no English string of an accepted type with up to {WINDOW} words."
+                )
             info = IndexInfo(**asdict(folding), terms=terms, **counted, types=tuple(sorted(types)))
             written = Path(stage) / _INFO
-            written.write_text(json.dumps({"format": _FORMAT, **asdict(info)}, indent=1), encoding="utf-8")
+            written.write_text(
+                json.dumps({"format": _FORMAT, **asdict(info)}, indent=1), encoding="utf-8"
+            )
             written.replace(out / _INFO)
     except OSError as error:
         raise UsageError(f"{out}: the index cannot be written ({system_reason(error)}).") from error
@@ -140,9 +158,13 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
     digest = hashlib.sha256()
     megabytes = path.stat().st_size // _MEGABYTE + 1
     with ExitStack() as stack:
-        parts = [stack.enter_context((stage / str(part)).open("wb")) for part in range(1 << _PART_BITS)]
+        parts = [
+            stack.enter_context((stage / str(part)).open("wb")) for part in range(1 << _PART_BITS)
+        ]
         progress = stack.enter_context(Progress(f"{path.name}, MB read", megabytes))
-        for _, concept, text in read_strings(path, lambda read: progress.advance_to(read // _MEGABYTE), digest):
+        for _, concept, text in read_strings(
+            path, lambda read: progress.advance_to(read // _MEGABYTE), digest
+        ):
             strings += 1
             without_type += not flags[concept]
             # Decomposing may add spaces to letters beyond ASCII: their words are not counted.
@@ -151,7 +173,9 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
             ):
                 continue
             term = folding.stored(text).encode()
-            parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(b"%s\0%08d" % (term, concept) + b"\n")
+            parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(
+                b"%s\0%08d" % (term, concept) + b"\n"
+            )
         progress.advance_to(megabytes)
     return {"strings": strings, "without_type": without_type, "source": digest.hexdigest()}
 
@@ -200,7 +224,9 @@ class UmlsIndex:
         try:
             told = json.loads(read_text(folder / _INFO))
         except FileNotFoundError as error:
-            raise UsageError(f"{folder}: holds no UMLS index ({_INFO} is not there). {build}") from error
+            raise UsageError(
+                f"{folder}: holds no UMLS index ({_INFO} is not there). {build}"
+            ) from error
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder / _INFO}: cannot be read. {build}") from error
         if told.pop("format", None) != _FORMAT:
@@ -210,7 +236,9 @@ class UmlsIndex:
         try:
             sizes = [(folder / name).stat().st_size for name in (_HASHES, _PLACES, _RECORDS)]
         except OSError as error:
-            raise UsageError(f"{folder}: the index is not whole ({system_reason(error)}). {build}") from error
+            raise UsageError(
+                f"{folder}: the index is not whole ({system_reason(error)}). {build}"
+            ) from error
         if sizes[:2] != [8 * self.info.terms, 8 * self.info.terms + 8] or not self.info.terms:
             raise UsageError(f"{folder}: the index is not whole. {build}")
         self._hashes: np.ndarray = np.memmap(folder / _HASHES, "<u8", "r")
@@ -235,7 +263,10 @@ class UmlsIndex:
         """Looks up terms as `Folding.asked` writes them; returns position, term as stored and sorted ids of those there."""
         import numpy as np
 
-        terms = [(text if text.isascii() else unicodedata.normalize("NFKD", text)).encode() for text in asked]
+        terms = [
+            (text if text.isascii() else unicodedata.normalize("NFKD", text)).encode()
+            for text in asked
+        ]
         if not terms:
             return []
         digests = b"".join([_digest(term) for term in terms])
@@ -254,7 +285,9 @@ class UmlsIndex:
             record = self._records[self._places[place] : self._places[place + 1]]
             stored, _, numbers = record.rpartition(b"\0")
             if stored == term:
-                return tuple(f"C{int(numbers[at : at + 8]):07d}" for at in range(0, len(numbers), 8))
+                return tuple(
+                    f"C{int(numbers[at : at + 8]):07d}" for at in range(0, len(numbers), 8)
+                )
             place += 1
         return ()
 
@@ -288,8 +321,12 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
         fields = row.split(b"|", 2)
         number = concept_number(path, line, fields[0])
         if len(fields) < 3:
-            raise UsageError(f"{path}: line {line} has {len(fields)} fields, expected CUI|TUI|... {_AGAIN}")
-        flags[number] = max(flags[number], _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE)
+            raise UsageError(
+                f"{path}: line {line} has {len(fields)} fields, expected CUI|TUI|... {_AGAIN}"
+            )
+        flags[number] = max(
+            flags[number], _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE
+        )
     if not line:
         raise UsageError(f"{path}: is empty. {_AGAIN}")
     return flags
@@ -318,7 +355,9 @@ def read_strings(
 def concept_number(path: Path, line: int, concept: bytes) -> int:
     """Reads `C0000005` as 5."""
     if len(concept) != 8 or not concept.startswith(b"C") or not concept[1:].isdigit():
-        raise UsageError(f"{path}: line {line} does not begin with a concept id (C and seven digits). {_AGAIN}")
+        raise UsageError(
+            f"{path}: line {line} does not begin with a concept id (C and seven digits). {_AGAIN}"
+        )
     return int(concept[1:])
 
 

@@ -117,7 +117,9 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             part = parts.get(token.text.lower(), "")
             begins = not (token.is_punct or token.is_space or part in _PARTS)
             stop = token.text in STOP_WORDS
-            word = Word(token.text, begins, begins and not stop, not (stop or token.like_num), part == "DET")
+            word = Word(
+                token.text, begins, begins and not stop, not (stop or token.like_num), part == "DET"
+            )
             tokens.append((token.idx, token.idx + len(token.text), word))
         known[piece] = tokens
         return tokens
@@ -133,7 +135,9 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             return found
         for match in _SPACE_OR_WORD.finditer(text):
             begin, piece = match.start(), match[0]
-            if piece.isspace() and begin and piece.startswith(" "):  # the first space belongs to the token before it
+            if (
+                piece.isspace() and begin and piece.startswith(" ")
+            ):  # the first space belongs to the token before it
                 begin, piece = begin + 1, piece[1:]
                 if not piece:
                     continue
@@ -144,7 +148,10 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
     return tokens
 
 
-VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {"aci-bench": every_window, "archehr": phrases}
+VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
+    "aci-bench": every_window,
+    "archehr": phrases,
+}
 
 _LETTERS_OF_A_PIECE = 3
 _MOST_KNOWN_SPANS = 300_000
@@ -164,7 +171,9 @@ class Match(NamedTuple):
 class Matcher:
     """Finds concepts; `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`)."""
 
-    def __init__(self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES) -> None:
+    def __init__(
+        self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES
+    ) -> None:
         if variant not in VARIANTS:
             raise UsageError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
         self._index = index
@@ -179,10 +188,18 @@ class Matcher:
         spans = self._spans(text, self._tokens(text))
         known = self._known
         try:
-            hits = [(start, end, hit) for start, end, stretch in spans if (hit := known[stretch]) is not None]
+            hits = [
+                (start, end, hit)
+                for start, end, stretch in spans
+                if (hit := known[stretch]) is not None
+            ]
         except KeyError:
             self._look_up(list({stretch for _, _, stretch in spans if stretch not in known}))
-            hits = [(start, end, hit) for start, end, stretch in spans if (hit := known[stretch]) is not None]
+            hits = [
+                (start, end, hit)
+                for start, end, stretch in spans
+                if (hit := known[stretch]) is not None
+            ]
         found = [
             (likeness, end - start, Match(start, end, term, concepts))
             for start, end, (likeness, term, concepts) in hits

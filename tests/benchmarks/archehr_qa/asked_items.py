@@ -68,5 +68,8 @@ def digest() -> str:
     items = demo_items()
     gold = [gold_response(ANSWER_TASKS[0], item) for item in items]
     scores = score_items(ANSWER_TASKS[0], items, [f"{text[:200]} |5,1-3,99|" for text in gold])
-    rows = [[score.id, score.parsed, sorted(score.values.items()), sorted(score.weights.items())] for score in scores]
+    rows = [
+        [score.id, score.parsed, sorted(score.values.items()), sorted(score.weights.items())]
+        for score in scores
+    ]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

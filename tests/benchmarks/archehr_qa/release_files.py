@@ -10,7 +10,11 @@ SECRET = "swallowed a marble"
 NARRATIVE = f"My son {SECRET}. Is that bad?"
 PHRASE = f'<phrase id="0" start_char_index="{NARRATIVE.index("Is")}">Is that bad?</phrase>'
 # Two paragraphs, the second with a wrapped line.
-SENTENCES = (("1", "0", 0, "Course:"), ("2", "1", 0, f"He {SECRET}."), ("3", "1", 23, "It was\nremoved."))
+SENTENCES = (
+    ("1", "0", 0, "Course:"),
+    ("2", "1", 0, f"He {SECRET}."),
+    ("3", "1", 23, "It was\nremoved."),
+)
 EXCERPT = f"Course:\n\nHe {SECRET}. It was\nremoved."
 
 
@@ -19,7 +23,9 @@ def sentence(name: str, paragraph: str, offset: int | str | None, text: str) -> 
     return f'<sentence id="{name}" paragraph_id="{paragraph}"{place} length="9">\n{text}\n   </sentence>'
 
 
-def case(name: str = "1", *, sentences: str | None = None, excerpt: str = EXCERPT, **changes: str) -> str:
+def case(
+    name: str = "1", *, sentences: str | None = None, excerpt: str = EXCERPT, **changes: str
+) -> str:
     numbered = "\n".join(sentence(*each) for each in SENTENCES) if sentences is None else sentences
     parts = {
         "narrative": f"<patient_narrative>\n{NARRATIVE}\n    </patient_narrative>",
@@ -40,11 +46,18 @@ def write_cases(folder: Path, *cases: str) -> Path:
 
 
 def labels(*given: str) -> list[dict[str, str]]:
-    return [{"sentence_id": str(number), "relevance": label} for number, label in enumerate(given, start=1)]
+    return [
+        {"sentence_id": str(number), "relevance": label}
+        for number, label in enumerate(given, start=1)
+    ]
 
 
 def key(name: str = "1", **changes: Any) -> dict[str, Any]:
-    record = {"case_id": name, "answers": labels("not-relevant", "essential", "supplementary"), "later": {"field": 1}}
+    record = {
+        "case_id": name,
+        "answers": labels("not-relevant", "essential", "supplementary"),
+        "later": {"field": 1},
+    }
     return {field: value for field, value in (record | changes).items() if value is not None}
 
 

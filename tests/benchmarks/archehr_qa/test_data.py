@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from benchmarks.archehr_twin import write_twin
-from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, SOURCES, load_items, read_rows, source_at
+from medical_tasks.benchmarks.archehr_qa.data import (
+    COLUMNS,
+    SOURCES,
+    load_items,
+    read_rows,
+    source_at,
+)
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
@@ -22,7 +28,9 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("data.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("data.json").read_text(encoding="utf-8")
+)
 
 NAMES = [column.name for column in COLUMNS]
 SUBTASK = {task.options["form"]: task for task in SUBTASKS}
@@ -46,7 +54,11 @@ def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
         ],
     }
     write_json(tmp_path, "key", [key("1", **answers)])
-    write_json(tmp_path, "mapping", [{"case_id": "1", "document_id": "5_6", "document_source": "mimic-iii"}])
+    write_json(
+        tmp_path,
+        "mapping",
+        [{"case_id": "1", "document_id": "5_6", "document_source": "mimic-iii"}],
+    )
     (row,) = read_rows("official", "test", {"test": path})
     assert list(row) == NAMES
     assert row == CASES["row"]
@@ -54,7 +66,12 @@ def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
 
 def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     (whole,) = SOURCES
-    assert source_at("demo", None) == source_at("official", None) == source_at("official", tmp_path) == whole
+    assert (
+        source_at("demo", None)
+        == source_at("official", None)
+        == source_at("official", tmp_path)
+        == whole
+    )
     assert source_at("questions", tmp_path) == whole
     both = source_at("official", write_twin(tmp_path / "1.2", seed=1, dev=2, test=3, keys=("dev",)))
     assert both.splits == {**whole.splits, "official": ("dev", "test")}
@@ -66,7 +83,9 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
         "test/archehr-qa_mapping.json",
     ]
     assert both.published_rows["official"] == {"dev": 20, "test": 100}
-    assert source_at("official", tmp_path).files["official"]["dev"].places == ("1.2/dev/archehr-qa.xml",)
+    assert source_at("official", tmp_path).files["official"]["dev"].places == (
+        "1.2/dev/archehr-qa.xml",
+    )
     alone = source_at("official", tmp_path / "1.2" / "test")
     assert alone.splits["official"] == ("test",)
     assert alone.published_rows["official"] == {}  # a folder alone may be of any release
@@ -89,16 +108,23 @@ def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
     return write_cases(folder, *(case(each, note="", numbered="", **parts) for each in ids))
 
 
-@pytest.mark.parametrize("names", [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")])
+@pytest.mark.parametrize(
+    "names", [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")]
+)
 def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[str, str]) -> None:
     inner = {"dev": (names[0], "data", "dev"), "test_2026": (names[1], "data", "subtask_1", "test")}
     write_questions(tmp_path.joinpath(*inner["dev"]), "1", "2")
     write_questions(tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician="")
-    mapping = [{"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"} for each in ("1", "2")]
+    mapping = [
+        {"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"}
+        for each in ("1", "2")
+    ]
     write_json(tmp_path.joinpath(*inner["dev"]), "mapping", mapping)
     places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
     for split, parts in inner.items():
-        places += [(tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)]
+        places += [
+            (tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)
+        ]
     assert len(places) == 8
     for place, splits in places:
         source = source_at("questions", place)
@@ -107,7 +133,10 @@ def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[
         rows = {split: list(read_rows("questions", split, files)) for split in splits}
         assert all(list(row) == NAMES for found in rows.values() for row in found)
         if "dev" in rows:
-            assert [(row["id"], row["source"]) for row in rows["dev"]] == [("1", "mimic-iv"), ("2", "mimic-iv")]
+            assert [(row["id"], row["source"]) for row in rows["dev"]] == [
+                ("1", "mimic-iv"),
+                ("2", "mimic-iv"),
+            ]
             assert all(row["clinician_question"] and row["patient_question"] for row in rows["dev"])
         if "test_2026" in rows:
             (row,) = rows["test_2026"]
@@ -119,15 +148,21 @@ def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[
 def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
     write_twin(tmp_path / "a" / "1.3", seed=1, dev=1, test=1)
     for place in (tmp_path / "a", tmp_path / "a" / "1.3", tmp_path / "a" / "1.3" / "test"):
-        with pytest.raises(UsageError, match=r"PhysioNet's release, .* Build it as --config official"):
+        with pytest.raises(
+            UsageError, match=r"PhysioNet's release, .* Build it as --config official"
+        ):
             source_at("questions", place)
     for name in ("archehr-qa", "archehr-qa-main"):
         write_questions(tmp_path / "b" / name / "data" / "dev", "1")
-    with pytest.raises(UsageError, match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/"):
+    with pytest.raises(
+        UsageError, match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/"
+    ):
         source_at("questions", tmp_path / "b")
 
 
-def test_open_questions_are_for_the_TASK_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_open_questions_are_for_the_TASK_questions_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write_questions(tmp_path, "121", "122", question="", clinician="")
     rows = list(read_rows("questions", "test_2026", {"test_2026": path}))
     refused = 0
@@ -135,12 +170,16 @@ def test_open_questions_are_for_the_TASK_questions_alone(tmp_path: Path, capsys:
         if task.name == "archehr_question":
             items = load_items(task, rows)
             assert [item.groups for item in items] == [{"source": "unknown"}] * 2
-            assert "note: archehr_question: 2 of the 2 cases lack a clinician's question" in capsys.readouterr().err
+            assert (
+                "note: archehr_question: 2 of the 2 cases lack a clinician's question"
+                in capsys.readouterr().err
+            )
             assert [gold_response(task, item) for item in items] == ["", ""]
             assert math.isnan(score_items(task, items, ["Why?", ""])[0].values["rougeLsum"])
             continue
         with pytest.raises(
-            UsageError, match=rf"{task.name}: none of the 2 cases has a (note|clinician).* --source FOLDER"
+            UsageError,
+            match=rf"{task.name}: none of the 2 cases has a (note|clinician).* --source FOLDER",
         ):
             load_items(task, rows)
         refused += 1
@@ -158,22 +197,42 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     assert whole.items == [item for part in parts.values() for item in part.items]
     assert [item.id for item in whole.items] == [str(number) for number in range(21, 29)]
     assert whole.revision["split"] == task.split == "test+test_2026"
-    assert load_task_data(task, DATASET, data=tmp_path, config="demo", split="test_2026 + test") == whole
+    assert (
+        load_task_data(task, DATASET, data=tmp_path, config="demo", split="test_2026 + test")
+        == whole
+    )
     assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
     # A release of before 2026, and one whose splits have cases in common.
     write_twin(tmp_path / "old", seed=1, dev=1, test=2)
-    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
-    with pytest.raises(UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"):
+    build_dataset(
+        "archehr_qa",
+        source=tmp_path / "old",
+        config="official",
+        out=tmp_path / "archehr_qa",
+        partial=True,
+    )
+    with pytest.raises(
+        UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"
+    ):
         load_task_data(task, DATASET, data=tmp_path)
     shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
-    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
+    build_dataset(
+        "archehr_qa",
+        source=tmp_path / "old",
+        config="official",
+        out=tmp_path / "archehr_qa",
+        partial=True,
+    )
     with pytest.raises(
-        UsageError, match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)"
+        UsageError,
+        match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)",
     ):
         load_task_data(task, DATASET, data=tmp_path)
 
 
-def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_split_without_a_key_is_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_twin(tmp_path, seed=1, dev=1, test=1)
     (tmp_path / "test" / KEY_FILE).rename(tmp_path / "test" / "archehr-qa_key (1).json")
     assert source_at("official", tmp_path).splits["official"] == ("dev", "test")
@@ -182,12 +241,19 @@ def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.Capture
     # Where nothing is there, it says what is needed.
     nothing = tmp_path / "nothing"
     nothing.mkdir()
-    with pytest.raises(MissingError, match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA"):
+    with pytest.raises(
+        MissingError, match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA"
+    ):
         find_files(source_at("official", nothing), "official", nothing)
 
 
 WITHOUT: dict[str, dict[str, Any]] = {
-    "key": {"relevance": [], "clinician_answer": "", "answer_sentences": [], "answer_citations": []},
+    "key": {
+        "relevance": [],
+        "clinician_answer": "",
+        "answer_sentences": [],
+        "answer_citations": [],
+    },
     "answers": {"clinician_answer": "", "answer_sentences": [], "answer_citations": []},
     "citations": {"answer_citations": []},
 }
@@ -198,7 +264,11 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
     assert (len(TASKS), len(ANSWER_TASKS)) == (8, 4)
     for task in TASKS:
         items = load_items(task, rows)
-        assert [item.id for item in items] == [row["id"] for row in rows] == [str(number) for number in range(21, 27)]
+        assert (
+            [item.id for item in items]
+            == [row["id"] for row in rows]
+            == [str(number) for number in range(21, 27)]
+        )
         assert [item.fields for item in items] == rows
         assert [(item.cluster, item.groups) for item in items] == [
             (row["id"], {"source": row["source"]}) for row in rows
@@ -208,7 +278,9 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
         assert len(load_items(task, [rows[0] | lacking for lacking in WITHOUT.values()])) == 3
 
 
-@pytest.mark.parametrize(("form", "lacking", "told"), CASES["test_cases_without_their_gold_are_asked_if_they_can_be"])
+@pytest.mark.parametrize(
+    ("form", "lacking", "told"), CASES["test_cases_without_their_gold_are_asked_if_they_can_be"]
+)
 def test_cases_without_their_gold_are_asked_if_they_can_be(
     form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,8 +288,14 @@ def test_cases_without_their_gold_are_asked_if_they_can_be(
     first, second = demo()[:2]
     lacks = first | WITHOUT[lacking]
     asked = not told.endswith("not asked")
-    assert [item.id for item in load_items(task, [lacks, second])] == (["21", "22"] if asked else ["22"])
-    assert capsys.readouterr().err == (f"note: {task.name}: 1 of the 2 cases {told}\n" if told else "")
+    assert [item.id for item in load_items(task, [lacks, second])] == (
+        ["21", "22"] if asked else ["22"]
+    )
+    assert capsys.readouterr().err == (
+        f"note: {task.name}: 1 of the 2 cases {told}\n" if told else ""
+    )
     if not asked:
-        with pytest.raises(UsageError, match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. "):
+        with pytest.raises(
+            UsageError, match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. "
+        ):
             load_items(task, [lacks, lacks])

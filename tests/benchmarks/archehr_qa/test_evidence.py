@@ -36,9 +36,14 @@ from tests.models.tiny_embedder import TEXTS, make_bert
 
 def test_bm25_by_hand() -> None:
     # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two of them, "stone" in one.
-    found = lexical_similarities(["Fever, cough.", "No stone passed.", "Fever fell; walked home."], ["fever stone?"])
+    found = lexical_similarities(
+        ["Fever, cough.", "No stone passed.", "Fever fell; walked home."], ["fever stone?"]
+    )
     rare, frequent = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
-    short, long = 1 / (1 + 1.5 * (0.25 + 0.75 * 2 / (8 / 3))), 1 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3)))
+    short, long = (
+        1 / (1 + 1.5 * (0.25 + 0.75 * 2 / (8 / 3))),
+        1 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3))),
+    )
     assert found == pytest.approx([frequent * short, rare * short, frequent * long], abs=1e-6)
     assert ranked(found) == [1, 0, 2]
 
@@ -55,8 +60,15 @@ def test_words_are_stems_without_capitals_and_function_words() -> None:
 
 
 def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
-    nothing: list[tuple[list[str], list[str], list[float]]] = [([], ["fever"], []), (["fever"], [], [0.0])]
-    for sentences, asked, expected in (*nothing, (["", "--"], ["fever"], [0.0] * 2), (["fever"], [""], [0.0])):
+    nothing: list[tuple[list[str], list[str], list[float]]] = [
+        ([], ["fever"], []),
+        (["fever"], [], [0.0]),
+    ]
+    for sentences, asked, expected in (
+        *nothing,
+        (["", "--"], ["fever"], [0.0] * 2),
+        (["fever"], [""], [0.0]),
+    ):
         assert lexical_similarities(sentences, asked) == expected
     assert questions(case()) == ("Why did she have it?", "What was the cause of her fever?")
     asked_instead = questions(case(patient_question=" ", patient_narrative="a\n b"))
@@ -126,7 +138,9 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     for some, others in zip(together, alone, strict=True):
         assert some == pytest.approx(others, abs=1e-5)
     assert measure.of([]) == []
-    assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [[0.0] * 5]
+    assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [
+        [0.0] * 5
+    ]
     # Answers of the baseline by the same measure.
     made = heuristic_responses(HEURISTIC, [case("1"), case("2")], {"embedder": checkpoint})
     assert made[0] == made[1]
@@ -135,7 +149,9 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     assert heuristic_identity(HEURISTIC, {})["similarity"]["method"] == "bm25"
 
 
-def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, tmp_path: Path) -> None:
+def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
+    checkpoint: str, tmp_path: Path
+) -> None:
     assert open_similarity(checkpoint) is open_similarity(checkpoint)
     assert open_similarity(checkpoint).identity["kind"] == "embedder"
     assert open_chooser(checkpoint, 3) is open_chooser(checkpoint, 3)
@@ -153,7 +169,11 @@ def answer(item: Item) -> str:
 
 
 def noted(*sentences: str) -> Item:
-    return case(sentences=list(sentences), sentence_ids=[str(10 + n) for n in range(len(sentences))], relevance=[])
+    return case(
+        sentences=list(sentences),
+        sentence_ids=[str(10 + n) for n in range(len(sentences))],
+        relevance=[],
+    )
 
 
 def long(word: str, words: int) -> str:
@@ -161,8 +181,12 @@ def long(word: str, words: int) -> str:
 
 
 def test_answers_of_the_baseline_by_hand() -> None:
-    whole = "\n".join(f"{' '.join(text.split())} |{number}|" for number, text in enumerate(SENTENCES, start=1))
-    assert whole.startswith("Brief course: |1|\nA stone blocked the duct, and the fever came from it. |2|\n")
+    whole = "\n".join(
+        f"{' '.join(text.split())} |{number}|" for number, text in enumerate(SENTENCES, start=1)
+    )
+    assert whole.startswith(
+        "Brief course: |1|\nA stone blocked the duct, and the fever came from it. |2|\n"
+    )
     for task in ANSWER_TASKS:
         assert heuristic_responses(task, [case()], {}) == [whole]
     # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause (12), and the one that shares nothing
@@ -179,7 +203,9 @@ def test_answers_of_the_baseline_by_hand() -> None:
 
 @given(lengths=st.lists(st.integers(0, 90), max_size=12), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_an_answer_is_official_and_takes_the_most_similar(lengths: list[int], data: st.DataObject) -> None:
+def test_an_answer_is_official_and_takes_the_most_similar(
+    lengths: list[int], data: st.DataObject
+) -> None:
     vocabulary = ("fever", "cause", "kidney", "walk", "home")
     words = st.sampled_from(vocabulary)
     sentences = [" ".join(data.draw(st.lists(words, min_size=n, max_size=n))) for n in lengths]
@@ -199,7 +225,10 @@ def test_an_answer_is_official_and_takes_the_most_similar(lengths: list[int], da
 
 def test_what_the_baseline_refuses(tmp_path: Path) -> None:
     for name in ("question", "evidence", "answer", "alignment"):
-        with pytest.raises(UsageError, match=f"archehr_{name}: baseline/heuristic answers a question with sentences"):
+        with pytest.raises(
+            UsageError,
+            match=f"archehr_{name}: baseline/heuristic answers a question with sentences",
+        ):
             heuristic_responses(TASK[name], [case()], {})
     with pytest.raises(UsageError, match="'embedder' is no setting of this task. It takes: tries"):
         heuristic_responses(TASK["together"], [case()], {"embedder": "x"})

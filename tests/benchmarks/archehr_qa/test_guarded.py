@@ -25,7 +25,17 @@ pytestmark = pytest.mark.usefixtures("work")
 
 
 def words(tasks: str, model: str, *more: str) -> list[str]:
-    asked = ["run", "--tasks", tasks, "--config", "demo", "--out", "run", "--model", "openai-api/asked/m"]
+    asked = [
+        "run",
+        "--tasks",
+        tasks,
+        "--config",
+        "demo",
+        "--out",
+        "run",
+        "--model",
+        "openai-api/asked/m",
+    ]
     return [*asked, "--model-args", f"base_url={model},max_retries=0", *more]
 
 
@@ -78,7 +88,22 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
     assert "clean: " in capfd.readouterr().out
     # A sum of splits is packed and verified like a split.
-    assert main(["submit", "run", "--to", "space", "--model-name", "m", "--allow-partial", "--out", "m.zip"]) == 0
+    assert (
+        main(
+            [
+                "submit",
+                "run",
+                "--to",
+                "space",
+                "--model-name",
+                "m",
+                "--allow-partial",
+                "--out",
+                "m.zip",
+            ]
+        )
+        == 0
+    )
     assert main(["verify", "m.zip", "--responses", "run"]) == 0
     assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
     # That was no blindness: what a log would quote is found.
@@ -91,10 +116,14 @@ def test_no_text_stands_in_results_logs_reports_or_items(
 def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
     with FaultServer(answer=lambda call: "He slept.") as model:
         names = "archehr_together,archehr_answer_first,archehr_evidence"
-        assert main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
+        assert (
+            main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
+        )
     # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which has no tries.
     times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}
-    assert [row["asked"] for row in read_items(Path("run"))] == [times[task] for task in times for _ in range(2)]
+    assert [row["asked"] for row in read_items(Path("run"))] == [
+        times[task] for task in times for _ in range(2)
+    ]
 
 
 def _texts(row: dict[str, object]) -> Iterator[str]:
@@ -107,4 +136,7 @@ def _texts(row: dict[str, object]) -> Iterator[str]:
 
 def _runs_of(text: str) -> set[str]:
     parts = text.lower().split()
-    return {" ".join(parts[place : place + WORDS_IN_A_ROW]) for place in range(len(parts) - WORDS_IN_A_ROW + 1)}
+    return {
+        " ".join(parts[place : place + WORDS_IN_A_ROW])
+        for place in range(len(parts) - WORDS_IN_A_ROW + 1)
+    }

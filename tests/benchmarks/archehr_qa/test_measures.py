@@ -47,9 +47,16 @@ _SETS = st.frozensets(st.integers(0, 8))
 def test_laws(cases: list[tuple[frozenset[int], frozenset[int]]]) -> None:
     counts = [count(cited, right) for cited, right in cases]
     rows = [factuality_values("cited", {"strict": each}) for each in counts]
-    sums = [sum(part) for part in zip(*((each.hits, each.wrong, each.missed) for each in counts), strict=True)]
+    sums = [
+        sum(part)
+        for part in zip(*((each.hits, each.wrong, each.missed) for each in counts), strict=True)
+    ]
     together = Counts(*sums).ratios()
-    for name, part in (("factuality", "f1"), ("factuality_precision", "precision"), ("factuality_recall", "recall")):
+    for name, part in (
+        ("factuality", "f1"),
+        ("factuality_precision", "precision"),
+        ("factuality_recall", "recall"),
+    ):
         above = sum(values[name] * weights[name] for values, weights in rows if weights[name])
         assert above == pytest.approx(together[part][0])  # items add up to the pooled share
         assert sum(weights[name] for _, weights in rows) == together[part][1]
@@ -57,23 +64,35 @@ def test_laws(cases: list[tuple[frozenset[int], frozenset[int]]]) -> None:
     for (cited, right), each in zip(cases, counts, strict=True):
         swapped = count(right, cited)
         assert (swapped.hits, swapped.wrong, swapped.missed) == (each.hits, each.missed, each.wrong)
-        assert (factuality_values("cited", {"strict": each})[0]["factuality"] == 1) == (cited == right != frozenset())
+        assert (factuality_values("cited", {"strict": each})[0]["factuality"] == 1) == (
+            cited == right != frozenset()
+        )
 
 
 WORDS = ("bleu", "rougeLsum", "sari")
-PAIRS = [("A stone blocked it.", "A stone blocked the duct."), ("", "Normal."), ("Normal.", "Normal.")]
+PAIRS = [
+    ("A stone blocked it.", "A stone blocked the duct."),
+    ("", "Normal."),
+    ("Normal.", "Normal."),
+]
 
 
 def test_what_is_compared() -> None:
-    item = small_item(relevance=["not-relevant", "essential", "supplementary", "essential", "essential"])
+    item = small_item(
+        relevance=["not-relevant", "essential", "supplementary", "essential", "essential"]
+    )
     questions = "Mum had fevers. Why?\n\nWhat was the cause of her fever?"
     essential = "A stone blocked the duct.\nIt was taken out.\nShe ate."
     assert notes_comparison(item, "x") == Comparison(
         prediction="x", reference=f"{questions}\n\n{essential}", source=questions, target=essential
     )
     answer = item.fields["clinician_answer"]
-    assert answer_comparison(item, "x") == Comparison(prediction="x", reference=answer, source=questions, target=answer)
-    alone = Comparison(prediction="x", reference=answer, source="Mum had fevers. Why?", target=answer)
+    assert answer_comparison(item, "x") == Comparison(
+        prediction="x", reference=answer, source=questions, target=answer
+    )
+    alone = Comparison(
+        prediction="x", reference=answer, source="Mum had fevers. Why?", target=answer
+    )
     assert answer_comparison(item, "x", narrative=True) == alone
     asked = item.fields["clinician_question"]
     assert question_comparison(item, "x") == Comparison(
@@ -81,7 +100,9 @@ def test_what_is_compared() -> None:
     )
     none = small_item(relevance=[], clinician_answer=" ", clinician_question="")
     assert labels_of(none) == {}
-    assert [compare(none, "x") for compare in (notes_comparison, answer_comparison, question_comparison)] == [None] * 3
+    assert [
+        compare(none, "x") for compare in (notes_comparison, answer_comparison, question_comparison)
+    ] == [None] * 3
     bare = notes_comparison(small_item(relevance=["not-relevant"] * 5), "x")
     assert bare is not None  # as the script has it: the questions alone
     assert (bare.reference, bare.target) == (f"{questions}\n\n", "")
@@ -89,13 +110,19 @@ def test_what_is_compared() -> None:
 
 def test_words_by_hand() -> None:
     reference = "a b c d e f"
-    found = word_metrics(Comparison(prediction="a b c d", reference=reference, source="x y", target=reference), WORDS)
-    assert found["bleu"] == pytest.approx(math.exp(1 - 6 / 4))  # every run of words is there; only brevity costs
+    found = word_metrics(
+        Comparison(prediction="a b c d", reference=reference, source="x y", target=reference), WORDS
+    )
+    assert found["bleu"] == pytest.approx(
+        math.exp(1 - 6 / 4)
+    )  # every run of words is there; only brevity costs
     assert found["rougeLsum"] == pytest.approx(2 * 4 / (4 + 6))
     # Nothing to keep; all is deleted rightly; of 6, 5, 4 and 3 runs 4, 3, 2 and 1 are added, none of them wrongly.
     added = [2 * right / (right + all_) for right, all_ in ((4, 6), (3, 5), (2, 4), (1, 3))]
     assert found["sari"] == pytest.approx((1 + 1 + sum(added) / 4) / 3)
-    empty = word_metrics(Comparison(prediction="", reference=reference, source="x y", target=reference), WORDS)
+    empty = word_metrics(
+        Comparison(prediction="", reference=reference, source="x y", target=reference), WORDS
+    )
     assert (empty["bleu"], empty["rougeLsum"]) == (0.0, 0.0)
     assert 0 < empty["sari"] < found["sari"]
     for text, source in (("Was it?", ""), ("It fell.", "Why did he go?")):  # fewer than four tokens
@@ -115,7 +142,9 @@ def test_words_by_hand() -> None:
         assert 0.95 < found["sari"] <= 1
         shorter = [" ".join(own.split()[:most]) for most in (0, 10, 30)]
         for other in [*shorter, *(other for other in others if other != answer)]:
-            assert word_metrics(replace(comparison, prediction=other), WORDS)["sari"] < found["sari"]
+            assert (
+                word_metrics(replace(comparison, prediction=other), WORDS)["sari"] < found["sari"]
+            )
 
 
 @pytest.mark.upstream
@@ -145,7 +174,9 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
     ]
     # What is given for nothing is not opened.
     models = {"umls": "nowhere", "bertscore": "nowhere", "alignscore": "a:b"}
-    (row,) = relevance_values({"": [None]}, models, wanted={*WORD_METRICS, "bertscore", "medcon", "alignscore"})
+    (row,) = relevance_values(
+        {"": [None]}, models, wanted={*WORD_METRICS, "bertscore", "medcon", "alignscore"}
+    )
     assert list(row) == [*WORD_METRICS, "bertscore", "medcon", "alignscore"]
     assert relevance_values({"": []}, {"umls": "nowhere"}, wanted=wanted) == []
     # The same texts are computed once, whatever they are compared for.
@@ -157,7 +188,9 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(scoring, "model_metrics", computed)
     rows = relevance_values(
-        {"": [some, replace(some, source="c")], "_official": [some, None]}, {"umls": "x"}, wanted=wanted
+        {"": [some, replace(some, source="c")], "_official": [some, None]},
+        {"umls": "x"},
+        wanted=wanted,
     )
     assert asked == [[("a", "a")]]
     assert [row["medcon"] for row in rows] == [0.5, 0.5]
@@ -172,7 +205,9 @@ def test_bertscore() -> None:
     (raw,) = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])
     scorer.close()
     assert values[0] == pytest.approx((raw.f1 - 0.6014007) / (1 - 0.6014007), abs=1e-5)
-    assert values[1] == pytest.approx(-0.6014007 / (1 - 0.6014007))  # an empty text: below 0, as in the reference
+    assert values[1] == pytest.approx(
+        -0.6014007 / (1 - 0.6014007)
+    )  # an empty text: below 0, as in the reference
     assert values[2] == pytest.approx(1.0, abs=1e-5)
     told = identity_of_models(scoring._MODELS, {"bertscore": str(folder)})["bertscore"]
     assert (told["layer"], told["rescaled_f1"]) == ("4", DISTILBERT_LAYER_4.f1)
@@ -184,7 +219,9 @@ def test_alignscore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = f"{checkpoint}:{backbone}"
     values = [row["alignscore"] for row in model_metrics(PAIRS, {"alignscore": given})]
     scorer = open_alignscore(checkpoint, backbone=backbone)
-    assert values == pytest.approx(scorer.score([right for _, right in PAIRS], [said for said, _ in PAIRS]), abs=1e-5)
+    assert values == pytest.approx(
+        scorer.score([right for _, right in PAIRS], [said for said, _ in PAIRS]), abs=1e-5
+    )
     backwards = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])
     scorer.close()
     assert values[0] != pytest.approx(backwards[0], abs=1e-7)  # the reference is the context
@@ -202,9 +239,14 @@ def test_alignscore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_medcon(tmp_path: Path) -> None:
     pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
     strings = [(1, "heart attack"), (1, "myocardial infarction"), (2, "fever")]
-    terms = (f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n" for concept, text in strings)
+    terms = (
+        f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n"
+        for concept, text in strings
+    )
     (tmp_path / "MRCONSO.RRF").write_text("".join(terms))
-    (tmp_path / "MRSTY.RRF").write_text("".join(f"C{each:07d}|T047|A1|Name|AT1||\n" for each in (1, 2)))
+    (tmp_path / "MRSTY.RRF").write_text(
+        "".join(f"C{each:07d}|T047|A1|Name|AT1||\n" for each in (1, 2))
+    )
     build_index(tmp_path, tmp_path / "index", folding=Folding(lowercase=True))
     arguments = {"umls": str(tmp_path / "index")}
     pairs = [
@@ -225,7 +267,11 @@ def test_medcon(tmp_path: Path) -> None:
     [
         ({"bertscore": "nowhere"}, MissingError, "nowhere: no folder with a config.json"),
         ({"alignscore": "nowhere.ckpt:folder"}, MissingError, "nowhere.ckpt: no such file"),
-        ({"alignscore": "nowhere.ckpt"}, UsageError, "alignscore must be CKPT:FOLDER .* got 'nowhere.ckpt'"),
+        (
+            {"alignscore": "nowhere.ckpt"},
+            UsageError,
+            "alignscore must be CKPT:FOLDER .* got 'nowhere.ckpt'",
+        ),
         ({"alignscore": "a::b"}, UsageError, "alignscore must be CKPT:FOLDER"),
         ({}, UsageError, "an encoder of the kind 'roberta'.*Give a folder of that checkpoint"),
     ],

@@ -27,7 +27,9 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("parsing.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("parsing.json").read_text(encoding="utf-8")
+)
 
 KNOWN = ("1", "2", "3", "4", "5")
 
@@ -47,7 +49,9 @@ def test_prose_sentences_and_problems() -> None:
         assert read.citations == ("1",), prose
         assert read.sentences[1].text.startswith(prose.rstrip("|."))
     for text, sentences in CASES["test_sentences"]:
-        wanted = tuple(Sentence(text=said, citations=tuple(cited.split())) for said, cited in sentences)
+        wanted = tuple(
+            Sentence(text=said, citations=tuple(cited.split())) for said, cited in sentences
+        )
         assert read_answer(text, KNOWN).sentences == wanted, text
     for text, problems in CASES["test_problems"]:
         assert list(read_answer(text, KNOWN).problems) == problems, text
@@ -60,18 +64,28 @@ def test_beyond_the_limit_nothing_counts() -> None:
     assert read.problems == (UNKNOWN_IDS, TOO_LONG, WRONG_FORM)  # what is written is judged whole
     assert len(read.text.split()) == WORD_LIMIT
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
-    assert [(each.text[-3:], each.citations) for each in cut.sentences] == [(" a.", ("1",)), ("b", ("2",))]
+    assert [(each.text[-3:], each.citations) for each in cut.sentences] == [
+        (" a.", ("1",)),
+        ("b", ("2",)),
+    ]
     assert official_answer("\n".join(lines)).citations == ("1", "2", "3", "9")
     # Ids of other kinds.
     assert read_answer("A. |s-1,1-2|", ("s-1", "1-2")).citations == ("s-1", "1-2")
     assert read_ids("1-3, x", ("1-3",)) == ("1-3", "x")
     assert read_ids("", ()) == ()
     assert [group.ids for group in pipe_groups("A. |007|", ())] == [("7",)]
-    assert [(group.start, group.end) for group in bracket_groups("A [1] [2] b [3]")] == [(2, 9), (12, 15)]
+    assert [(group.start, group.end) for group in bracket_groups("A [1] [2] b [3]")] == [
+        (2, 9),
+        (12, 15),
+    ]
 
 
 _IDS = st.lists(st.sampled_from(KNOWN), min_size=1, max_size=5, unique=True)
-_WORDS = st.lists(st.sampled_from("he was not given 5 mg. of the 2.5 drug, a|b yet".split()), min_size=1, max_size=12)
+_WORDS = st.lists(
+    st.sampled_from("he was not given 5 mg. of the 2.5 drug, a|b yet".split()),
+    min_size=1,
+    max_size=12,
+)
 
 
 @settings(deadline=None, max_examples=60)
@@ -86,7 +100,11 @@ def test_the_official_form_is_read_as_officially(lines: list[tuple[list[str], li
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.lists(st.sampled_from(["|", "1", "2-3", " ", ",", ";", "[", "]", "A.", "b", "\n", "```", "</think>", "\ud800"]))
+    st.lists(
+        st.sampled_from(
+            ["|", "1", "2-3", " ", ",", ";", "[", "]", "A.", "b", "\n", "```", "</think>", "\ud800"]
+        )
+    )
 )
 def test_any_text_has_a_reading(pieces: list[str]) -> None:
     read = read_answer("".join(pieces), KNOWN)
@@ -138,5 +156,10 @@ def test_any_reply_has_a_reading(reply: str) -> None:
 def test_lists_come_back(ids: list[str], between: str) -> None:
     assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)
     assert read_evidence(f"|{','.join(ids)}|", KNOWN).found == tuple(ids)
-    lines = "\n".join(f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ") for number in (1, 2))
-    assert read_alignment(lines, KNOWN).found == tuple((name, each) for name in "12" for each in ids)
+    lines = "\n".join(
+        f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ")
+        for number in (1, 2)
+    )
+    assert read_alignment(lines, KNOWN).found == tuple(
+        (name, each) for name in "12" for each in ids
+    )

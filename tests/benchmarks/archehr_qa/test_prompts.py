@@ -28,7 +28,9 @@ from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import SENTENCES, TASK, case
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("prompts.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("prompts.json").read_text(encoding="utf-8")
+)
 
 ASKED = [task for task in (*ANSWER_TASKS, *SUBTASKS) if task.options.get("steps") != "heuristic"]
 
@@ -53,7 +55,9 @@ def test_a_question_is_one_message_that_ends_with_what_is_given(task: TaskSpec) 
     asks_question = task.name == "archehr_question"
     assert ("Clinician's question: What was the cause of her fever?" in text) is not asks_question
     # A line a sentence, behind its number; line ends within a sentence are none.
-    assert ("\n2: A stone blocked the duct, and the fever came from it.\n" in text) is not asks_question
+    assert (
+        "\n2: A stone blocked the duct, and the fever came from it.\n" in text
+    ) is not asks_question
     assert "essential" not in text  # the key stays out
 
 
@@ -109,7 +113,9 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
         changed = {name for name, value in hashes().items() if value != before[name]}
     assert changed == {task.name for task in ANSWER_TASKS if task.protocol}
     monkeypatch.setitem(said["asked"]["cite"], "task", "Cite.")
-    assert {name for name, value in hashes().items() if value != before[name]} == {"archehr_answer_first"}
+    assert {name for name, value in hashes().items() if value != before[name]} == {
+        "archehr_answer_first"
+    }
 
 
 @pytest.mark.parametrize(("task", "name", "arguments", "message"), CASES["refused"])
@@ -129,7 +135,11 @@ def test_the_gold_of_each_form() -> None:
     assert gold_response(TASK["answer"], item) == item.fields["clinician_answer"]
     assert gold_response(TASK["alignment"], item) == "1: 2\n2: 3\n3: 5"
     # What is not released.
-    unanswered: dict[str, Any] = {"clinician_answer": "", "answer_sentences": [], "answer_citations": []}
+    unanswered: dict[str, Any] = {
+        "clinician_answer": "",
+        "answer_sentences": [],
+        "answer_citations": [],
+    }
     together = TASK["together"]
     assert gold_response(together, case(**unanswered)) == (
         "A stone blocked the duct, and the fever came from it. |2|\nThe stone was taken out by endoscopy. |3|"
@@ -138,9 +148,14 @@ def test_the_gold_of_each_form() -> None:
     assert gold_response(together, case(relevance=[])).endswith("Then the fever went away. |5|")
     assert gold_response(together, case(relevance=[], **unanswered)) == ""
     # Sentences without their citations: the last one has what must be cited.
-    assert gold_response(together, case(answer_citations=[])).endswith("taken out.\nThen the fever went away. |2,3|")
+    assert gold_response(together, case(answer_citations=[])).endswith(
+        "taken out.\nThen the fever went away. |2,3|"
+    )
     assert gold_response(TASK["alignment"], case(answer_citations=[])) == ""
-    assert gold_response(TASK["alignment"], case(answer_citations=["2,3", "", "5"])) == "1: 2,3\n2:\n3: 5"
+    assert (
+        gold_response(TASK["alignment"], case(answer_citations=["2,3", "", "5"]))
+        == "1: 2,3\n2:\n3: 5"
+    )
     assert gold_response(TASK["evidence"], case(relevance=[])) == ""
     assert gold_response(TASK["answer"], case(**unanswered)) == ""
 
@@ -157,7 +172,11 @@ def test_a_gold_answer_is_official_and_cites_exactly_what_is_essential(data: st.
     cites = st.lists(st.sampled_from(ids), max_size=4, unique=True).map(",".join)
     citations = data.draw(st.lists(cites, min_size=len(answer), max_size=len(answer)))
     item = case(
-        sentences=note, sentence_ids=ids, relevance=relevance, answer_sentences=answer, answer_citations=citations
+        sentences=note,
+        sentence_ids=ids,
+        relevance=relevance,
+        answer_sentences=answer,
+        answer_citations=citations,
     )
     read = read_answer(gold_response(TASK["together"], item), ids)
     assert sorted(read.citations, key=int) == essential(item)
@@ -184,7 +203,11 @@ def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> Non
     assert uncited_faults(LONG, IDS) == []
     for extra, words in (("", 76), ("and more ", 78)):
         said = f"It is too long: it has {words} words, and at most 75 are allowed."
-        assert cited_faults(f"{LONG} {extra}end. |1|", IDS) == uncited_faults(f"{LONG} {extra}end.", IDS) == [said]
+        assert (
+            cited_faults(f"{LONG} {extra}end. |1|", IDS)
+            == uncited_faults(f"{LONG} {extra}end.", IDS)
+            == [said]
+        )
         # What is cited behind the words that count is cited.
         assert cited_faults(f"{LONG}\n{extra}end. |1|", IDS) == [said]
     said = "It cites numbers that no sentence given here has: 9, 12."
@@ -198,10 +221,19 @@ def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> Non
     assert faults[1].endswith(": 77.")
     changed = "It changes the answer. Repeat"
     assert cited_faults(GOOD, IDS, answer=ANSWER) == []
-    for same in ("she had a stone |2|\nIt was taken out! |3|", "She had a stone. It was taken out. |2,3|"):
+    for same in (
+        "she had a stone |2|\nIt was taken out! |3|",
+        "She had a stone. It was taken out. |2,3|",
+    ):
         assert cited_faults(same, IDS, answer=ANSWER) == []
-    for other in ("She had a stone. |2|", f"{GOOD}\nShe is well. |5|", "It was taken out. |3|\nShe had a stone. |2|"):
-        assert [fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)] == [changed]
+    for other in (
+        "She had a stone. |2|",
+        f"{GOOD}\nShe is well. |5|",
+        "It was taken out. |3|\nShe had a stone. |2|",
+    ):
+        assert [fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)] == [
+            changed
+        ]
     # A long answer that was to be cited is not too long, and may not be changed beyond the limit either.
     answer = (f"{LONG}.", "More of it.")
     assert cited_faults(f"{LONG}. |1|\nMore of it. |2|", IDS, answer=answer) == []
@@ -225,7 +257,10 @@ def test_what_stands_below_the_question() -> None:
     reply = "```\nShe had a stone [2]. It hurt. |3|\n\nIt was taken\tout |4|\n```"
     # With bars in a line, brackets are prose; without, they are citations.
     assert written_sentences(reply, IDS) == ("She had a stone [2].", "It hurt.", "It was taken out")
-    assert written_sentences("She had a stone [2]. It hurt [3].", IDS) == ("She had a stone.", "It hurt.")
+    assert written_sentences("She had a stone [2]. It hurt [3].", IDS) == (
+        "She had a stone.",
+        "It hurt.",
+    )
     assert cited_ids("a [2]\nb |3,9|\nc", IDS) == ("2", "3", "9")
     assert written_sentences("", IDS) == ()
 

@@ -129,11 +129,20 @@ WAYS = (
 )
 """How the case of each number errs in its first try; the case 0 does not."""
 
-TOLD = ("", "It is empty.", "It cites nothing.", "Its form is wrong.", "it has 80 words", "here has: 88.")
+TOLD = (
+    "",
+    "It is empty.",
+    "It cites nothing.",
+    "Its form is wrong.",
+    "it has 80 words",
+    "here has: 88.",
+)
 
 
 def data_of(items: list[Item]) -> TaskData:
-    return TaskData(items=items, config="demo", folder=Path(), revision={"name": "archehr_qa", "config": "demo"})
+    return TaskData(
+        items=items, config="demo", folder=Path(), revision={"name": "archehr_qa", "config": "demo"}
+    )
 
 
 @pytest.fixture
@@ -187,7 +196,10 @@ def test_each_error_is_named_and_the_question_put_again(data: TaskData, folder: 
     model = Erring()
     made = run(TASK["together"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
-    assert model.rounds == [[*"012345"], [*"12345"]]  # all of a round together, and only those that go on
+    assert model.rounds == [
+        [*"012345"],
+        [*"12345"],
+    ]  # all of a round together, and only those that go on
     for number, told in enumerate(TOLD):
         first, *again = model.texts[str(number)]
         assert len(again) == (1 if told else 0)
@@ -218,7 +230,9 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(
     data: TaskData, tmp_path: Path, name: str, dies_after: int
 ) -> None:
     whole = Erring(bad=2)
-    expected = run(TASK[name], whole, data, open_run_folder(tmp_path / "whole", {"test": 1})).responses
+    expected = run(
+        TASK[name], whole, data, open_run_folder(tmp_path / "whole", {"test": 1})
+    ).responses
     assert len(set(whole.asked)) == len(whole.asked)
     folder = open_run_folder(tmp_path / "run", {"test": 1})
     first, second, third = Erring(bad=2, dies_after=dies_after), Erring(bad=2), Erring(bad=2)
@@ -255,7 +269,9 @@ def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
     model = open_model(f"hf/{tmp_path / 'toy'}", {"batch_size": "1"}, log_dir=tmp_path)
     assert isinstance(model, LocalModel)
     try:
-        answered = run_model(tasks, data, model, folder, RunOptions(max_new_tokens=4, task_args={"tries": "2"}))
+        answered = run_model(
+            tasks, data, model, folder, RunOptions(max_new_tokens=4, task_args={"tries": "2"})
+        )
     finally:
         model.close()
     assert answered is not None

@@ -37,7 +37,9 @@ from tests.benchmarks.archehr_qa.release_files import (
 )
 from tests.support import SHARED, needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("release.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("release.json").read_text(encoding="utf-8")
+)
 
 NAME = "archehr-qa.xml"
 
@@ -50,8 +52,12 @@ def put(root: Path, *folders: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("above", ["", "1.3", "archehr-qa-bionlp-task-2025/1.3", "archehr-qa-a-long-title-1.3"])
-@pytest.mark.parametrize("splits", [("dev",), ("test",), ("dev", "test"), ("test_2026",), ("dev", "test", "test_2026")])
+@pytest.mark.parametrize(
+    "above", ["", "1.3", "archehr-qa-bionlp-task-2025/1.3", "archehr-qa-a-long-title-1.3"]
+)
+@pytest.mark.parametrize(
+    "splits", [("dev",), ("test",), ("dev", "test"), ("test_2026",), ("dev", "test", "test_2026")]
+)
 def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) -> None:
     put(tmp_path / above, *(FOLDERS[split] for split in splits))
     found = find_splits(tmp_path)
@@ -60,7 +66,9 @@ def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize(("folder", "split"), CASES["test_one_folder_with_the_files"])
-def test_one_folder_with_the_files(tmp_path: Path, folder: str, split: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_folder_with_the_files(
+    tmp_path: Path, folder: str, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(tmp_path, folder)
     assert split_of(tmp_path / folder) == split
     assert find_splits(tmp_path / folder) == {split: tmp_path / folder / NAME}
@@ -69,11 +77,15 @@ def test_one_folder_with_the_files(tmp_path: Path, folder: str, split: str, monk
 
 
 def test_what_is_not_clear(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"has several releases: 1.2, 1.3. Give --source the folder of one"):
+    with pytest.raises(
+        UsageError, match=r"has several releases: 1.2, 1.3. Give --source the folder of one"
+    ):
         find_splits(put(tmp_path / "a", "1.2/dev", "1.3/dev", "1.3/test"))
     with pytest.raises(UsageError, match=r"has archehr-qa.xml in itself and in dev"):
         find_splits(put(tmp_path / "b", "", "dev"))
-    with pytest.raises(UsageError, match=r"is a file. Give --source its folder, since key and mapping"):
+    with pytest.raises(
+        UsageError, match=r"is a file. Give --source its folder, since key and mapping"
+    ):
         find_splits(tmp_path / "b" / NAME)
     for nothing in (tmp_path, tmp_path / "none", put(tmp_path / "c", "other/dev")):
         assert find_splits(nothing) == {}
@@ -105,7 +117,9 @@ def test_a_case(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     # What later releases may leave out or add.
     numbered = f'<sentence id="0">Course:</sentence><sentence id="1">He {SECRET}.</sentence>'
     whole = f"<note_excerpt_sentences>{numbered}</note_excerpt_sentences>"
-    (read,) = read_cases(write_cases(tmp_path, case(question="<more>1</more>", numbered=whole, note="")))
+    (read,) = read_cases(
+        write_cases(tmp_path, case(question="<more>1</more>", numbered=whole, note=""))
+    )
     assert read.phrases == ()
     assert [(each.id, each.paragraph_id) for each in read.sentences] == [("0", ""), ("1", "")]
 
@@ -126,19 +140,27 @@ def test_other_files(tmp_path: Path) -> None:
     assert "case '1': stands twice" in refusal(write_cases(tmp_path, case("1"), case("1")))
     assert "case number 1: id must be" in refusal(write_cases(tmp_path, case("")))
     assert "has no <case> in <annotations>" in refusal(write_cases(tmp_path))
-    assert "none of its 1 cases has a note excerpt" in refusal(write_cases(tmp_path, case(note="", numbered="")))
+    assert "none of its 1 cases has a note excerpt" in refusal(
+        write_cases(tmp_path, case(note="", numbered=""))
+    )
     path = tmp_path / "archehr-qa.xml"
     path.write_text("<cases/>", encoding="utf-8")
     assert "outermost element is not <annotations>" in refusal(path)
-    path.write_text(f'<!DOCTYPE a [<!ENTITY b "{SECRET}">]><annotations>&b;</annotations>', encoding="utf-8")
+    path.write_text(
+        f'<!DOCTYPE a [<!ENTITY b "{SECRET}">]><annotations>&b;</annotations>', encoding="utf-8"
+    )
     assert "declares entities" in refusal(path)
     path.write_bytes(b" " * (SIZE_LIMIT_BYTES + 1))
     assert "more than 16,777,216" in refusal(path)
     assert "No such file" in refusal(tmp_path / "none.xml")
 
 
-def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    flat = numbered(("1", "0", 0, "Course:"), ("2", "0", 0, f"He {SECRET}."), ("3", "0", 0, "It was removed."))
+def test_offsets_that_are_all_zero_are_none(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    flat = numbered(
+        ("1", "0", 0, "Course:"), ("2", "0", 0, f"He {SECRET}."), ("3", "0", 0, "It was removed.")
+    )
     (read,) = read_cases(write_cases(tmp_path, case(**flat)))
     assert [each.text for each in read.sentences] == ["Course:", f"He {SECRET}.", "It was removed."]
     # Offsets in order that differ are reported and no more.
@@ -146,16 +168,23 @@ def test_offsets_that_are_all_zero_are_none(tmp_path: Path, capfd: pytest.Captur
     cases = read_cases(write_cases(tmp_path, *(case(str(number), **apart) for number in range(12))))
     assert len(cases) == 12
     told = capfd.readouterr().err
-    assert "in 12 cases ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9' and 2 more); it is not used" in told
+    assert (
+        "in 12 cases ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9' and 2 more); it is not used"
+        in told
+    )
     assert "marble" not in told
     # Lines may be wrapped otherwise in the excerpt.
     (read,) = read_cases(write_cases(tmp_path, case(excerpt=EXCERPT.replace(" ", "\n "))))
     assert len(read.sentences) == 3
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(place=st.floats(0, 1), length=st.integers(0, 40), put=st.binary(max_size=4))
-def test_a_damaged_file_is_cases_or_an_error(tmp_path: Path, place: float, length: int, put: bytes) -> None:
+def test_a_damaged_file_is_cases_or_an_error(
+    tmp_path: Path, place: float, length: int, put: bytes
+) -> None:
     path = write_cases(tmp_path, case("1"), case("2"))
     data = path.read_bytes()
     start = int(place * len(data))
@@ -174,13 +203,19 @@ def cases(tmp_path: Path) -> list[Case]:
 
 
 def test_keys(tmp_path: Path, cases: list[Case]) -> None:
-    path = write_json(tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))])
+    path = write_json(
+        tmp_path, "key", [key("2"), key("1", answers=list(reversed(labels(*["essential"] * 3))))]
+    )
     read = read_key(path, cases)
     assert list(read) == ["1", "2"]
-    assert read["2"] == CaseKey(relevance={"1": "not-relevant", "2": "essential", "3": "supplementary"})
+    assert read["2"] == CaseKey(
+        relevance={"1": "not-relevant", "2": "essential", "3": "supplementary"}
+    )
     assert list(read["1"].relevance) == ["1", "2", "3"]
     given = [{"id": "1", "text": "All."}, {"id": "2", "text": "Well.", "citations": ""}]
-    path = write_json(tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}])
+    path = write_json(
+        tmp_path, "key", [key("1", answers=None, clinician_answer_sentences=given), {"case_id": 2}]
+    )
     read = read_key(path, cases)  # gold is kept back
     assert read["2"] == CaseKey()
     assert (read["1"].relevance, read["1"].clinician_answer, read["1"].cited) == ({}, "", False)
@@ -196,14 +231,20 @@ def test_keys(tmp_path: Path, cases: list[Case]) -> None:
     )
     assert read["1"].cited
     assert read["2"].clinician_answer == f"He {SECRET}. It was removed."
-    assert read["2"].answer_sentences == (AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),)
+    assert read["2"].answer_sentences == (
+        AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),
+    )
     for answer, bare in CASES["test_citations_are_taken_out"]:
         assert without_citations(answer) == bare
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["test_a_wrong_record"])
-def test_a_wrong_record(tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str) -> None:
-    told = refusal(write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases, read=read_key)
+def test_a_wrong_record(
+    tmp_path: Path, cases: list[Case], changes: dict[str, Any], message: str
+) -> None:
+    told = refusal(
+        write_json(tmp_path, "key", [key("1"), key("2", **changes)]), cases, read=read_key
+    )
     assert "case '2'" in told
     with pytest.raises(UsageError, match=message):
         raise UsageError(told)
@@ -228,9 +269,14 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
     }
     records[0] = {"case_id": "2", "document_id": 77, "document_source": SECRET}
     told = refusal(write_json(tmp_path, "mapping", records), cases, read=read_mapping)
-    assert "case '2': document_source must be one of mimic-iii, mimic-iv, got a text of 18 characters" in told
+    assert (
+        "case '2': document_source must be one of mimic-iii, mimic-iv, got a text of 18 characters"
+        in told
+    )
     records[0] = {"case_id": "2", "document_source": "mimic-iv"}
-    assert "document_id must be" in refusal(write_json(tmp_path, "mapping", records), cases, read=read_mapping)
+    assert "document_id must be" in refusal(
+        write_json(tmp_path, "mapping", records), cases, read=read_mapping
+    )
     # Files that cannot be read.
     assert "No such file" in refusal(tmp_path / "none.json", cases, read=read_key)
     path.write_text(f'[{{"case_id": "{SECRET}', encoding="utf-8")
@@ -241,7 +287,10 @@ def test_a_mapping(tmp_path: Path, cases: list[Case]) -> None:
 @pytest.mark.upstream
 def test_the_open_copy_without_note_excerpts_and_the_fixture_of_keys() -> None:
     path = SHARED / "data" / "archehr" / "archehr-qa.xml"
-    with pytest.raises(UsageError, match=r"none of its 20 cases has a note excerpt.*build these as --config questions"):
+    with pytest.raises(
+        UsageError,
+        match=r"none of its 20 cases has a note excerpt.*build these as --config questions",
+    ):
         read_cases(path)
     questions = read_cases(path, notes=False)
     assert (len(questions), sum(len(each.phrases) for each in questions)) == (20, 28)

@@ -13,7 +13,10 @@ from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.cli.entry import main
 from tests.fault_server import FaultServer
 
-COMMANDS = (["score", "{task}", "--responses", "run", "--out", "again"], ["submit", "run", "--to", "archehr"])
+COMMANDS = (
+    ["score", "{task}", "--responses", "run", "--out", "again"],
+    ["submit", "run", "--to", "archehr"],
+)
 
 
 pytestmark = pytest.mark.usefixtures("work")
@@ -23,13 +26,26 @@ pytestmark = pytest.mark.usefixtures("work")
 def test_another_similarity_is_not_taken_for_the_runs(
     task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["run", "--tasks", task, "--config", "demo", "--out", "run", "--model", "openai-api/asked/m"]
+    words = [
+        "run",
+        "--tasks",
+        task,
+        "--config",
+        "demo",
+        "--out",
+        "run",
+        "--model",
+        "openai-api/asked/m",
+    ]
     with FaultServer(answer=lambda call: "He slept. |1|") as server:
         assert main([*words, "--model-args", f"base_url={server.base_url}", "--task-args", ""]) == 0
     commands = [[word.format(task=task) for word in command] for command in COMMANDS]
     for command in commands:
         assert main(command) == 0
-    ran, again = (json.loads((Path(name) / "results.json").read_text())["tasks"][task] for name in ("run", "again"))
+    ran, again = (
+        json.loads((Path(name) / "results.json").read_text())["tasks"][task]
+        for name in ("run", "again")
+    )
     assert again["metrics"] == ran["metrics"]
     before = Path("submission.json").read_bytes()
     capsys.readouterr()
@@ -46,7 +62,9 @@ def test_another_similarity_is_not_taken_for_the_runs(
     assert Path("submission.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(("task", "reply"), [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")])
+@pytest.mark.parametrize(
+    ("task", "reply"), [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")]
+)
 def test_answers_that_end_the_official_script_can_be_submitted(
     task: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,24 +72,58 @@ def test_answers_that_end_the_official_script_can_be_submitted(
     replies[next(iter(replies))] = reply
     lines = [json.dumps({"id": name, "response": text}) for name, text in replies.items()]
     Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    scored = ["score", task, "--responses", "answers.jsonl", "--config", "demo", "--split", "test", "--out", "run"]
+    scored = [
+        "score",
+        task,
+        "--responses",
+        "answers.jsonl",
+        "--config",
+        "demo",
+        "--split",
+        "test",
+        "--out",
+        "run",
+    ]
     assert main(scored) == 0
-    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][task]["metrics"]
+    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][task][
+        "metrics"
+    ]
     official = [entry for name, entry in metrics.items() if name.endswith("_official")]
-    assert {entry["reason"].split(" (")[1] for entry in official} == {f"1 of {len(replies)} answers)"}
+    assert {entry["reason"].split(" (")[1] for entry in official} == {
+        f"1 of {len(replies)} answers)"
+    }
     named = ["--model-name", "Toy", "--organisation", "Org", "--responses", "answers.jsonl"]
-    assert main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
+    assert (
+        main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
+    )
     capsys.readouterr()
     assert main(["verify", "run.zip", "--responses", "answers.jsonl"]) == 0
     assert "It matches: 7 match, 0 mismatch, 0 not checked." in capsys.readouterr().out
 
 
-def test_a_reader_that_leaves_early_has_the_report_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_leaves_early_has_the_report_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def gone(*args: object, **named: object) -> str:
         raise BrokenPipeError
 
     monkeypatch.setattr("medical_tasks.cli.run.render_table", gone)
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", io.StringIO())  # which is closed then
-        assert main(["run", "--tasks", "archehr_heuristic", "--config", "demo", "--model", "x", "--out", "run"]) == 0
+        assert (
+            main(
+                [
+                    "run",
+                    "--tasks",
+                    "archehr_heuristic",
+                    "--config",
+                    "demo",
+                    "--model",
+                    "x",
+                    "--out",
+                    "run",
+                ]
+            )
+            == 0
+        )
     assert "archehr_heuristic" in (Path("run") / "report.md").read_text(encoding="utf-8")

@@ -33,22 +33,37 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from tests.benchmarks.archehr_qa.asked_items import TASK, checked, checked_items, demo_items, digest, small_item
+from tests.benchmarks.archehr_qa.asked_items import (
+    TASK,
+    checked,
+    checked_items,
+    demo_items,
+    digest,
+    small_item,
+)
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, needs_shared
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("scoring.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("scoring.json").read_text(encoding="utf-8")
+)
 
 NO_FIGURE = ENDS["cited"]
 PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}
 
 
 def _summary(task: TaskSpec, items: list[Item], scores: list[ItemScore]) -> dict[str, Any]:
-    told = replace(task, metrics=tuple(metric for metric in task.metrics if not metric.needs), groups=())
-    return dict(summarise(told, items, {score.id: score for score in scores}, {}, recipe={})["metrics"])
+    told = replace(
+        task, metrics=tuple(metric for metric in task.metrics if not metric.needs), groups=()
+    )
+    return dict(
+        summarise(told, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
+    )
 
 
-def _one(task: str, response: str, arguments: Mapping[str, str] | None = None, **changes: Any) -> ItemScore:
+def _one(
+    task: str, response: str, arguments: Mapping[str, str] | None = None, **changes: Any
+) -> ItemScore:
     (score,) = score_items(TASK[task], [small_item(**changes)], [response], arguments=arguments)
     return score
 
@@ -64,7 +79,9 @@ def test_the_checked_cases_in_both_readings() -> None:
                 value = found[f"factuality{suffix}{middle}{end}_official"]["value"]
                 assert value == pytest.approx(checked()["factuality"][which][how][part], abs=1e-12)
     # Sane, counted by hand: of 32 citations 22 are essential and 7 supplementary, of 24 and 40 (both) sentences.
-    assert [found[f"factuality{end}"]["value"] for end in PARTS.values()] == pytest.approx([44 / 56, 22 / 32, 22 / 24])
+    assert [found[f"factuality{end}"]["value"] for end in PARTS.values()] == pytest.approx(
+        [44 / 56, 22 / 32, 22 / 24]
+    )
     assert found["factuality_lenient"]["value"] == pytest.approx(58 / 72)
     # Means over cases: one case has nothing essential, so that it has no recall; it cites, so that its precision is 0.
     precisions = [1, 2 / 3, 2 / 3, 1, 2 / 3, 1, 0, 2 / 3, 0, 2 / 3, 1, 3 / 5]
@@ -79,12 +96,20 @@ def test_the_gold_of_every_task() -> None:
     for task in TASKS:
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         found = _summary(task, items, scores)
-        names = set("factuality factuality_macro factuality_official valid bleu rougeLsum rougeL_official".split())
-        names |= {f"{which}{how}_f1" for which in ("strict_", "lenient_", "") for how in ("micro", "macro")}
+        names = set(
+            "factuality factuality_macro factuality_official valid bleu rougeLsum rougeL_official".split()
+        )
+        names |= {
+            f"{which}{how}_f1"
+            for which in ("strict_", "lenient_", "")
+            for how in ("micro", "macro")
+        }
         names = names & set(found) - ({"rougeL_official"} if "steps" in task.options else set())
         assert names, task.name
         assert {found[name]["value"] for name in names} == {1.0}, task.name
-        shares = [name for name, entry in found.items() if name.endswith(OFFICIAL) and "precision" in name]
+        shares = [
+            name for name, entry in found.items() if name.endswith(OFFICIAL) and "precision" in name
+        ]
         assert {found[name]["value"] for name in shares} <= {1.0}, task.name
         assert {score.unscored for score in scores} == {None}
         assert {score.why for score in scores} == {""}
@@ -93,13 +118,22 @@ def test_the_gold_of_every_task() -> None:
 def test_by_hand() -> None:
     score = _one("together", "A stone blocked it. |2,3|\nShe ate. |9|")
     values, weights = score.values, score.weights
-    wanted = {"_precision": (1, 3), "_recall": (1, 2), "": (2, 5), "_lenient": (4, 6)}  # 2 3 9 for 2 4, or 2 3 4
+    wanted = {
+        "_precision": (1, 3),
+        "_recall": (1, 2),
+        "": (2, 5),
+        "_lenient": (4, 6),
+    }  # 2 3 9 for 2 4, or 2 3 4
     for end, (above, below) in wanted.items():
         assert values[f"factuality{end}"] == pytest.approx(above / below)
         assert weights[f"factuality{end}"] == below
     assert values["factuality_official"] == values["factuality"]
     assert (values["valid"], values["words"]) == (0.0, 6.0)
-    assert (score.parsed, score.why, score.unscored) == ("ids 2 3, unknown 1, words 6", "unknown ids", None)
+    assert (score.parsed, score.why, score.unscored) == (
+        "ids 2 3, unknown 1, words 6",
+        "unknown ids",
+        None,
+    )
     spaced = _one("together", "A stone blocked it. |2, 4|")
     assert (spaced.values["factuality"], spaced.values["factuality_official"]) == (1.0, 0.5)
     assert spaced.why == "wrong form"
@@ -114,7 +148,9 @@ def test_an_answer_that_cites_nothing() -> None:
         # The script ends here: absent, and no figure of the task.
         assert score.unscored is None
         assert NO_FIGURE in score.why
-        official = [metric.name for metric in TASK["together"].metrics if metric.name.endswith("_official")]
+        official = [
+            metric.name for metric in TASK["together"].metrics if metric.name.endswith("_official")
+        ]
         assert len(official) == 23
         assert not set(official) & set(score.values)
         assert score.limits == {}
@@ -139,7 +175,10 @@ def test_an_answer_that_cites_nothing() -> None:
     assert (bracketed.values["factuality"], bracketed.unscored) == (1.0, None)
     assert NO_FIGURE in bracketed.why
     wordless = _one("together", "|2|")  # where BLEU divides by zero
-    assert (wordless.values["factuality_recall"], wordless.why) == (0.5, f"empty; wrong form; {NO_FIGURE}")
+    assert (wordless.values["factuality_recall"], wordless.why) == (
+        0.5,
+        f"empty; wrong form; {NO_FIGURE}",
+    )
     assert not set(official) & set(wordless.values)
 
 
@@ -167,21 +206,35 @@ def test_every_metric_of_a_task_has_a_value(tmp_path: Path) -> None:
     for task in TASKS:
         own = {name: value for name, value in given.items() if name in task.scoring_arguments}
         items = [replace(small_item(), id=str(number)) for number in range(3)]
-        names = {one.name for one in task.metrics if one.kind != "average" and (not one.needs or one.needs in own)}
+        names = {
+            one.name
+            for one in task.metrics
+            if one.kind != "average" and (not one.needs or one.needs in own)
+        }
         ratios = {one.name for one in task.metrics if one.kind == "ratio"}
         for score in score_items(task, items, ["", "A. |2|", "1: 2"], arguments=own):
-            ended = {name for name in names if name.endswith(OFFICIAL) and "official script ends" in score.why}
+            ended = {
+                name
+                for name in names
+                if name.endswith(OFFICIAL) and "official script ends" in score.why
+            }
             assert set(score.values) == names - ended, task.name
             assert set(score.weights) == ratios
             for metric in task.metrics:
                 value = score.values.get(metric.name, math.nan)
-                assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1], metric.name
+                assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1], (
+                    metric.name
+                )
 
 
 def test_evidence_by_hand() -> None:
     score = _one("evidence", "2, 3, 9")  # essential are 2 and 4, supplementary is 3
     for how in ("micro", "macro"):
-        shares = [score.values[f"{which}_{how}_{part}"] for which in ("strict", "lenient") for part in PARTS]
+        shares = [
+            score.values[f"{which}_{how}_{part}"]
+            for which in ("strict", "lenient")
+            for part in PARTS
+        ]
         assert shares == pytest.approx([2 / 5, 1 / 3, 1 / 2, 2 / 4, 1 / 2, 1 / 2])
     assert score.values["overall_score"] == score.values["strict_micro_f1"]
     assert (score.parsed, score.why) == ("ids 2 3, unknown 1", ENDS["evidence"])
@@ -213,7 +266,9 @@ def test_evidence_by_hand() -> None:
 def test_alignment_by_hand() -> None:
     score = _one("alignment", "1: 2\n2: 3,5\n3: 1")
     for suffix in ("", OFFICIAL):
-        found = [score.values[f"{how}_{part}{suffix}"] for how in ("micro", "macro") for part in PARTS]
+        found = [
+            score.values[f"{how}_{part}{suffix}"] for how in ("micro", "macro") for part in PARTS
+        ]
         assert found == pytest.approx([4 / 7, 1 / 2, 2 / 3] * 2)
     assert (score.parsed, score.weights["micro_precision"]) == ("pairs 4", 4)
     for reply in (
@@ -229,19 +284,33 @@ def test_alignment_by_hand() -> None:
     silent = _one("alignment", "none", answer_citations=["", "", ""]).values
     assert math.isnan(silent["macro_f1"])
     assert silent["macro_f1_official"] == silent["micro_recall_official"] == 0.0
-    named = _one("alignment", '[{"answer_id": "b", "evidence_id": ["3", "4"]}]', answer_sentence_ids=["a", "b", "c"])
+    named = _one(
+        "alignment",
+        '[{"answer_id": "b", "evidence_id": ["3", "4"]}]',
+        answer_sentence_ids=["a", "b", "c"],
+    )
     assert (named.values["micro_recall"], named.values["micro_recall_official"]) == (2 / 3, 2 / 3)
 
 
 def test_texts_by_hand() -> None:
     question = _one("question", "What was\nthe cause of her fever?")
-    assert (question.values["rougeLsum"], question.values["words"], question.parsed) == (1.0, 7.0, "words 7")
+    assert (question.values["rougeLsum"], question.values["words"], question.parsed) == (
+        1.0,
+        7.0,
+        "words 7",
+    )
     assert question.values["rouge2_official"] == 1.0
     assert "bleu" not in question.values
     long = _one("question", "What was the cause of her fever? " + "so " * 20)
     assert long.values["words"] == 27
-    assert long.values["rougeLsum"] == long.values["rougeLsum_official"] == pytest.approx(2 * 7 / (7 + 15))
-    asked = "What was the cause of her fever " + "so " * 9  # the reference is not cut, which has 16 words
+    assert (
+        long.values["rougeLsum"]
+        == long.values["rougeLsum_official"]
+        == pytest.approx(2 * 7 / (7 + 15))
+    )
+    asked = (
+        "What was the cause of her fever " + "so " * 9
+    )  # the reference is not cut, which has 16 words
     cut = _one("question", f"{asked}?", clinician_question=f"{asked}?").values
     assert cut["rougeLsum"] == 1.0
     no_reference = _one("question", "Why?", clinician_question="").values
@@ -266,24 +335,41 @@ def test_official_averages_are_of_all_their_metrics_or_not_made() -> None:
         found = _summary(task, items, scores)
         assert found["overall_score"]["missing_components"]
         assert found["overall_score"]["value"] is not None
-        for average in [metric for metric in task.metrics if metric.kind == "average" and metric.ends]:
+        for average in [
+            metric for metric in task.metrics if metric.kind == "average" and metric.ends
+        ]:
             entry = found[average.name]
             ends = [entry[end] for end in ("value", "ci_low", "ci_high", "bound_low", "bound_high")]
             assert ends == [None] * 5, average.name
-            missing = {metric.name for metric in task.metrics if metric.needs and metric.name.endswith(OFFICIAL)}
+            missing = {
+                metric.name
+                for metric in task.metrics
+                if metric.needs and metric.name.endswith(OFFICIAL)
+            }
             assert {*entry["reason"].removeprefix(f"{NOT_ALL}: ").split(", ")} == missing
         # With all of them it is their mean, and n/a with the others' reason where the script ends.
         models = [metric for metric in task.metrics if metric.needs]
-        full = [replace(score, values={**score.values, **{one.name: 0.5 for one in models}}) for score in scores]
-        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})["metrics"]
+        full = [
+            replace(score, values={**score.values, **{one.name: 0.5 for one in models}})
+            for score in scores
+        ]
+        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})[
+            "metrics"
+        ]
         for average in [metric for metric in task.metrics if metric.kind == "average"]:
             mean = sum(entries[part]["value"] for part in average.of) / len(average.of)
             assert entries[average.name]["value"] == pytest.approx(mean), average.name
             assert "reason" not in entries[average.name]
-        full[0] = replace(full[0], values={k: v for k, v in full[0].values.items() if not k.endswith(OFFICIAL)})
-        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})["metrics"]
+        full[0] = replace(
+            full[0], values={k: v for k, v in full[0].values.items() if not k.endswith(OFFICIAL)}
+        )
+        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})[
+            "metrics"
+        ]
         reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 answers)"
-        assert {entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)} == {reason}
+        assert {entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)} == {
+            reason
+        }
         assert entries["overall_score"]["value"] is not None
 
 
@@ -298,7 +384,9 @@ def test_what_does_not_fit_is_refused_and_nothing_of_a_text_is_told() -> None:
         score_items(TASK["together"], [small_item()] * 2, ["", ""])
     with pytest.raises(UsageError, match="takes no argument 'umls'. Arguments: none"):
         _one("evidence", "1", {"umls": "x"})
-    with pytest.raises(UsageError, match="its scoring takes no argument 'nonsense'. Arguments: bert"):
+    with pytest.raises(
+        UsageError, match="its scoring takes no argument 'nonsense'. Arguments: bert"
+    ):
         scoring_identity(TASK["together"], {"nonsense": "1"})
     assert score_items(TASK["together"], [], []) == []
     limits = dict.fromkeys(("medcon", "medcon_notes", "medcon_official"), (0.0, 2.0))
@@ -307,14 +395,21 @@ def test_what_does_not_fit_is_refused_and_nothing_of_a_text_is_told() -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.sampled_from(["1", "2", "3", "4", "5", "9"]), unique=True), st.permutations(["2", "4"]))
+@given(
+    st.lists(st.sampled_from(["1", "2", "3", "4", "5", "9"]), unique=True),
+    st.permutations(["2", "4"]),
+)
 def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
-    score = _one("together", f"A stone blocked it. |{','.join(cited)}|" if cited else "A stone blocked it.")
+    score = _one(
+        "together", f"A stone blocked it. |{','.join(cited)}|" if cited else "A stone blocked it."
+    )
     right = set(cited) & set(essential)
     assert (score.values["factuality"] == 1) == (set(cited) == set(essential))
     assert (score.values["factuality"] == 0) == (not right)
     again = _one("together", f"A stone blocked it. |{','.join(reversed(cited))}|")
-    assert again.values["factuality"] == score.values["factuality"]  # the order of citations plays no part
+    assert (
+        again.values["factuality"] == score.values["factuality"]
+    )  # the order of citations plays no part
     if cited:
         assert score.values["factuality_official"] == score.values["factuality"]
 
@@ -322,7 +417,11 @@ def test_laws_of_citations(cited: list[str], essential: list[str]) -> None:
 def test_hashes_of_strings_play_no_part() -> None:
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())"],
+            [
+                sys.executable,
+                "-c",
+                "from tests.benchmarks.archehr_qa.asked_items import digest; print(digest())",
+            ],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
             stdout=subprocess.PIPE,
@@ -341,13 +440,19 @@ def test_every_checked_form() -> None:
     raised = 0
     for unit in units:
         sane = read_answer(unit["answer"], ("1", "2", "3", "4", "5"))
-        assert (sane.text, sorted(sane.citations)) == (unit["sane_answer"], unit["sane_citations"]), unit["answer"]
+        assert (sane.text, sorted(sane.citations)) == (
+            unit["sane_answer"],
+            unit["sane_citations"],
+        ), unit["answer"]
         read = official_answer(unit["answer"])
         if "ref_error" in unit:
             raised += 1
             assert not read.citations, unit["answer"]  # where it ends with an AssertionError
         else:
-            assert (read.text, sorted(read.citations)) == (unit["ref_answer"], unit["ref_citations"]), unit["answer"]
+            assert (read.text, sorted(read.citations)) == (
+                unit["ref_answer"],
+                unit["ref_citations"],
+            ), unit["answer"]
     assert (len(units), raised) == (26, 4)
     items, answers = checked_items()
     by_id = dict(zip((item.id for item in items), map(official_answer, answers), strict=True))
@@ -355,7 +460,10 @@ def test_every_checked_form() -> None:
     assert len(parsed) == 6
     for case in parsed:
         answer = by_id[case["case_id"]]
-        assert (answer.text, sorted(answer.citations)) == (case["answer"], sorted(case["citations"]))
+        assert (answer.text, sorted(answer.citations)) == (
+            case["answer"],
+            sorted(case["citations"]),
+        )
 
 
 def test_what_the_scripts_do_to_other_forms() -> None:
@@ -365,12 +473,23 @@ def test_what_the_scripts_do_to_other_forms() -> None:
     assert official_text("a\u00a0b\tc  d", 3) == "a b c"
     assert official_text(" \n", 15) == ""
     # evaluate's BLEU divides by the tokens of the prediction.
-    assert [has_bleu(text) for text in ("a", ".", "", "<skipped>", " \u3000")] == [True, True, False, False, False]
+    assert [has_bleu(text) for text in ("a", ".", "", "<skipped>", " \u3000")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     for reply, ids in CASES["test_ids_of_a_submission"]:
         assert list(official_ids(reply, ("read",))) == ids
     exact = '[{"answer_id": "1", "evidence_id": ["2", "02"]}, {"answer_id": "x", "evidence_id": [], "more": 1}]'
     assert official_alignment(exact, ()) == (("1", ("2", "02")), ("x", ()))
-    for other in ("1: 2", '{"1": ["2"]}', '[{"answer_id": 1, "evidence_id": ["2"]}]', '[{"answer_id": "1"}]'):
+    for other in (
+        "1: 2",
+        '{"1": ["2"]}',
+        '[{"answer_id": 1, "evidence_id": ["2"]}]',
+        '[{"answer_id": "1"}]',
+    ):
         assert official_alignment(other, [("1", "2")]) == (("1", ("2",)),)
 
 
@@ -385,7 +504,9 @@ PAPER = CASES["paper"]
 def answer_of(lines: list[str]) -> str:
     """An answer of our own that cites as the paper's does; what is fenced there is fenced."""
     return "\n".join(
-        line if line.startswith("```") else f"Sentence {place} says it.{f' |{line}|' if line else ''}"
+        line
+        if line.startswith("```")
+        else f"Sentence {place} says it.{f' |{line}|' if line else ''}"
         for place, line in enumerate(lines)
     )
 
@@ -394,11 +515,19 @@ def answer_of(lines: list[str]) -> str:
 def test_the_papers_figures(name: str) -> None:
     lines, essential, supplementary, *printed = PAPER[name]
     ids = [str(number) for number in range(1, 37)]
-    marks = dict.fromkeys(map(str, essential), "essential") | dict.fromkeys(map(str, supplementary), "supplementary")
+    marks = dict.fromkeys(map(str, essential), "essential") | dict.fromkeys(
+        map(str, supplementary), "supplementary"
+    )
     labels = {each: marks.get(each, "not-relevant") for each in ids}
-    item = small_item(sentence_ids=ids, sentences=[f"Line {each}." for each in ids], relevance=list(labels.values()))
+    item = small_item(
+        sentence_ids=ids,
+        sentences=[f"Line {each}." for each in ids],
+        relevance=list(labels.values()),
+    )
     (score,) = score_items(TASK["together"], [item], [answer_of(lines)])
     for which, told in zip(("", "_lenient"), printed, strict=True):
         for part, percent in zip(("_precision", "_recall", ""), told, strict=True):
             for reading in ("", "_official"):
-                assert abs(100 * score.values[f"factuality{which}{part}{reading}"] - percent) < 0.0501
+                assert (
+                    abs(100 * score.values[f"factuality{which}{part}{reading}"] - percent) < 0.0501
+                )

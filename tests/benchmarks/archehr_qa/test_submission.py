@@ -29,7 +29,9 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import TASK, case
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("submission.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("submission.json").read_text(encoding="utf-8")
+)
 
 KNOWN = ("1", "2", "3", "4", "5")
 SILENT = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
@@ -94,8 +96,12 @@ def test_what_is_changed_or_missing_is_told() -> None:
     assert written(answer).endswith(" more |2|")
 
 
-@pytest.mark.parametrize(("answer", "problems"), CASES["test_problems_of_an_answer_are_told_without_a_word_of_it"])
-def test_problems_of_an_answer_are_told_without_a_word_of_it(answer: str, problems: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "problems"), CASES["test_problems_of_an_answer_are_told_without_a_word_of_it"]
+)
+def test_problems_of_an_answer_are_told_without_a_word_of_it(
+    answer: str, problems: list[str]
+) -> None:
     assert told(answer) == [f"case 7: {problem}" for problem in problems]
     assert all("SECRET" not in problem and "slept" not in problem for problem in told(answer))
 
@@ -118,7 +124,12 @@ def test_each_case_once_and_no_other() -> None:
     assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
     many = "cites 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 3 more, which its note does not have (it has no sentences)"
     assert told(f"A. |{','.join(map(str, range(1, 14)))}|", ()) == [f"case 7: {many}"]
-    cases = ("12", "12"), ("case-3", "'case-3'"), ("9" * 7, "'9999999'"), ("of three words", "a text of 14 characters")
+    cases = (
+        ("12", "12"),
+        ("case-3", "'case-3'"),
+        ("9" * 7, "'9999999'"),
+        ("of three words", "a text of 14 characters"),
+    )
     assert [of_case(name) for name, _ in cases] == [f"case {shown}" for _, shown in cases]
 
 
@@ -145,8 +156,16 @@ def test_an_answer_without_problems_is_read_alike_by_both(answer: str) -> None:
         assert set(official.citations) <= set(KNOWN)
 
 
-LINKS = [{"answer_id": str(number), "evidence_id": ids} for number, ids in enumerate((["2"], [], ["5"]), start=1)]
-GOOD: dict[str, Any] = {"question": "Why?", "evidence": ["2", "3"], "answer": "A stone.", "alignment": LINKS}
+LINKS = [
+    {"answer_id": str(number), "evidence_id": ids}
+    for number, ids in enumerate((["2"], [], ["5"]), start=1)
+]
+GOOD: dict[str, Any] = {
+    "question": "Why?",
+    "evidence": ["2", "3"],
+    "answer": "A stone.",
+    "alignment": LINKS,
+}
 
 
 def test_predictions_are_what_was_scored() -> None:
@@ -158,7 +177,11 @@ def test_predictions_are_what_was_scored() -> None:
     # Answer ids are those of the row.
     asked = case("1", answer_sentence_ids=["a", "b", "c"])
     found = make_submission(TASK["alignment"], [asked], {"1": "1: 2\n3: 5"})
-    assert [link["answer_id"] for link in json.loads(found.text)[0]["prediction"]] == ["a", "b", "c"]
+    assert [link["answer_id"] for link in json.loads(found.text)[0]["prediction"]] == [
+        "a",
+        "b",
+        "c",
+    ]
     assert submission_problems(TASK["alignment"], [asked], json.loads(found.text)) == []
 
 
@@ -175,14 +198,21 @@ def test_a_prediction_has_the_score_of_its_reply(task: str, reply: str) -> None:
     assert submission_problems(TASK[task], [case("1")], json.loads(found.text)) == []
     if not found.notes:  # what was left out counted as wrong
         (prediction,) = read_responses(Path("s.json"), ["1"], content=found.text.encode()).values()
-        (first,), (second,) = (score_items(TASK[task], [case("1")], [text]) for text in (reply, prediction))
+        (first,), (second,) = (
+            score_items(TASK[task], [case("1")], [text]) for text in (reply, prediction)
+        )
         assert repr(first.values) == repr(second.values)
         assert first.weights == second.weights
 
 
 @pytest.mark.parametrize(("task", "prediction", "problem"), CASES["bad_predictions"])
-def test_a_bad_prediction_is_told_by_case_and_rule(task: str, prediction: Any, problem: str) -> None:
-    records = [{"case_id": "1", "prediction": prediction}, {"case_id": "2", "prediction": GOOD[task]}]
+def test_a_bad_prediction_is_told_by_case_and_rule(
+    task: str, prediction: Any, problem: str
+) -> None:
+    records = [
+        {"case_id": "1", "prediction": prediction},
+        {"case_id": "2", "prediction": GOOD[task]},
+    ]
     found = problems_of(TASK[task], [case("1"), case("2")], records)
     assert [str(each) for each in found] == [f"case 1: {problem}"]
     assert found[0].fatal == ("half of a pair" not in problem)
@@ -192,8 +222,20 @@ def test_a_bad_prediction_is_told_by_case_and_rule(task: str, prediction: Any, p
 def test_all_problems_of_a_submission_are_told_at_once(task: str) -> None:
     good = {"case_id": "1", "prediction": GOOD[task]}
     value = GOOD[task]
-    records: list[Any] = [good, "SECRET", None, [good], {"prediction": value}, {"case_id": 3, "prediction": value}]
-    records += [{"case_id": ["1"], "prediction": value}, {"case_id": "4"}, good, {**good, "case_id": "99"}]
+    records: list[Any] = [
+        good,
+        "SECRET",
+        None,
+        [good],
+        {"prediction": value},
+        {"case_id": 3, "prediction": value},
+    ]
+    records += [
+        {"case_id": ["1"], "prediction": value},
+        {"case_id": "4"},
+        good,
+        {**good, "case_id": "99"},
+    ]
     items = [case(name) for name in ("1", "2", "3", "4")]
     assert submission_problems(TASK[task], items, records) == CASES["all_problems"]
     assert submission_problems(TASK[task], items[:1], [good, good | {"case_id": "1"}])[1:] == []
@@ -203,9 +245,14 @@ def test_long_and_empty_texts_and_those_of_the_other_year() -> None:
     records = [{"case_id": "1", "prediction": "word " * 80}]
     for task, limit in (("question", 15), ("answer", 75)):
         for reply in ("", " \n", "<think>Why?</think>", "```\n```"):
-            assert [str(problem) for problem in made(reply, task).problems] == [f"case 1: has no words{REFUSED}"]
+            assert [str(problem) for problem in made(reply, task).problems] == [
+                f"case 1: has no words{REFUSED}"
+            ]
         (found,) = problems_of(TASK[task], [case("1")], records)
-        assert str(found) == f"case 1: has 80 words, of which the first {limit} count; the limit is {limit}"
+        assert (
+            str(found)
+            == f"case 1: has 80 words, of which the first {limit} count; the limit is {limit}"
+        )
         assert found.note
         assert submission_problems(TASK[task], [case("1")], records) == []
     # A submission of the other year is told once.
@@ -233,7 +280,9 @@ def file(folder: Path, content: bytes) -> Path:
     return path
 
 
-def packed(content: bytes = b'[{"case_id": "1"}]', *names: str, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def packed(
+    content: bytes = b'[{"case_id": "1"}]', *names: str, method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
         for name in names or ("submission.json",):
@@ -250,7 +299,10 @@ def test_reads_a_list_or_the_one_in_a_zip_file(tmp_path: Path) -> None:
     records, problems = read_records(file(tmp_path, packed(text, "mine/", "mine/submission.json")))
     assert records == [{"case_id": "1"}]
     assert [(str(each), each.fatal) for each in problems] == [
-        ("submission.json: is in a folder of the zip file, where the official scorer does not look for it", True)
+        (
+            "submission.json: is in a folder of the zip file, where the official scorer does not look for it",
+            True,
+        )
     ]
 
 
@@ -274,7 +326,9 @@ def test_files_that_are_no_submission(tmp_path: Path, content: bytes, message: s
         read_records(file(tmp_path, content))
     assert "SECRET" not in str(caught.value)
     assert "s.json" in str(caught.value)
-    with pytest.raises(MissingError, match=r"none.json: no such file. Give a JSON list of records like"):
+    with pytest.raises(
+        MissingError, match=r"none.json: no such file. Give a JSON list of records like"
+    ):
         read_records(tmp_path / "none.json")
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_records(tmp_path)

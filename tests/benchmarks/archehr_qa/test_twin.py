@@ -9,18 +9,28 @@ import pytest
 
 from benchmarks.archehr_twin import twin_cases, write_split
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
-from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, FullCase, read_cases, read_key
+from medical_tasks.benchmarks.archehr_qa.release import (
+    LABELS,
+    CaseKey,
+    FullCase,
+    read_cases,
+    read_key,
+)
 
 TWIN = twin_cases(seed=6, cases=100)
 DEMO = [each for cases in demo_cases().values() for each in cases]
 
 
 @pytest.mark.parametrize("made", [TWIN, DEMO], ids=["twin", "demo"])
-def test_written_and_read_back(tmp_path: Path, made: list[FullCase], capfd: pytest.CaptureFixture[str]) -> None:
+def test_written_and_read_back(
+    tmp_path: Path, made: list[FullCase], capfd: pytest.CaptureFixture[str]
+) -> None:
     write_split(tmp_path, made)
     cases = read_cases(tmp_path / "archehr-qa.xml")
     assert cases == [each.case for each in made]
-    assert read_key(tmp_path / "archehr-qa_key.json", cases) == {each.case.id: each.key for each in made}
+    assert read_key(tmp_path / "archehr-qa_key.json", cases) == {
+        each.case.id: each.key for each in made
+    }
     assert capfd.readouterr().err == ""  # the offsets are the places
     write_split(tmp_path, made, answers=False)
     early = read_key(tmp_path / "archehr-qa_key.json", cases)
@@ -46,10 +56,16 @@ def test_lengths_of_the_twin_and_of_the_demo() -> None:
     assert 24 < statistics.mean(sentences) < 27  # 25.7 in the paper
     assert 0.2 < labels.count("essential") / len(labels) < 0.27  # 0.257
     assert 0.17 < labels.count("supplementary") / len(labels) < 0.23  # 0.201
-    assert 65 < statistics.mean(len(each.key.clinician_answer.split()) for each in TWIN) < 75  # 72.6
+    assert (
+        65 < statistics.mean(len(each.key.clinician_answer.split()) for each in TWIN) < 75
+    )  # 72.6
     assert {each.document.source for each in TWIN} == {"mimic-iii", "mimic-iv"}
     # The demo has shorter notes, and a split of 2026.
-    assert {split: len(cases) for split, cases in demo_cases().items()} == {"dev": 4, "test": 6, "test_2026": 2}
+    assert {split: len(cases) for split, cases in demo_cases().items()} == {
+        "dev": 4,
+        "test": 6,
+        "test_2026": 2,
+    }
     assert len({each.case.id for each in DEMO}) == 12
     for each in DEMO:
         assert 8 <= len(each.case.sentences) <= 15

@@ -31,7 +31,11 @@ from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "doclens" / "prompts"
-PLACES = {"generation": "prompts", "claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
+PLACES = {
+    "generation": "prompts",
+    "claims": "claim_evaluation/prompts",
+    "citations": "citation_evaluation/prompts",
+}
 """Our folders of the authors' files to those of their repository, in which all of its commits have them."""
 
 
@@ -60,12 +64,19 @@ class Asked:
 
 def asked(call: Call | Question) -> Asked:
     content = str(call.messages[0]["content"])
-    parts = {head: body for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))}
+    parts = {
+        head: body for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))
+    }
     if "Question A" in parts:
         kind = "same" if "in essence the same" in content else "question"
         return Asked(kind, json.loads(parts["Question A"]), about=json.loads(parts["Question B"]))
     if "Sentence" in parts:
-        return Asked("citation", "", _lines(parts["Cited, each behind its number"]), json.loads(parts["Sentence"]))
+        return Asked(
+            "citation",
+            "",
+            _lines(parts["Cited, each behind its number"]),
+            json.loads(parts["Sentence"]),
+        )
     text = json.loads(parts["Text"])
     if "Claim" in parts:
         return Asked("claim", text, about=json.loads(parts["Claim"]))
@@ -75,7 +86,9 @@ def asked(call: Call | Question) -> Asked:
 
 
 def _lines(body: str) -> dict[str, str]:
-    return {name: json.loads(text) for name, text in (line.split(": ", 1) for line in body.split("\n"))}
+    return {
+        name: json.loads(text) for name, text in (line.split(": ", 1) for line in body.split("\n"))
+    }
 
 
 def made(*claims: str) -> str:
@@ -97,7 +110,9 @@ def cited(entailed: bool, *provenance: int) -> str:
 
 def official_entries(*entries: tuple[str, Any], key: str = "entailment_prediction") -> str:
     """A reply to the authors' prompt about several claims."""
-    return json.dumps([{"claim": claim, "explanation": WHY, key: value} for claim, value in entries])
+    return json.dumps(
+        [{"claim": claim, "explanation": WHY, key: value} for claim, value in entries]
+    )
 
 
 def says(text: str, claim: str) -> bool:
@@ -117,7 +132,9 @@ def perfect(call: Call) -> str:
         of = {int(number): set(text.casefold().split()) for number, text in about.things.items()}
         provenance = [number for number, known in of.items() if words & known]
         return cited(words <= set().union(*of.values()), *provenance)
-    return verdict(says(about.text, about.about) if about.kind != "same" else about.text == about.about)
+    return verdict(
+        says(about.text, about.about) if about.kind != "same" else about.text == about.about
+    )
 
 
 def by_pair(call: Call) -> str:
@@ -125,7 +142,11 @@ def by_pair(call: Call) -> str:
     pair = call.question.pair
     assert pair is not None
     words = set(pair.hypothesis.casefold().rstrip(".?").split())
-    return "entailment" if words <= set(pair.premise.replace(".", " ").casefold().split()) else "neutral"
+    return (
+        "entailment"
+        if words <= set(pair.premise.replace(".", " ").casefold().split())
+        else "neutral"
+    )
 
 
 def unit(name: str = "v1/plan", **fields: Any) -> Unit:
@@ -206,10 +227,14 @@ class PerfectJudge(TableJudge):
             known = {name: self.entails(about.text, claim) for name, claim in about.things.items()}
             answered = {name: said for name, said in known.items() if said is not None}
             return verdicts(answered) if answered else None
-        said = self.entails(" ".join(about.things.values()) if about.kind == "citation" else about.text, about.about)
+        said = self.entails(
+            " ".join(about.things.values()) if about.kind == "citation" else about.text, about.about
+        )
         if said is None or about.kind != "citation":
             return None if said is None else verdict(said)
-        alone = [int(number) for number, text in about.things.items() if self.entails(text, about.about)]
+        alone = [
+            int(number) for number, text in about.things.items() if self.entails(text, about.about)
+        ]
         return cited(said, *((alone or map(int, about.things)) if said else ()))
 
 
@@ -217,12 +242,15 @@ def cited_by_itself(text: str, first: int = 0) -> tuple[str, list[str]]:
     """Writes a text whose sentences cite a source that is they themselves, from number `first` on; and the sentences."""
     sentences = read_sentences(text)
     cited = "".join(
-        f"{one.raw.rstrip()} [{first + place}]{one.raw[len(one.raw.rstrip()) :]}" for place, one in enumerate(sentences)
+        f"{one.raw.rstrip()} [{first + place}]{one.raw[len(one.raw.rstrip()) :]}"
+        for place, one in enumerate(sentences)
     )
     return cited, [one.text for one in sentences]
 
 
-def text_item(name: str, *, reference: str, sentences: Sequence[str], form: str = "text", **fields: Any) -> Item:
+def text_item(
+    name: str, *, reference: str, sentences: Sequence[str], form: str = "text", **fields: Any
+) -> Item:
     """Makes an item of a task."""
     section = fields.pop("section", "")
     known = {"form": form, "reference": reference, "sentences": list(sentences), **fields}

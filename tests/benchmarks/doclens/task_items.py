@@ -17,7 +17,9 @@ from medical_tasks.spec import Item, TaskSpec
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
     """What `cases/NAME.json` holds, or the rows of a test of it; a text among them says of the next row why it is there."""
-    held = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    held = json.loads(
+        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
+    )
     if not test:
         return held
     rows = [tuple(row) for row in held[test] if not isinstance(row, str)]
@@ -41,11 +43,24 @@ def as_tuples(value: Any) -> Any:
 
 BY_NAME = {task.name: task for task in TASKS}
 
-KINDS = (("CT", "abdomen"), ("CT", "chest"), ("CT", "head"), ("CT", "spine"), ("MR", "head"), ("MR", "spine"))
+KINDS = (
+    ("CT", "abdomen"),
+    ("CT", "chest"),
+    ("CT", "head"),
+    ("CT", "spine"),
+    ("MR", "head"),
+    ("MR", "spine"),
+)
 
 
-def report(number: int, modality: str = "CT", anatomy: str = "head", *, patient: str = "") -> dict[str, Any]:
-    sentences = [f"There is a lesion of {number} mm in the left lobe.", "No effusion.", "The bones are normal."]
+def report(
+    number: int, modality: str = "CT", anatomy: str = "head", *, patient: str = ""
+) -> dict[str, Any]:
+    sentences = [
+        f"There is a lesion of {number} mm in the left lobe.",
+        "No effusion.",
+        "The bones are normal.",
+    ]
     return {
         "id": str(number),
         "patient_id": patient or f"p{number}",
@@ -60,13 +75,22 @@ def report(number: int, modality: str = "CT", anatomy: str = "head", *, patient:
 def reports(split: str) -> list[dict[str, Any]]:
     """Three of each kind for `train`, one for `test`."""
     first, each = (100, 3) if split == "train" else (900, 1)
-    return [report(first + 10 * place + more, *kind) for place, kind in enumerate(KINDS) for more in range(each)]
+    return [
+        report(first + 10 * place + more, *kind)
+        for place, kind in enumerate(KINDS)
+        for more in range(each)
+    ]
 
 
 def own_rows() -> list[dict[str, Any]]:
     sentences = ["Seen for gout.", "Uric acid is 9.", "Allopurinol was started."]
     return [
-        {"id": "a", "source": " ".join(sentences), "sentences": sentences, "reference": "Gout. Allopurinol started."},
+        {
+            "id": "a",
+            "source": " ".join(sentences),
+            "sentences": sentences,
+            "reference": "Gout. Allopurinol started.",
+        },
         {"id": "b", "source": "x", "sentences": ["x"], "reference": "Cited already [0]. Gout."},
         {"id": "c", "source": "x", "sentences": ["x"], "reference": " "},
     ]

@@ -95,7 +95,11 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     """As the release has them: no speaker at first or amid, empty turns, a mark of the transcriber; and a checkout of Windows."""
     dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
     files = {
-        "test1": [official_row(1), official_row(2, dialogue=dialogue), official_row(3, dialogue="Hello.\n[patient] a")]
+        "test1": [
+            official_row(1),
+            official_row(2, dialogue=dialogue),
+            official_row(3, dialogue="Hello.\n[patient] a"),
+        ]
     }
     path = write_csv(tmp_path / "x.csv", files["test1"])
     rows = rows_of(path)
@@ -105,7 +109,9 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     assert said.startswith(
         "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
     )
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    path.write_bytes(
+        b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    )
     assert rows_of(path) == rows
     path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
     with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
@@ -117,12 +123,21 @@ def test_all_five_files(tmp_path: Path) -> None:
     sizes = {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
     for split, name in {**FILES, **MORE_FILES}.items():
         write_csv(folder / name, [official_row(number) for number in range(sizes[split])])
-    assert build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out").splits == sizes
+    assert (
+        build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out").splits
+        == sizes
+    )
     (folder / MORE_FILES["test3"]).unlink()
-    with pytest.raises(MissingError, match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI"):
+    with pytest.raises(
+        MissingError,
+        match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI",
+    ):
         build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
     # The splits that DocLens uses need three of them.
-    assert build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows == 127
+    assert (
+        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows
+        == 127
+    )
 
 
 def test_the_demo() -> None:
@@ -135,7 +150,10 @@ def test_the_demo() -> None:
         assert "".join(row[section] for section in SECTIONS) == row["note"]
         assert all(len(row[section].split()) >= 4 for section in SECTIONS)
         assert len(row["turns"]) >= 12
-        assert all(turn.startswith(("[doctor] ", "[patient] ", "[patient_guest] ")) for turn in row["turns"])
+        assert all(
+            turn.startswith(("[doctor] ", "[patient] ", "[patient_guest] "))
+            for turn in row["turns"]
+        )
     # Shapes of the release.
     turns = [turn for row in everything for turn in row["turns"]]
     assert sum("\n" in turn for turn in turns) == 1
@@ -160,7 +178,9 @@ def test_the_release(tmp_path: Path) -> None:
         speakers = Counter(turn.split("]")[0] + "]" for row in rows for turn in row["turns"])
         assert set(speakers) <= {"[doctor]", "[patient]", "[patient_guest]"}
         # In all these notes the sections come in order.
-        assert ["".join(row[section] for section in SECTIONS) for row in rows] == [row["note"] for row in rows]
+        assert ["".join(row[section] for section in SECTIONS) for row in rows] == [
+            row["note"] for row in rows
+        ]
 
 
 MEQSUM_FOLDER = SHARED / "data" / "meqsum"
@@ -190,15 +210,21 @@ def questions_of(path: Path, split: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("split", "cells", "row"), cases("data", "test_rows_of_questions"))
 def test_rows_of_questions(tmp_path: Path, split: str, cells: list[str], row: list[Any]) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet(split, [tuple(cells)]))
-    assert [list(found.items()) for found in questions_of(path, split)] == [list(zip(MEQSUM_NAMES, row, strict=True))]
+    assert [list(found.items()) for found in questions_of(path, split)] == [
+        list(zip(MEQSUM_NAMES, row, strict=True))
+    ]
 
 
-@pytest.mark.parametrize(("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True))
+@pytest.mark.parametrize(
+    ("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True)
+)
 def test_a_wrong_row_of_questions(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
     with pytest.raises(UsageError, match=f"x.xlsx: {message}.* Download the file again"):
         questions_of(path, "test")
-    with pytest.raises(UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"):
+    with pytest.raises(
+        UsageError, match="wrong columns for the MeQSum. missing: 'File', 'CHQ'; unexpected: 'q_id'"
+    ):
         questions_of(path, "train")
 
 
@@ -206,19 +232,25 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
     folder = tmp_path / "official"
     for split, name in MEQSUM_FILES.items():
         more = ("x",) * (len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3)
-        rows = [(str(number), f"Is {number} safe?", f"Is {number} safe?", *more) for number in range(SIZES[split])]
+        rows = [
+            (str(number), f"Is {number} safe?", f"Is {number} safe?", *more)
+            for number in range(SIZES[split])
+        ]
         write_xlsx(folder / ("" if split == "train" else "Task1") / name, sheet(split, rows))
     built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
     assert (built.splits, built.notes) == (SIZES, ())
     (folder / MEQSUM_FILES["train"]).unlink()
     with pytest.raises(
-        MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum"
+        MissingError,
+        match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum",
     ):
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
 
 
 def test_the_demo_of_questions() -> None:
-    rows = {split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]}
+    rows = {
+        split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]
+    }
     everything = [row for each in rows.values() for row in each]
     assert len(everything) == 12
     for row in everything:
@@ -241,12 +273,18 @@ def test_the_release_of_questions(tmp_path: Path) -> None:
     for split, each in rows.items():
         texts = [[row["id"], row["question"], row["summary"]] for row in each]
         assert hashlib.sha256(json.dumps(texts).encode()).hexdigest() == SUMS[split]
-    questions = {split: [" ".join(row["question"].lower().split()) for row in each] for split, each in rows.items()}
+    questions = {
+        split: [" ".join(row["question"].lower().split()) for row in each]
+        for split, each in rows.items()
+    }
     # One question of the test set is among the training questions as well.
     assert sum(question in set(questions["train"]) for question in questions["test"]) == 1
     assert sum(question in set(questions["train"]) for question in questions["validation"]) == 0
     types = Counter(name for row in rows["validation"] for name in row["types"])
-    assert types.most_common(2) == [("Treatment", types["Treatment"]), ("Information", types["Information"])]
+    assert types.most_common(2) == [
+        ("Treatment", types["Treatment"]),
+        ("Information", types["Information"]),
+    ]
     assert all(row["types"] and row["focus"] for row in rows["validation"])
 
 
@@ -260,7 +298,9 @@ def test_every_task_has_the_items_that_it_says() -> None:
         assert items
         assert len({item.id for item in items}) == len(items)
         for item in items:
-            assert set(item.fields) == (FIELDS | {"sections"} if task.options["form"] == "note" else FIELDS)
+            assert set(item.fields) == (
+                FIELDS | {"sections"} if task.options["form"] == "note" else FIELDS
+            )
             assert item.fields["form"] == task.options["form"]
             assert item.fields["sentences"]
             assert all(isinstance(each, str) for each in item.fields["sentences"])
@@ -286,8 +326,16 @@ def test_items_of_each_form() -> None:
     ]
     row = report(7, "MR", "spine", patient="p1")
     (item,) = load_items(BY_NAME["mimic_rrs_six_shot"], [row])
-    assert (item.id, item.cluster, item.groups) == ("7", "p1", {"modality": "MR", "anatomy": "spine"})
-    assert item.fields == {"form": "impression", "sentences": row["sentences"], "reference": row["impression"]}
+    assert (item.id, item.cluster, item.groups) == (
+        "7",
+        "p1",
+        {"modality": "MR", "anatomy": "spine"},
+    )
+    assert item.fields == {
+        "form": "impression",
+        "sentences": row["sentences"],
+        "reference": row["impression"],
+    }
     row = demo_rows(BY_NAME["meqsum"], "test")[0]
     wanted = {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
     assert items_of("meqsum")[0].fields == wanted
@@ -307,7 +355,10 @@ def test_rows(tmp_path: Path) -> None:
     found = [list(row.items()) for row in read_own_rows("own", "test", {"test": path})]
     assert found == [list(zip(names, row, strict=True)) for row in rows]
     assert tuple(text.sections for text in read_own_texts(path)) == sections
-    table = [["ID", "Input", "Reference", "reference_plan"], ["v1", "He walks. He runs.", "", "runs"]]
+    table = [
+        ["ID", "Input", "Reference", "reference_plan"],
+        ["v1", "He walks. He runs.", "", "runs"],
+    ]
     for content in (as_csv(table, ";"), as_xlsx(table), as_parquet(table)):
         path.with_name("own").write_bytes(content)
         (text,) = read_own_texts(path.with_name("own"))
@@ -319,8 +370,12 @@ def test_rows(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them"))
-def test_bad_files_by_message_without_a_word_of_them(tmp_path: Path, content: Any, message: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"), cases("own_data", "test_bad_files_by_message_without_a_word_of_them")
+)
+def test_bad_files_by_message_without_a_word_of_them(
+    tmp_path: Path, content: Any, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_own_texts(write(tmp_path / "notes.json", content))
     assert "SECRET" not in str(caught.value)
@@ -362,7 +417,9 @@ def test_sentences(source: str, sentences: list[str]) -> None:
     assert source_sentences(source) == sentences
 
 
-@pytest.mark.parametrize(("source", "message"), cases("own_data", "test_numbers_that_are_not_the_places"))
+@pytest.mark.parametrize(
+    ("source", "message"), cases("own_data", "test_numbers_that_are_not_the_places")
+)
 def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
     with pytest.raises(NumberingError, match=message) as caught:
         source_sentences(source)
@@ -370,7 +427,12 @@ def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.text(alphabet="ab .\n[]", min_size=1).map(lambda text: " ".join(text.split())), min_size=1))
+@given(
+    st.lists(
+        st.text(alphabet="ab .\n[]", min_size=1).map(lambda text: " ".join(text.split())),
+        min_size=1,
+    )
+)
 def test_numbering_and_reading_give_the_sentences_back(sentences: list[str]) -> None:
     source = "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
     assert source_sentences(source) == sentences

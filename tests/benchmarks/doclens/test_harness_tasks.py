@@ -40,7 +40,9 @@ def made(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[st
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     asked = tuple(task for task in TASKS if task.dataset == "aci_bench")
     found = {config.name: config for config in task_configs(asked)}
-    assert sorted(found) == sorted(name for task in asked for name in (task.name, task.harness_name))
+    assert sorted(found) == sorted(
+        name for task in asked for name in (task.name, task.harness_name)
+    )
     return found
 
 
@@ -82,7 +84,9 @@ def test_lighteval_asks_for_whole_notes(made: dict[str, Any]) -> None:
     task = BY_NAME["aci_bench_one_shot"]
     prompts = load_prompts(task, exemplars=exemplar_rows(task))
     found = docs(made["aci_bench_one_shot"])
-    assert [doc.query for doc in found] == [prompts.render(item)[0]["content"] for item in items_of(task.name)]
+    assert [doc.query for doc in found] == [
+        prompts.render(item)[0]["content"] for item in items_of(task.name)
+    ]
     assert made["aci_bench"].evaluation_splits == ("test1",)
     assert made["aci_bench_section"].evaluation_splits == ("test1",) * len(SECTIONS)
 
@@ -111,6 +115,8 @@ def test_inspect_has_every_task(home: Path) -> None:
             prompts = load_prompts(task, exemplars=exemplar_rows(task))
             assert [sample.id for sample in made.dataset] == list(items)
             for sample in made.dataset:
-                assert [message.text for message in sample.input] == [prompts.render(items[sample.id])[0]["content"]]
+                assert [message.text for message in sample.input] == [
+                    prompts.render(items[sample.id])[0]["content"]
+                ]
                 assert sample.target == gold_response(task, items[sample.id])
             assert made.metadata["prompts_sha256"] == prompts.sha256

@@ -39,7 +39,9 @@ def _texts(style: str, form: str, text: str = "A.", about: str = "B.") -> dict[s
         "claim": maker.claim("q", text=text, claim=about, form=form),
         "question": maker.questions("q", "question", first=text, second=about),
         "same": maker.questions("q", "same", first=text, second=about),
-        "citation": maker.citation("q", sentence=about, cited=[(3, text), (7, "C.")], form=form, section="full"),
+        "citation": maker.citation(
+            "q", sentence=about, cited=[(3, text), (7, "C.")], form=form, section="full"
+        ),
     }
     if style.startswith("json"):
         questions["claims"] = maker.claims("q", text=text, claims=[about, "C."], form=form)
@@ -62,7 +64,9 @@ def test_every_slot_is_filled_and_every_form_has_its_words() -> None:
     for form in FORMS:
         for style in STYLES:
             for text in _texts(style, form).values():
-                assert not set(filter(str.isidentifier, (part.split("}")[0] for part in text.split("{")[1:])))
+                assert not set(
+                    filter(str.isidentifier, (part.split("}")[0] for part in text.split("{")[1:]))
+                )
                 seen.add(text)
     # Two questions are the same text whatever the form; a note and a section are one thing; everything else differs.
     assert len(seen) == (2 * 4) + 4 * (1 + 2 * 4 + 2)
@@ -75,7 +79,9 @@ def test_what_was_written_stands_in_the_prompt_as_json_strings_and_nowhere_else(
         pairs = zip(harmless[kind].split("\n"), text.split("\n"), strict=True)
         differing = [line for other, line in pairs if line != other]
         assert len(differing) == (1 if kind == "make" else 2)
-        assert {json.loads(line.partition(": ")[2] if line[0] != '"' else line) for line in differing} == {DECOY}
+        assert {
+            json.loads(line.partition(": ")[2] if line[0] != '"' else line) for line in differing
+        } == {DECOY}
         assert "<" not in "".join(differing)
 
 
@@ -107,15 +113,22 @@ def test_who_speaks_is_told_in_words() -> None:
     lines = {}
     for form in ("note", "text"):
         cited = [(3, "[doctor] does [it] hurt"), (4, "no name")]
-        question = QuestionMaker(OWN, "json").citation("q", sentence="S.", cited=cited, form=form, section="full")
+        question = QuestionMaker(OWN, "json").citation(
+            "q", sentence="S.", cited=cited, form=form, section="full"
+        )
         part = str(question.messages[0]["content"]).partition("behind its number:\n")[2].split("\n")
         lines[form] = [json.loads(line.partition(": ")[2]) for line in part[:2]]
-    assert lines == {"note": ["doctor: does [it] hurt", "no name"], "text": ["[doctor] does [it] hurt", "no name"]}
+    assert lines == {
+        "note": ["doctor: does [it] hurt", "no name"],
+        "text": ["[doctor] does [it] hurt", "no name"],
+    }
 
 
 def test_longer_batches_get_longer_replies() -> None:
     maker = QuestionMaker(OWN, "json_cot")
-    sizes = [maker.claims("q", text="A.", claims=["B."] * n, form="text").max_tokens for n in (1, 30)]
+    sizes = [
+        maker.claims("q", text="A.", claims=["B."] * n, form="text").max_tokens for n in (1, 30)
+    ]
     assert sizes[1] - sizes[0] >= 29 * 60
     assert sizes[0] >= 256
 
@@ -123,9 +136,15 @@ def test_longer_batches_get_longer_replies() -> None:
 def test_what_is_asked_for_as_json_can_be_held_to_its_form() -> None:
     made = QuestionMaker(OWN, "cot").make("q", text="A.", form="text", section="full").schema
     assert made is not None
-    assert (made["properties"]["claims"]["minItems"], made["properties"]["claims"]["maxItems"]) == (1, 30)
+    assert (made["properties"]["claims"]["minItems"], made["properties"]["claims"]["maxItems"]) == (
+        1,
+        30,
+    )
     for style, held in (("json", True), ("json_cot", True), ("cot", False), ("plain", False)):
-        assert (QuestionMaker(OWN, style).claim("q", text="A.", claim="B.", form="text").schema is not None) == held
+        assert (
+            QuestionMaker(OWN, style).claim("q", text="A.", claim="B.", form="text").schema
+            is not None
+        ) == held
 
 
 def test_the_same_question_for_a_model_of_entailment() -> None:
@@ -133,7 +152,12 @@ def test_the_same_question_for_a_model_of_entailment() -> None:
     pair = maker.claim("q", text="A.", claim="B.", form="text").pair
     assert pair is not None
     assert (pair.premise, pair.hypothesis) == ("A.", "B.")
-    assert dict(pair.values) == {"entailment": True, "neutral": False, "contradiction": False, "not_entailment": False}
+    assert dict(pair.values) == {
+        "entailment": True,
+        "neutral": False,
+        "contradiction": False,
+        "not_entailment": False,
+    }
     assert maker.questions("q", "question", first="A", second="B").pair is not None
     assert maker.questions("q", "same", first="A", second="B").pair is None
     assert maker.claims("q", text="A.", claims=["B."], form="text").pair is None
@@ -144,12 +168,20 @@ READERS = {
     for name, read in vars(judge_prompts).items()
     if name.startswith("read_") and hasattr(read, "__wrapped__")
 }
-GIVEN: dict[str, Any] = {"explained": True, "ids": ["c1"], "numbers": [3, 5], "claims": ["a"], "claim": "a"}
+GIVEN: dict[str, Any] = {
+    "explained": True,
+    "ids": ["c1"],
+    "numbers": [3, 5],
+    "claims": ["a"],
+    "claim": "a",
+}
 
 
 def test_every_reader_has_cases() -> None:
     assert len(READERS) == 13
-    assert {group["reader"] for group in cases("judge_replies")} == set(READERS) - {"read_official_only"}
+    assert {group["reader"] for group in cases("judge_replies")} == set(READERS) - {
+        "read_official_only"
+    }
 
 
 @pytest.mark.parametrize("group", cases("judge_replies"), ids=lambda group: group["reader"])
@@ -182,14 +214,18 @@ def test_a_number_that_was_not_shown_makes_a_reply_unreadable(
         "official": read_official_cited(official, shown),
     }
     places = read_official_cited_lines(f"{lines}entailment_prediction: {int(entailed)}", shown)
-    assert {isinstance(value, Unreadable) for value in numbered.values()} == {not set(named) <= set(shown)}
+    assert {isinstance(value, Unreadable) for value in numbered.values()} == {
+        not set(named) <= set(shown)
+    }
     assert isinstance(places, Unreadable) is (max(named) >= len(shown))
 
 
 NAMES = ["verdicts", "id", "explanation", "entailed", "provenance", "claims", "claim", "prediction"]
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -198,7 +234,9 @@ JSON_VALUES = st.recursive(
 @settings(deadline=None, max_examples=100)
 def test_readers_never_raise_and_what_they_read_can_be_kept(value: Any, rest: str) -> None:
     for read in READERS.values():
-        options = {name: GIVEN[name] for name in inspect.signature(read).parameters if name in GIVEN}
+        options = {
+            name: GIVEN[name] for name in inspect.signature(read).parameters if name in GIVEN
+        }
         for text in (json.dumps(value), f"provenance: {rest}\nentailed: yes", rest):
             found = read(text, **options)
             assert isinstance(found, Unreadable) or hash(found) == hash(found)

@@ -44,7 +44,12 @@ ONE = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
 def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     done = judge(tmp_path, [ONE], perfect)
     made = {call.question.id: list(asked(call).things.values()) for call in done.backend.calls}
-    assert made["v1/plan/recall/batch"] == ["The knee hurts.", "Take ibuprofen.", "No fever.", "Since Monday."]
+    assert made["v1/plan/recall/batch"] == [
+        "The knee hurts.",
+        "Take ibuprofen.",
+        "No fever.",
+        "Since Monday.",
+    ]
     assert made["v1/plan/precision/batch"] == ["The knee hurts.", "No fever.", "Rest."]
     assert done.one.section == Section(
         reference_claims=(True, False, True, False),
@@ -57,7 +62,11 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
     )
     assert done.one.reasons == ()
     # Without its markers the output is judged.
-    assert {asked(call).text for call in done.backend.calls} == {"The knee hurts. No fever. Rest.", REFERENCE, ""}
+    assert {asked(call).text for call in done.backend.calls} == {
+        "The knee hurts. No fever. Rest.",
+        REFERENCE,
+        "",
+    }
     # Claims of both sides; then both directions and the two sentences that cite, together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
@@ -113,10 +122,15 @@ def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -
     assert (section.reference_claims, section.output_claims) == ((), (False,) * 3)
 
 
-def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupported_sentence(tmp_path: Path) -> None:
+def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupported_sentence(
+    tmp_path: Path,
+) -> None:
     for form in ("text", "question"):
         done = judge(tmp_path, [unit(form=form)], perfect)
-        assert (done.backend.rounds, done.one.section) == ([], Section(reference_claims=(), output_claims=()))
+        assert (done.backend.rounds, done.one.section) == (
+            [],
+            Section(reference_claims=(), output_claims=()),
+        )
     assert judge(tmp_path, [], perfect).verdicts == []
     done = judge(tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect)
     assert done.ids == ["v1/plan/reference/claims"]
@@ -126,7 +140,10 @@ def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupport
 def test_what_the_source_does_not_have(tmp_path: Path) -> None:
     one = unit(output="No fever [2][9]. The knee hurts [9].", reference="Rest.", sources=SOURCES)
     done = judge(tmp_path, [one], perfect)
-    assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True, False)), unsupported(1))
+    assert done.one.section.sentences == (
+        SentenceVerdict(entailed=True, supports=(True, False)),
+        unsupported(1),
+    )
     (call,) = [call for call in done.backend.calls if "/sentence/" in call.question.id]
     assert asked(call).things == {"2": "no fever"}
 
@@ -146,7 +163,10 @@ def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert done.one.section.reference_claims == (True, True, False)
     assert done.one.section.output_claims == ()
     (batch,) = [asked(call) for call in done.backend.calls if asked(call).kind == "claims"]
-    assert batch.things == {"c1": "No fever.", "c2": "Nausea."}  # the one that stands twice is asked about once
+    assert batch.things == {
+        "c1": "No fever.",
+        "c2": "Nausea.",
+    }  # the one that stands twice is asked about once
 
 
 # Judges of entailment
@@ -165,7 +185,9 @@ def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None
 
 @given(entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)), k=st.integers(0, 4))
 @settings(deadline=None, max_examples=60)
-def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozenset[int]], k: int) -> None:
+def test_citation_precision_asks_no_more_than_its_definition(
+    entails: set[frozenset[int]], k: int
+) -> None:
     def say(question: Any) -> bool:
         return frozenset(map(int, question.pair.premise.split())) in entails
 
@@ -179,7 +201,9 @@ def test_citation_precision_asks_no_more_than_its_definition(entails: set[frozen
     (sentence,) = done.section.sentences
     assert sentence.entailed is (full in entails)
     if sentence.entailed:
-        wanted = tuple(k == 1 or frozenset({i}) in entails or (full - {i}) not in entails for i in range(k))
+        wanted = tuple(
+            k == 1 or frozenset({i}) in entails or (full - {i}) not in entails for i in range(k)
+        )
         assert sentence.supports == wanted
 
 
@@ -192,16 +216,27 @@ def by_pairs(say: Callable[[Any], bool | None], one: Unit) -> tuple[TableJudge, 
 
 
 def test_the_premise_is_in_the_order_of_the_source() -> None:
-    table, done = by_pairs(lambda question: True, unit(output="Rest [2][0].", sources=("A.", "B.", "C.")))
-    assert [question.pair.premise for question in table.asked if question.pair] == ["A. C.", "A.", "C."]
+    table, done = by_pairs(
+        lambda question: True, unit(output="Rest [2][0].", sources=("A.", "B.", "C."))
+    )
+    assert [question.pair.premise for question in table.asked if question.pair] == [
+        "A. C.",
+        "A.",
+        "C.",
+    ]
     assert done.section.sentences == (SentenceVerdict(entailed=True, supports=(True, True)),)
 
 
 def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     units = [
-        unit(f"u{i}", output="The knee hurts since Monday [0][1][2]. No fever [2].", sources=SOURCES) for i in range(5)
+        unit(
+            f"u{i}", output="The knee hurts since Monday [0][1][2]. No fever [2].", sources=SOURCES
+        )
+        for i in range(5)
     ]
-    done = judge(tmp_path, units, by_pair, reads="pair", output_claims={one.id: () for one in units})
+    done = judge(
+        tmp_path, units, by_pair, reads="pair", output_claims={one.id: () for one in units}
+    )
     # All five ask the same, so a round has one unit's questions: together and single; each alone; pairs without one.
     assert done.backend.rounds == [2, 3, 3]
     assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
@@ -211,8 +246,12 @@ BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
 """Fewest and most questions about a sentence by its number of citations."""
 
 
-@pytest.mark.parametrize(("missing", "entailed", "supports"), cases("judging", "missing", tuples=True))
-def test_missing_answers_stay_open_where_they_decide(missing: Any, entailed: Any, supports: Any) -> None:
+@pytest.mark.parametrize(
+    ("missing", "entailed", "supports"), cases("judging", "missing", tuples=True)
+)
+def test_missing_answers_stay_open_where_they_decide(
+    missing: Any, entailed: Any, supports: Any
+) -> None:
     def say(question: Any) -> bool | None:
         numbers = set(map(int, question.pair.premise.split()))
         return None if missing and numbers == set(missing) else {0, 1} <= numbers
@@ -229,12 +268,22 @@ def test_missing_answers_stay_open_where_they_decide(missing: Any, entailed: Any
 
 
 def _question(output: str, reference: str) -> Unit:
-    return unit("q1", form="question", output=output, reference=reference, sources=("does it hurt", "what helps"))
+    return unit(
+        "q1",
+        form="question",
+        output=output,
+        reference=reference,
+        sources=("does it hurt", "what helps"),
+    )
 
 
 @pytest.mark.parametrize(
     ("recall", "precision", "same", "found"),
-    [(True, False, False, (True, False)), (False, True, False, (False, True)), (False, False, True, (True, True))],
+    [
+        (True, False, False, (True, False)),
+        (False, True, False, (False, True)),
+        (False, False, True, (True, True)),
+    ],
 )
 def test_questions_are_judged_both_ways_and_for_sameness(
     tmp_path: Path, recall: bool, precision: bool, same: bool, found: tuple[bool, bool]
@@ -246,9 +295,14 @@ def test_questions_are_judged_both_ways_and_for_sameness(
         return cited(True, 1) if about.kind == "citation" else verdict(values[call.question.id])
 
     for mode in ("batched", "single"):
-        done = judge(tmp_path, [_question("What helps\nthe knee [1]?", "What helps?")], script, mode=mode)
+        done = judge(
+            tmp_path, [_question("What helps\nthe knee [1]?", "What helps?")], script, mode=mode
+        )
         assert done.backend.rounds == [4]  # no claims are made, and all is asked at once
-        assert (done.one.section.reference_claims, done.one.section.output_claims) == ((found[0],), (found[1],))
+        assert (done.one.section.reference_claims, done.one.section.output_claims) == (
+            (found[0],),
+            (found[1],),
+        )
         assert done.one.section.sentences == (SentenceVerdict(entailed=True, supports=(True,)),)
     ways = {call.question.id: (asked(call).text, asked(call).about) for call in done.backend.calls}
     assert ways["q1/recall"] == ways["q1/same"] == ("What helps the knee?", "What helps?")
@@ -256,32 +310,52 @@ def test_questions_are_judged_both_ways_and_for_sameness(
 
 
 def test_questions_for_judges_of_entailment_and_without_an_answer(tmp_path: Path) -> None:
-    done = judge(tmp_path, [_question("What helps the knee?", "What helps?")], by_pair, reads="pair")
+    done = judge(
+        tmp_path, [_question("What helps the knee?", "What helps?")], by_pair, reads="pair"
+    )
     assert done.ids == ["q1/recall", "q1/precision"]  # sameness is not asked for
-    assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True,), (False,))
+    assert (done.one.section.reference_claims, done.one.section.output_claims) == (
+        (True,),
+        (False,),
+    )
     empty = judge(tmp_path, [_question(" ", "What helps?")], perfect)
-    assert (empty.backend.rounds, empty.one.section) == ([], Section(reference_claims=(False,), output_claims=()))
-    assert judge(tmp_path, [_question("What helps?", "")], perfect).one.section.output_claims == (False,)
+    assert (empty.backend.rounds, empty.one.section) == (
+        [],
+        Section(reference_claims=(False,), output_claims=()),
+    )
+    assert judge(tmp_path, [_question("What helps?", "")], perfect).one.section.output_claims == (
+        False,
+    )
 
 
 @pytest.mark.parametrize(
-    ("reference", "same", "claims", "reasons"), cases("judging", "missing_on_a_question", tuples=True)
+    ("reference", "same", "claims", "reasons"),
+    cases("judging", "missing_on_a_question", tuples=True),
 )
 def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
     tmp_path: Path, reference: str, same: bool, claims: Any, reasons: tuple[str, ...]
 ) -> None:
     def script(call: Call) -> str | NoReply:
-        return NoReply(key=call.key, reason="http 500") if call.question.id == "q1/recall" else verdict(same)
+        return (
+            NoReply(key=call.key, reason="http 500")
+            if call.question.id == "q1/recall"
+            else verdict(same)
+        )
 
     done = judge(tmp_path, [_question("What helps?", reference)], script)
-    assert ((done.one.section.reference_claims, done.one.section.output_claims), done.one.reasons) == (claims, reasons)
+    assert (
+        (done.one.section.reference_claims, done.one.section.output_claims),
+        done.one.reasons,
+    ) == (claims, reasons)
 
 
 # What is refused
 
 
 @pytest.mark.parametrize(("mode", "style", "message"), cases("judging", "refused"))
-def test_combinations_are_refused_before_anybody_is_asked(mode: Any, style: str, message: str) -> None:
+def test_combinations_are_refused_before_anybody_is_asked(
+    mode: Any, style: str, message: str
+) -> None:
     table = TableJudge({})
     with pytest.raises(UsageError, match=message):
         judge_units([], Judging(judge=table, prompts=OWN, mode=mode), style=style)
@@ -318,7 +392,14 @@ GIVEN = unit(output="Pain and cough.", reference="Pain.", sources=())
 
 def _recall(folder: Path, script: Callable[[Call], str | NoReply], **options: Any) -> Any:
     """Judges three given claims of the reference, and none of the output."""
-    return judge(folder, [GIVEN], script, reference_claims={GIVEN.id: CLAIMS}, output_claims={GIVEN.id: ()}, **options)
+    return judge(
+        folder,
+        [GIVEN],
+        script,
+        reference_claims={GIVEN.id: CLAIMS},
+        output_claims={GIVEN.id: ()},
+        **options,
+    )
 
 
 def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> None:
@@ -329,7 +410,9 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
         if about.kind == "claim":
             return verdict(False)
         left_out = {"Fever."} | ({"Cough."} if len(about.things) == 3 else set())
-        return verdicts({name: True for name, claim in about.things.items() if claim not in left_out})
+        return verdicts(
+            {name: True for name, claim in about.things.items() if claim not in left_out}
+        )
 
     done = _recall(tmp_path, script)
     assert [list(asked(call).things.values()) for call in done.backend.calls[:2]] == [
@@ -350,7 +433,14 @@ def test_rounds_are_bounded(tmp_path: Path) -> None:
         return verdicts({first: True}) if first else "What?"
 
     many = tuple(f"Claim {number}." for number in range(30))
-    done = judge(tmp_path, [GIVEN], script, reference_claims={GIVEN.id: many}, output_claims={GIVEN.id: ()}, reasks=0)
+    done = judge(
+        tmp_path,
+        [GIVEN],
+        script,
+        reference_claims={GIVEN.id: many},
+        output_claims={GIVEN.id: ()},
+        reasks=0,
+    )
     assert done.backend.rounds == [1, 1, 28]
     assert done.one.section.reference_claims == (True, True, *(None,) * 28)
     assert done.one.reasons == (UNREADABLE,)
@@ -363,16 +453,28 @@ def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
             return verdict(False)
         if len(call.messages) == 1:
             return verdicts({**dict.fromkeys(about.things, True), "c99": True})
-        return json.dumps({"verdicts": [{"id": "c1", "explanation": WHY, "entailed": each} for each in (True, False)]})
+        return json.dumps(
+            {
+                "verdicts": [
+                    {"id": "c1", "explanation": WHY, "entailed": each} for each in (True, False)
+                ]
+            }
+        )
 
     done = _recall(tmp_path, script)
     assert done.backend.rounds == [1, 1, 3]  # asked, asked again, then one by one
     assert done.one.section.reference_claims == (False, False, False)
 
 
-def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_more_often(tmp_path: Path) -> None:
+def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_more_often(
+    tmp_path: Path,
+) -> None:
     def script(call: Call) -> str | NoReply:
-        return NoReply(key=call.key, reason="prompt too long") if asked(call).kind == "claims" else verdict(True)
+        return (
+            NoReply(key=call.key, reason="prompt too long")
+            if asked(call).kind == "claims"
+            else verdict(True)
+        )
 
     done = _recall(tmp_path, script)
     assert (done.backend.rounds, done.one.section.reference_claims) == ([1, 3], (True, True, True))
@@ -381,14 +483,19 @@ def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_mo
     assert done.one.reasons == ("judge: http 500",)
 
 
-def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_known(tmp_path: Path) -> None:
+def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_known(
+    tmp_path: Path,
+) -> None:
     def script(call: Call) -> str | NoReply:
         if call.question.id.endswith("/output/claims"):
             return NoReply(key=call.key, reason="timeout")
         return "Yes." if call.question.id.endswith("/sentence/0") else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain. Fever.")], script)
-    assert (done.one.section.reference_claims, done.one.section.output_claims) == ((True, False), None)
+    assert (done.one.section.reference_claims, done.one.section.output_claims) == (
+        (True, False),
+        None,
+    )
     assert done.one.reasons == ("judge: timeout",)
     one = unit(output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever"))
     done = judge(tmp_path, [one], script, output_claims={one.id: ()})
@@ -411,7 +518,9 @@ def test_claims_that_cannot_be_read_are_asked_for_again(tmp_path: Path, reply: s
 
 
 @pytest.mark.parametrize(("values", "message"), cases("judging_faults", "recorded", tuples=True))
-def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], message: str) -> None:
+def test_recorded_verdicts_of_another_kind_are_refused(
+    values: dict[str, Any], message: str
+) -> None:
     known: dict[str, Any] = {
         "u/reference/claims": '["Pain.", "Rest."]',
         "u/output/claims": '["Pain."]',
@@ -436,7 +545,11 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
         "reference_claims": {one.id: ("Pain", "Rest")},
         "output_claims": {one.id: ("Pain", "Fever")},
     }
-    made_too = judge(tmp_path, [one], lambda call: made("Fracture") if asked(call).kind == "make" else perfect(call))
+    made_too = judge(
+        tmp_path,
+        [one],
+        lambda call: made("Fracture") if asked(call).kind == "make" else perfect(call),
+    )
     assert [redact_value(row["value"]) for row in made_too.session.rows[:2]] == ["", ""]
     done = judge(tmp_path, [one], perfect, **claims)
     rows = [{**row, "text": "", "value": redact_value(row["value"])} for row in done.session.rows]

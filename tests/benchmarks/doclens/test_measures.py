@@ -46,9 +46,12 @@ def _claims(letters: str | None) -> tuple[bool | None, ...] | None:
 def _section(reference: str | None, output: str | None, *sentences: str) -> Section:
     """Writes a section by letters; a sentence is its own letter and those of its citations (`t:tf`)."""
     verdicts = tuple(
-        SentenceVerdict(entailed=KNOWN[sentence[0]], supports=_claims(sentence[2:]) or ()) for sentence in sentences
+        SentenceVerdict(entailed=KNOWN[sentence[0]], supports=_claims(sentence[2:]) or ())
+        for sentence in sentences
     )
-    return Section(reference_claims=_claims(reference), output_claims=_claims(output), sentences=verdicts)
+    return Section(
+        reference_claims=_claims(reference), output_claims=_claims(output), sentences=verdicts
+    )
 
 
 def _limits(*sections: Section) -> list[Limits]:
@@ -65,22 +68,35 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
     ("section", "wanted"),
     [
         # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing); citations 3 of 5.
-        (("ttf", "tf", "t:ttf", "t:t", "f:", "f:f"), [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)]),
+        (
+            ("ttf", "tf", "t:ttf", "t:t", "f:", "f:f"),
+            [(2 / 3, 2 / 3), (0.5, 0.5), (0.5, 0.5), (3 / 5, 3 / 5)],
+        ),
         (
             ("t?f?", "??", "t:t?", "?:?f"),
             [(0.25, 0.75), (0.0, 1.0), (0.5, 1.0), (0.25, 0.75)],
         ),  # missing ones are limits
-        (("fff", ""), [(0.0, 0.0), NAN, (0.0, 0.0), NAN]),  # an empty output has recall 0 and no precision
+        (
+            ("fff", ""),
+            [(0.0, 0.0), NAN, (0.0, 0.0), NAN],
+        ),  # an empty output has recall 0 and no precision
         (("", ""), [NAN] * 4),
-        (("", "ff", "f:"), [NAN, (0.0, 0.0), (0.0, 0.0), NAN]),  # nothing was to be said, and nothing is cited
+        (
+            ("", "ff", "f:"),
+            [NAN, (0.0, 0.0), (0.0, 0.0), NAN],
+        ),  # nothing was to be said, and nothing is cited
     ],
 )
 def test_by_hand(section: tuple[str, ...], wanted: list[Limits]) -> None:
     assert all(map(_same, _limits(_section(*section)), wanted))
 
 
-def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_supports_what_is_unsupported() -> None:
-    with pytest.raises(ValueError, match="no citation supports a sentence that its citations do not entail"):
+def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_supports_what_is_unsupported() -> (
+    None
+):
+    with pytest.raises(
+        ValueError, match="no citation supports a sentence that its citations do not entail"
+    ):
         SentenceVerdict(entailed=False, supports=(None,))
     missing = _section("t", None, "t:t")
     assert _limits(missing)[1] == (0.0, 1.0)
@@ -100,9 +116,15 @@ def test_sections_and_the_pool_count_claims_not_examples() -> None:
     assert [limits[0] for limits in _limits(*subjective, *plan)] == [0.5, 0.8, 0.5, 2 / 3]
 
 
-@pytest.mark.parametrize(("recall", "precision", "same", "values"), cases("measures", "test_meqsum", tuples=True))
-def test_meqsum(recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]) -> None:
-    assert tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
+@pytest.mark.parametrize(
+    ("recall", "precision", "same", "values"), cases("measures", "test_meqsum", tuples=True)
+)
+def test_meqsum(
+    recall: bool | None, precision: bool | None, same: bool | None, values: tuple[Limits, Limits]
+) -> None:
+    assert (
+        tuple(_limits(meqsum_section(recall=recall, precision=precision, same=same))[:2]) == values
+    )
 
 
 @given(st.lists(SECTION_VERDICTS, max_size=4))
@@ -120,7 +142,9 @@ def test_limits_lie_in_order_between_0_and_1_whatever_the_order(sections: list[S
         for section in sections[::-1]
     ]
     limits = _limits(*sections)
-    assert all(0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high)) for low, high in limits)
+    assert all(
+        0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high)) for low, high in limits
+    )
     assert all(map(_same, limits, _limits(*turned)))
 
 
@@ -136,7 +160,10 @@ def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) 
         return
     for place, claims in ((0, section.reference_claims), (1, section.output_claims)):
         low, high = _limits(section)[place]
-        values = [_limits(Section(reference_claims=filled, output_claims=filled))[place] for filled in _filled(claims)]
+        values = [
+            _limits(Section(reference_claims=filled, output_claims=filled))[place]
+            for filled in _filled(claims)
+        ]
         assert all(one == other or math.isnan(one) for one, other in values)
         if claims:
             assert (min(values)[0], max(values)[0]) == (low, high)
@@ -164,8 +191,14 @@ def test_a_better_verdict_is_never_a_worse_score(section: Section, data: st.Data
         assert math.isnan(low) or (low <= other_low and high <= other_high)
 
 
-def _improved(claims: tuple[bool | None, ...] | None, data: st.DataObject) -> tuple[bool | None, ...] | None:
-    return None if claims is None else tuple(True if data.draw(st.booleans()) else one for one in claims)
+def _improved(
+    claims: tuple[bool | None, ...] | None, data: st.DataObject
+) -> tuple[bool | None, ...] | None:
+    return (
+        None
+        if claims is None
+        else tuple(True if data.draw(st.booleans()) else one for one in claims)
+    )
 
 
 SECRET = "Mr. Nobody was admitted"
@@ -186,11 +219,17 @@ def test_records(tmp_path: Path, side: Side, row: dict[str, Any], record: dict[s
 @pytest.mark.upstream
 @needs_shared
 def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
-    records = read_claim_file(SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json")
+    records = read_claim_file(
+        SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
+    )
     assert len(records) == 40
     assert all(tuple(record.claims) == tuple(record.texts) == NOTE_SECTIONS for record in records)
     # A section has claims if it has a text, and not more than asked for.
-    pairs = [(record.texts[section], record.claims[section]) for record in records for section in NOTE_SECTIONS]
+    pairs = [
+        (record.texts[section], record.claims[section])
+        for record in records
+        for section in NOTE_SECTIONS
+    ]
     assert all(bool(text) is bool(claims) for text, claims in pairs)
     assert max(len(claims) for _, claims in pairs) == 25 <= MAX_CLAIMS
     assert read_claim_file(_write(tmp_path, claim_rows(records))) == records
@@ -213,7 +252,9 @@ def test_replies(reply: str, claims: tuple[str, ...]) -> None:
     assert _made(reply) == list(claims)
 
 
-@pytest.mark.parametrize(("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read"))
+@pytest.mark.parametrize(
+    ("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read")
+)
 def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
     read = read_made(reply)
     assert isinstance(read, Unreadable)

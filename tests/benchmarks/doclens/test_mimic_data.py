@@ -51,7 +51,12 @@ TEXT = (
 
 def row(number: int, **changes: str) -> list[str]:
     cells = dict.fromkeys(NOTE_COLUMNS, "")
-    cells |= {"ROW_ID": str(number), "SUBJECT_ID": str(number), "CHARTDATE": "2150-01-02", "CATEGORY": "Radiology"}
+    cells |= {
+        "ROW_ID": str(number),
+        "SUBJECT_ID": str(number),
+        "CHARTDATE": "2150-01-02",
+        "CATEGORY": "Radiology",
+    }
     cells |= {"DESCRIPTION": "CT ABDOMEN W/CONTRAST", "TEXT": TEXT}
     return list((cells | changes).values())
 
@@ -89,13 +94,20 @@ def test_a_twin(tmp_path: Path) -> None:
         assert tuple(each["sentences"]) == note.sentences
         assert " ".join(each["impression"].split()) == note.impression
     counts = Counter((note.modality, note.anatomy) for note in notes.values() if note.sentences)
-    for kind, number in Counter((each["modality"], each["anatomy"]) for each in rows["test"]).items():
+    for kind, number in Counter(
+        (each["modality"], each["anatomy"]) for each in rows["test"]
+    ).items():
         assert abs(number - 50 * counts[kind] / len(found)) < 1
-    assert {each["patient_id"] for each in rows["train"]}.isdisjoint(each["patient_id"] for each in rows["test"])
+    assert {each["patient_id"] for each in rows["train"]}.isdisjoint(
+        each["patient_id"] for each in rows["test"]
+    )
 
 
 def test_the_order_of_the_file_does_not_count(tmp_path: Path) -> None:
-    cells = [[note.cells[name] for name in NOTE_COLUMNS] for note in twin_notes(seed=5, notes=300, ct_mr=0.7)]
+    cells = [
+        [note.cells[name] for name in NOTE_COLUMNS]
+        for note in twin_notes(seed=5, notes=300, ct_mr=0.7)
+    ]
     before = read_note_rows(write(tmp_path, *cells), sample=30, train_each=3)
     after = read_note_rows(write(tmp_path, *reversed(cells), packed=False), sample=30, train_each=3)
     assert before == after
@@ -117,29 +129,45 @@ def test_which_rows_count(tmp_path: Path) -> None:
     assert isinstance(first, Candidate)
     assert isinstance(third, Candidate)
     assert (first.id, third.id) == ("1", "3")
-    assert first.report.findings == f'The patient {SECRET}, which lies in the stomach, as was "seen" before.'
+    assert (
+        first.report.findings
+        == f'The patient {SECRET}, which lies in the stomach, as was "seen" before.'
+    )
     assert left_out == [LeftOut.ERROR, LeftOut.OTHER_MODALITY, LeftOut.NO_IMPRESSION]
 
 
-def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_read_once_and_again_when_it_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
     rows = read_note_rows(path, sample=3, train_each=2)
     assert read_note_rows(path, sample=3, train_each=2) is rows
     told = capsys.readouterr().err
     assert (
-        told.count("8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1).") == 1
+        told.count(
+            "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)."
+        )
+        == 1
     )
     assert SECRET not in told
     write(tmp_path, *(row(number) for number in range(10, 20)))
-    assert {int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]} == {True}
+    assert {
+        int(each["id"]) >= 10 for each in read_note_rows(path, sample=3, train_each=2)["test"]
+    } == {True}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"ROW_ID": "5.0"}, "row 2, field 'ROW_ID': must be a whole number, got '5.0'"),
-        ({"SUBJECT_ID": SECRET}, "row 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters"),
-        ({"SUBJECT_ID": TEXT}, r"row 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters"),
+        (
+            {"SUBJECT_ID": SECRET},
+            "row 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters",
+        ),
+        (
+            {"SUBJECT_ID": TEXT},
+            r"row 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters",
+        ),
     ],
 )
 def test_wrong_ids(tmp_path: Path, change: dict[str, str], message: str) -> None:
@@ -151,12 +179,15 @@ def test_wrong_ids(tmp_path: Path, change: dict[str, str], message: str) -> None
 def test_too_few(tmp_path: Path) -> None:
     path = write(tmp_path, row(1), row(2, TEXT=TEXT.replace("IMPRESSION", "OPINION")))
     with pytest.raises(
-        UsageError, match=r"1 reports can be used \(CT abdomen 1\), 1 are left out \(no impression section 1\)"
+        UsageError,
+        match=r"1 reports can be used \(CT abdomen 1\), 1 are left out \(no impression section 1\)",
     ) as few:
         read_note_rows(path)
     assert "The sample has 200. Give the whole MIMIC-III file of notes" in str(few.value)
     assert SECRET not in str(few.value)
-    with pytest.raises(UsageError, match=r"Behind the sample of 1 no report of another patient remains for train"):
+    with pytest.raises(
+        UsageError, match=r"Behind the sample of 1 no report of another patient remains for train"
+    ):
         read_note_rows(path, sample=1)
 
 
@@ -167,7 +198,9 @@ def test_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="NOTEEVENTS.csv.gz: cut off, the gzip data end amid"):
         read_note_rows(path, sample=3)
     path.write_bytes(gzip.compress(gzip.decompress(whole)[:-40]))
-    with pytest.raises(UsageError, match="the row that begins on line 149 .*cut off or damaged") as caught:
+    with pytest.raises(
+        UsageError, match="the row that begins on line 149 .*cut off or damaged"
+    ) as caught:
         read_note_rows(path, sample=3)
     assert SECRET not in str(caught.value)
     path.unlink()
@@ -207,7 +240,9 @@ def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) -> None:
-    short = whole(3, findings="A\n marble.", impression="Marble.", modality="mr", anatomy="Head", split="TEST")
+    short = whole(
+        3, findings="A\n marble.", impression="Marble.", modality="mr", anatomy="Head", split="TEST"
+    )
     path = write_table(tmp_path, [whole(1), whole(2), short], form)
     assert list(read_table_rows(path, "train")) == [
         {
@@ -231,18 +266,30 @@ def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) ->
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_a_table_without_splits_is_sampled(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_without_splits_is_sampled(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [cells(number, **({"note": SECRET} if form == "csv" else {})) for number in range(30)]
     rows += [dict(rows[0], id="short", impression="As above.")]
     path = write_table(tmp_path, rows, form)
-    drawn = {split: list(read_table_rows(path, split, sample=10, train_each=5)) for split in ("train", "test")}
+    drawn = {
+        split: list(read_table_rows(path, split, sample=10, train_each=5))
+        for split in ("train", "test")
+    }
     assert {split: len(each) for split, each in drawn.items()} == {"train": 5, "test": 10}
     assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {"unknownunknown"}
     assert all(each["patient_id"] == f"report {each['id']}" for each in drawn["test"])
     assert {each["id"] for each in drawn["test"]}.isdisjoint(each["id"] for each in drawn["train"])
     told = capsys.readouterr().err
-    assert told.count("30 reports can be used (unknown 30), 1 are left out (impression that only points") == 1
-    with pytest.raises(UsageError, match=r"The sample has 200. Give a larger table, or one with a column 'split'"):
+    assert (
+        told.count(
+            "30 reports can be used (unknown 30), 1 are left out (impression that only points"
+        )
+        == 1
+    )
+    with pytest.raises(
+        UsageError, match=r"The sample has 200. Give a larger table, or one with a column 'split'"
+    ):
         list(read_table_rows(path, "test"))
 
 
@@ -259,14 +306,21 @@ def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | 
         told = {row["id"]: row["patient_id"] for row in read_table_rows(path, "test")}
         assert told == {"7": "report 7", "8": "7"}
         assert [row["modality"] for row in read_table_rows(path, "train")] == ["unknown"]
-    (row,) = read_table_rows(write_table(tmp_path, [whole(1, id=7, patient_id=8), whole(2)], "jsonl"), "test")
+    (row,) = read_table_rows(
+        write_table(tmp_path, [whole(1, id=7, patient_id=8), whole(2)], "jsonl"), "test"
+    )
     assert (row["id"], row["patient_id"]) == ("7", "8")
 
 
-def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_patients_in_both_splits_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write_table(tmp_path, [whole(1, patient_id="p"), whole(2, patient_id="p"), whole(4)])
     assert len([row for split in ("train", "test") for row in read_table_rows(path, split)]) == 3
-    assert capsys.readouterr().err == "note: reports.csv: 1 patients have reports in more than one split\n"
+    assert (
+        capsys.readouterr().err
+        == "note: reports.csv: 1 patients have reports in more than one split\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -288,7 +342,9 @@ def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> N
 
 def test_the_demo_has_every_modality_and_anatomy_and_no_patient_in_both_splits() -> None:
     train, test = (list(read_mimic_rows("demo", split, {})) for split in SPLITS)
-    assert Counter(Kind(each["modality"], each["anatomy"]) for each in train) == dict.fromkeys(TRAIN_KINDS, 2)
+    assert Counter(Kind(each["modality"], each["anatomy"]) for each in train) == dict.fromkeys(
+        TRAIN_KINDS, 2
+    )
     assert len(test) == 12
     assert {each["modality"] for each in test} == set(MODALITIES)
     assert {each["anatomy"] for each in test} == set(ANATOMIES)
@@ -306,7 +362,9 @@ def test_the_demo_is_of_the_form_that_notes_give() -> None:
             assert len(row["sentences"]) >= 5
             assert " ".join(row["sentences"]) == " ".join(row["findings"].split())
             text = f"FINDINGS: {row['findings']}\n\nIMPRESSION:\n{row['impression']}"
-            assert read_report(text) == Report(findings=row["findings"], impression=row["impression"])
+            assert read_report(text) == Report(
+                findings=row["findings"], impression=row["impression"]
+            )
 
 
 HEAD, CHEST, NECK = Kind("CT", "head"), Kind("CT", "chest"), Kind("MR", "neck")
@@ -344,7 +402,9 @@ def test_largest_remainder() -> None:
         ((), 0, ()),
     ):
         kinds = (HEAD, CHEST, NECK)[: len(counts)]
-        assert largest_remainder(dict(zip(kinds, counts, strict=True)), size) == dict(zip(kinds, shares, strict=True))
+        assert largest_remainder(dict(zip(kinds, counts, strict=True)), size) == dict(
+            zip(kinds, shares, strict=True)
+        )
     # Of equal remainders the first by name: CT chest before CT head.
     assert largest_remainder({HEAD: 1, CHEST: 1}, 1) == {HEAD: 0, CHEST: 1}
 
@@ -362,7 +422,9 @@ def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
 
 
 def by_rank(split: str, reports: list[Candidate]) -> list[Candidate]:
-    return sorted(reports, key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest())
+    return sorted(
+        reports, key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest()
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -374,7 +436,9 @@ def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:
     for each in reports:
         of_kind[each.kind].append(each)
     shares = largest_remainder({kind: len(each) for kind, each in of_kind.items()}, 20)
-    test = [each for kind, share in shares.items() for each in by_rank("test", of_kind[kind])[:share]]
+    test = [
+        each for kind, share in shares.items() for each in by_rank("test", of_kind[kind])[:share]
+    ]
     patients_of_test = {each.patient_id for each in test}
     train = []
     for kind in (HEAD, CHEST):

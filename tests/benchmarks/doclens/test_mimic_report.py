@@ -48,7 +48,12 @@ def test_a_whole_note() -> None:
         impression="1. Left subdural hematoma.\n2. Discussed with Dr. [**Last Name (un) 12**] at 5 p.m.",
     )
     assert read_report(WHOLE.replace("\n", "\r\n")) == read_report(WHOLE)
-    for useful in ("No change.", "Normal study.", "As above, with a new infarct.", "See above: stroke."):
+    for useful in (
+        "No change.",
+        "Normal study.",
+        "As above, with a new infarct.",
+        "See above: stroke.",
+    ):
         assert read_report(report(impression=useful)) == Report(findings=SEEN, impression=useful)
 
 
@@ -62,11 +67,15 @@ MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
 
 
 @settings(deadline=None, max_examples=100)
-@given(CASES, CASES, MARKS, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n ")))
+@given(
+    CASES, CASES, MARKS, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n "))
+)
 def test_headings_in_any_case(
     first: Callable[[str], str], second: Callable[[str], str], mark: str, between: str, behind: str
 ) -> None:
-    between = between if ":" in mark else f"\n{between}"  # behind a sentence on its line a heading has a colon
+    between = (
+        between if ":" in mark else f"\n{between}"
+    )  # behind a sentence on its line a heading has a colon
     text = (
         f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{mark}{behind}{SEEN}"
         f"{between}{second('impression')}{mark}{behind}{MEANS}\n"
@@ -108,21 +117,30 @@ def test_findings_under_what_was_examined(examined: str) -> None:
     """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them; else the heading is a title."""
     alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
     assert read_report(alone) == Report(findings=SEEN, impression=MEANS)
-    title = f" FINAL REPORT\n {examined}:\n\n HISTORY: Fall.\n FINDINGS: {SEEN}\n IMPRESSION: {MEANS}\n"
+    title = (
+        f" FINAL REPORT\n {examined}:\n\n HISTORY: Fall.\n FINDINGS: {SEEN}\n IMPRESSION: {MEANS}\n"
+    )
     assert read_report(title) == Report(findings=SEEN, impression=MEANS)
     two = alone.replace("IMPRESSION", "CT PELVIS: The bladder is normal.\n\n IMPRESSION")
     assert read_report(two) == Report(
         findings=f"{examined}: {SEEN}\n\nCT PELVIS: The bladder is normal.", impression=MEANS
     )
     assert read_report(alone.replace(SEEN, "")) is LeftOut.NO_FINDINGS
-    for other in ("COMPARISON CT HEAD", "INDICATION FOR CT CHEST", "PRIOR MRI", "Compared with the head CT", "LABS"):
+    for other in (
+        "COMPARISON CT HEAD",
+        "INDICATION FOR CT CHEST",
+        "PRIOR MRI",
+        "Compared with the head CT",
+        "LABS",
+    ):
         assert read_report(alone.replace(examined, other)) is LeftOut.NO_FINDINGS
 
 
 def test_several_findings_are_joined_and_prose_is_no_heading() -> None:
     text = f"HEAD FINDINGS: {SEEN}\nIncidental\nfindings: a cyst. History of stroke.\nNECK FINDINGS: Clear.\nIMPRESSION: {MEANS}"
     assert read_report(text) == Report(
-        findings=f"{SEEN} Incidental findings: a cyst. History of stroke.\n\nClear.", impression=MEANS
+        findings=f"{SEEN} Incidental findings: a cyst. History of stroke.\n\nClear.",
+        impression=MEANS,
     )
 
 
@@ -170,11 +188,16 @@ def test_kinds() -> None:
     assert {kind.anatomy for kind in kinds.values()} == set(ANATOMIES)
     assert len(ANATOMIES) == 7  # paper, appendix on the experiments
     assert len(set(TRAIN_KINDS)) == 6  # paper, appendix on the evaluated methods
-    assert set(TRAIN_KINDS) <= set(itertools.starmap(Kind, itertools.product(MODALITIES, ANATOMIES)))
+    assert set(TRAIN_KINDS) <= set(
+        itertools.starmap(Kind, itertools.product(MODALITIES, ANATOMIES))
+    )
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.permutations(["CT", "HEAD", "W/O", "CONTRAST", "PORT"]), st.sampled_from([" ", "/", ", ", " - "]))
+@given(
+    st.permutations(["CT", "HEAD", "W/O", "CONTRAST", "PORT"]),
+    st.sampled_from([" ", "/", ", ", " - "]),
+)
 def test_the_order_of_words_does_not_count(words: list[str], between: str) -> None:
     assert kind_of(between.join(words)) == Kind("CT", "head")
 
@@ -183,7 +206,9 @@ def test_the_order_of_words_does_not_count(words: list[str], between: str) -> No
 @given(st.text(max_size=60))
 def test_any_text(description: str) -> None:
     found = kind_of(description)
-    assert isinstance(found, LeftOut) or (found.modality in MODALITIES and found.anatomy in ANATOMIES)
+    assert isinstance(found, LeftOut) or (
+        found.modality in MODALITIES and found.anatomy in ANATOMIES
+    )
 
 
 @pytest.mark.parametrize(("text", "joined"), cases("mimic_report", "test_cases"))

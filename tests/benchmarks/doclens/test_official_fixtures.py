@@ -62,14 +62,28 @@ def _case(expected: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentence]:
-    return official_sentences(row["output"], method=method, sources=len(official_sources(row["input"])))
+    return official_sentences(
+        row["output"], method=method, sources=len(official_sources(row["input"]))
+    )
 
 
 def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
     kinds = {key: len(value) for key, value in expected.items() if isinstance(value, list)}
-    assert kinds == {"aggregation": 9, "end_to_end": 8, "remove_citations": 9, "citation_split": 8, "subclaim_split": 4}
+    assert kinds == {
+        "aggregation": 9,
+        "end_to_end": 8,
+        "remove_citations": 9,
+        "citation_split": 8,
+        "subclaim_split": 4,
+    }
     names = {case["name"] for case in expected["end_to_end"]}
-    assert names == {*SPLITS, "gpt_claim_recall", "gpt_meqsum_recall", "mistral_claim_never", "TRUE_claim_recall"}
+    assert names == {
+        *SPLITS,
+        "gpt_claim_recall",
+        "gpt_meqsum_recall",
+        "mistral_claim_never",
+        "TRUE_claim_recall",
+    }
 
 
 def test_citations_are_removed_and_outputs_and_claims_split(expected: dict[str, Any]) -> None:
@@ -99,26 +113,35 @@ def test_sentences_are_those_of_the_score_files(
         assert len(sentences) == len(records), example
         for sentence, record in zip(sentences, records, strict=True):
             target = remove_citations_official(record["output"])
-            assert (sentence.target, list(sentence.citations)) == (target, record["citations"]), example
+            assert (sentence.target, list(sentence.citations)) == (target, record["citations"]), (
+                example
+            )
             assert sentence.asked is bool(record["cited_sents"]), (example, record)
             if isinstance(record["cited_sents"], str):
                 assert record["cited_sents"] == _shown(sentence, sources)
             elif record["cited_sents"]:
-                assert [one["content"] for one in record["cited_sents"]] == [sources[n] for n in sentence.citations]
+                assert [one["content"] for one in record["cited_sents"]] == [
+                    sources[n] for n in sentence.citations
+                ]
     assert f"Wrong format count: {refused}/{total}" in case["counts"]
 
 
 def _shown(sentence: OfficialSentence, sources: dict[int, str]) -> str:
-    return "\n".join(f"[{place}] {sources[number]}" for place, number in enumerate(sentence.citations))
+    return "\n".join(
+        f"[{place}] {sources[number]}" for place, number in enumerate(sentence.citations)
+    )
 
 
 @pytest.mark.parametrize("name", SPLITS)
-def test_judged_from_the_text_to_the_score(expected: dict[str, Any], generation: dict[str, Any], name: str) -> None:
+def test_judged_from_the_text_to_the_score(
+    expected: dict[str, Any], generation: dict[str, Any], name: str
+) -> None:
     case = _case(expected, name)
     calls = iter(case["calls"])
     made = {
         example: [
-            _judged(sentence, calls, official_sources(row["input"])) for sentence in _sentences(row, SPLITS[name])
+            _judged(sentence, calls, official_sources(row["input"]))
+            for sentence in _sentences(row, SPLITS[name])
         ]
         for example, row in generation.items()
         if example in case["saved"]["full"]
@@ -139,7 +162,9 @@ def test_judged_from_the_text_to_the_score(expected: dict[str, Any], generation:
         assert official_scores(citations={"full": made}) == case["aggregate"]
 
 
-def _judged(sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources: dict[int, str]) -> dict[str, Any]:
+def _judged(
+    sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources: dict[int, str]
+) -> dict[str, Any]:
     """A record as in their score files, of what is read from the replies; Mistral is asked again until one can be read."""
     record: dict[str, Any] = {"citations": list(sentence.citations)}
     if not sentence.asked:
@@ -148,11 +173,17 @@ def _judged(sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources
     if "user" in call:
         asked = json.loads(call["user"])
         assert asked["generated_sentence"] == sentence.target
-        assert [int(one["idx"]) for one in asked["sentence_in_clinical_report"]] == list(sentence.citations)
-        said = gpt_cited(call["response"] if call["response"] != "__FAIL__" else "", sentence.citations)
+        assert [int(one["idx"]) for one in asked["sentence_in_clinical_report"]] == list(
+            sentence.citations
+        )
+        said = gpt_cited(
+            call["response"] if call["response"] != "__FAIL__" else "", sentence.citations
+        )
     else:
         for one in itertools.islice(itertools.chain([call], calls), TRIES):
-            assert one["tail"].endswith(f"{_shown(sentence, sources)}\nsentence_in_report: {sentence.target}")
+            assert one["tail"].endswith(
+                f"{_shown(sentence, sources)}\nsentence_in_report: {sentence.target}"
+            )
             said = mistral_cited(one["response"], sentence.citations)
             if not isinstance(said, Unreadable):
                 break
@@ -162,7 +193,9 @@ def _judged(sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources
     return record | {"entailment_prediction": int(said[0]), "provenance": held}
 
 
-def test_gpt_claims_from_reply_to_record(expected: dict[str, Any], generation: dict[str, Any]) -> None:
+def test_gpt_claims_from_reply_to_record(
+    expected: dict[str, Any], generation: dict[str, Any]
+) -> None:
     case = _case(expected, "gpt_claim_recall")
     calls = iter(case["calls"])
     for example, row in generation.items():
@@ -173,7 +206,9 @@ def test_gpt_claims_from_reply_to_record(expected: dict[str, Any], generation: d
             continue
         call = next(calls)
         assert json.loads(call["user"])["clinical_report"] == target
-        assert gpt_claims(call["response"]) == tuple(one["entailment_prediction"] == 1 for one in saved)
+        assert gpt_claims(call["response"]) == tuple(
+            one["entailment_prediction"] == 1 for one in saved
+        )
     assert next(calls, None) is None
 
 
@@ -182,7 +217,9 @@ def test_gpt_questions_from_reply_to_record(expected: dict[str, Any]) -> None:
     saved = case["saved"]["full"]
     assert len(case["calls"]) == len(saved) == 3
     for call, records in zip(case["calls"], saved.values(), strict=True):
-        assert gpt_question(call["response"]) == tuple(one["entailment_prediction"] == 1 for one in records)
+        assert gpt_question(call["response"]) == tuple(
+            one["entailment_prediction"] == 1 for one in records
+        )
 
 
 def test_mistral_is_asked_fifteen_times(expected: dict[str, Any]) -> None:

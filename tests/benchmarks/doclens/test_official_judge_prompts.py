@@ -25,9 +25,23 @@ from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
+from medical_tasks.judges.base import (
+    Call,
+    JudgeOptions,
+    JudgePrompts,
+    Judging,
+    Question,
+    Reply,
+    Unreadable,
+)
 from medical_tasks.judges.session import JudgeSession
-from tests.benchmarks.doclens.doclens_judges import PLACES, PROMPTS, checkout, official_entries, unit
+from tests.benchmarks.doclens.doclens_judges import (
+    PLACES,
+    PROMPTS,
+    checkout,
+    official_entries,
+    unit,
+)
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
 from tests.benchmarks.doclens.their_scores import official_sources
 from tests.judges.scripted import ScriptedBackend, TableJudge
@@ -44,17 +58,30 @@ MAKE: list[dict[str, Any]] = [
 JUDGE: list[dict[str, Any]] = [
     {"role": "system", "content": "Judge {all}."},
     {"role": "system", "name": "example_user", "content": {"note": "A.", "claims": ["B."]}},
-    {"role": "system", "name": "example_assistant", "content": [{"claim": "B.", "entailment_prediction": 0}]},
+    {
+        "role": "system",
+        "name": "example_assistant",
+        "content": [{"claim": "B.", "entailment_prediction": 0}],
+    },
     {"role": "user", "content": ""},
 ]
 LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
-FAMILIES = {"aci_bench": "acibench", "mimic_rrs": "mimic", "doclens_own": "general", "meqsum": "meqsum"}
+FAMILIES = {
+    "aci_bench": "acibench",
+    "mimic_rrs": "mimic",
+    "doclens_own": "general",
+    "meqsum": "meqsum",
+}
 
 
-def _checkout(folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]) -> Path:
+def _checkout(
+    folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]
+) -> Path:
     files: dict[str, list[dict[str, Any]]] = {}
     for family in ("acibench", "general", "meqsum", "mimic"):
-        sections = [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
+        sections = (
+            [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
+        )
         for name in sections:
             files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
             files[f"{citations}/{name}_citation_entail.json"] = JUDGE
@@ -77,11 +104,18 @@ def _said(question: Question) -> list[tuple[str, str]]:
     return [(str(message["role"]), str(message["content"])) for message in question.messages]
 
 
-@pytest.mark.parametrize("given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"])
+@pytest.mark.parametrize(
+    "given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"]
+)
 def test_they_are_found_in_a_checkout(tmp_path: Path, given: str) -> None:
     (_checkout(tmp_path / "DocLens") / "prompts").mkdir()
     place = tmp_path / "DocLens" / given
-    for task, files in {"aci_bench": 11, "aci_bench_section_two_shot": 11, "mimic_rrs": 5, "meqsum": 6}.items():
+    for task, files in {
+        "aci_bench": 11,
+        "aci_bench_section_two_shot": 11,
+        "mimic_rrs": 5,
+        "meqsum": 6,
+    }.items():
         prompts = _load(place, task)
         assert (prompts.name, len(prompts.texts)) == ("official", files)
     assert len({_load(place, task).sha256 for task in FAMILIES}) == 4
@@ -97,7 +131,9 @@ def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
         ("user", "The note."),
     ]
     assert question.read("Sure.\nClaim 1: A\nb.\nClaim 2: C.") == '["A b.", "C."]'
-    with pytest.raises(UsageError, match="the authors have prompts for the sections subjective, .*; got 'full'"):
+    with pytest.raises(
+        UsageError, match="the authors have prompts for the sections subjective, .*; got 'full'"
+    ):
         maker.make("q", text="The note.", form="note", section="full")
 
 
@@ -111,7 +147,9 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
         ("user", '{"clinical_note": "A \\"b\\".", "claims": ["C.", "D."]}'),
     ]
     cited = [(3, "[doctor] does it hurt"), (5, "no speaker")]
-    question = maker.citation("q", sentence="Pain.", cited=cited, form="section", section="subjective")
+    question = maker.citation(
+        "q", sentence="Pain.", cited=cited, form="section", section="subjective"
+    )
     assert json.loads(_said(question)[-1][1]) == {
         "sentence_in_note": "Pain.",
         "conversational_turns": [
@@ -122,7 +160,10 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     questions = QuestionMaker(_load(tmp_path, "meqsum"), "json_cot")
     same = questions.questions("q", "same", first="A?", second="B?")
     assert _said(same)[-1] == ("user", '{"question A": "A?", "question B": "B?"}')
-    assert (same.pair, questions.questions("q", "question", first="A?", second="B?").pair is None) == (None, False)
+    assert (
+        same.pair,
+        questions.questions("q", "question", first="A?", second="B?").pair is None,
+    ) == (None, False)
 
 
 def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
@@ -142,12 +183,16 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
     assert _said(claim) == [("user", "Text: __CLAIM__\nClaim: __TEXT__\n\n")]
-    cited = maker.citation("q", sentence="S.", cited=[(7, "a"), (4, "b")], form="text", section="full")
+    cited = maker.citation(
+        "q", sentence="S.", cited=[(7, "a"), (4, "b")], form="text", section="full"
+    )
     assert _said(cited) == [("user", "Text: [0] a\n[1] b\nClaim: S.\n\n")]
     assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (True, (7,))
 
 
-@pytest.mark.parametrize(("broken", "message"), cases("official_judge_prompts", "test_bad_files_are_named"))
+@pytest.mark.parametrize(
+    ("broken", "message"), cases("official_judge_prompts", "test_bad_files_are_named")
+)
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
     path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
     path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
@@ -166,20 +211,26 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="__TEXT__ stands 2 times where it has to stand once"):
         _load(tmp_path, "meqsum")
-    (claims / "general_subclaim_generation.json").write_text(json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]]))
+    (claims / "general_subclaim_generation.json").write_text(
+        json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]])
+    )
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
     with pytest.raises(UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"):
         _load(tmp_path)
     (citations / "acibench_subjective_citation_entail.json").unlink()
-    with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):
+    with pytest.raises(
+        MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"
+    ):
         _load(tmp_path)
 
 
 def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
     judging = Judging(judge=TableJudge({}), prompts=_load(_checkout(tmp_path)), mode="batched")
-    with pytest.raises(UsageError, match="the authors have judge prompts of the styles json_cot and cot; got json"):
+    with pytest.raises(
+        UsageError, match="the authors have judge prompts of the styles json_cot and cot; got json"
+    ):
         judge_units([], judging, style="json")
 
 
@@ -190,14 +241,19 @@ def _gpt(call: Call) -> str:
     """A judge asked with their prompts for GPT: entails what it finds in the text."""
     content = str(call.messages[-1]["content"])
     if call.question.id.endswith("/claims"):
-        return "\n".join(f"Claim {n}: {one}." for n, one in enumerate(filter(None, re.split(r"\. ?", content)), 1))
+        return "\n".join(
+            f"Claim {n}: {one}."
+            for n, one in enumerate(filter(None, re.split(r"\. ?", content)), 1)
+        )
     asked = json.loads(content)
     if "claims" in asked:
         text = next(iter(asked.values()))
         return official_entries(*((claim, int(claim in text)) for claim in asked["claims"]))
     sentence, cited = asked.values()
     found = [int(one["idx"]) for one in cited if one["content"] in sentence]
-    return json.dumps({"explanation": "x", "provenance": found, "entailment_prediction": int(bool(found))})
+    return json.dumps(
+        {"explanation": "x", "provenance": found, "entailment_prediction": int(bool(found))}
+    )
 
 
 def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
@@ -219,7 +275,9 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
             # In a fence theirs is no JSON, and the text leaves the average; ours is read.
             return good if "Rest" in content.partition("claims")[2] else f"```json\n{good}\n```"
         if "Fever" in content:
-            return json.dumps({"explanation": "x", "provenance": [9999], "entailment_prediction": 1})
+            return json.dumps(
+                {"explanation": "x", "provenance": [9999], "entailment_prediction": 1}
+            )
         if "Cough" in content:
             return '{"entailment_prediction": 1}'  # their script ends here
         return cut if "Chill" in content else good
@@ -265,8 +323,13 @@ def test_the_authors_files_are_read(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(tmp_path / "aci_bench"), "json_cot")
     for section in SECTIONS:
         made = maker.make("q", text="NOTE", form="note", section=section)
-        raw = json.loads((PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json").read_text("utf-8"))
-        assert [content for _, content in _said(made)[1:]] == [*(one["content"] for one in raw[1:-1]), "NOTE"]
+        raw = json.loads(
+            (PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json").read_text("utf-8")
+        )
+        assert [content for _, content in _said(made)[1:]] == [
+            *(one["content"] for one in raw[1:-1]),
+            "NOTE",
+        ]
         assert "at least __1__ at most __30__" in _said(made)[0][1]
         # Their worked examples are claims that are read as they read them.
         examples = [content for role, content in _said(made) if role == "assistant"]
@@ -298,7 +361,10 @@ def test_their_worked_replies_are_readable() -> None:
     for path in sorted((PROMPTS / "citations").glob("*_citation_entail.json")):
         messages = json.loads(path.read_text("utf-8"))
         for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
-            numbers = [int(one["idx"]) for one in next(v for v in asked["content"].values() if isinstance(v, list))]
+            numbers = [
+                int(one["idx"])
+                for one in next(v for v in asked["content"].values() if isinstance(v, list))
+            ]
             value = read_official_cited(json.dumps(reply["content"]), numbers)
             assert not isinstance(value, Unreadable)
             assert value[1] == (tuple(sorted(reply["content"]["provenance"])) if value[0] else ())
@@ -321,13 +387,22 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
         if "user" in call:
             asked = json.loads(call["user"])
             if "generated_sentence" in asked:
-                cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
-                question = gpt.citation("q", sentence=asked["generated_sentence"], cited=cited, **whole)
+                cited = [
+                    (int(one["idx"]), one["content"])
+                    for one in asked["sentence_in_clinical_report"]
+                ]
+                question = gpt.citation(
+                    "q", sentence=asked["generated_sentence"], cited=cited, **whole
+                )
             elif "claims" in asked:
-                question = gpt.claims("q", text=asked["clinical_report"], claims=asked["claims"], form="text")
+                question = gpt.claims(
+                    "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
+                )
             else:
                 maker = QuestionMaker(meqsum, "json_cot")
-                question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
+                question = maker.questions(
+                    "q", "question", first=asked["question A"], second=asked["question B"]
+                )
             assert _said(question)[-1][1] == call["user"]
         elif call.get("tail", "").startswith("clinical report: "):
             text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
@@ -336,7 +411,9 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
         elif "tail" in call:
             shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
             texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
-            cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
+            cited = [
+                (number, text) for text in texts for number, each in sources.items() if each == text
+            ]
             if len(cited) != len(texts):
                 continue
             question = mistral.citation("q", sentence=sentence, cited=cited, **whole)
@@ -346,7 +423,12 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
 
 
 UPSTREAM = SHARED / "data" / "doclens"
-NAMES = {"acibench": 2, **{f"acibench_{section}": 2 for section in SECTIONS}, "meqsum": 2, "mimic": 12}
+NAMES = {
+    "acibench": 2,
+    **{f"acibench_{section}": 2 for section in SECTIONS},
+    "meqsum": 2,
+    "mimic": 12,
+}
 """Their files, each with the examples it has."""
 
 Messages = list[dict[str, Any]]
@@ -383,7 +465,11 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
             load_prompts(BY_NAME[f"{name}{shots}"], "official", tmp_path / "up").render(item)
             for shots in ("", "_one_shot", "_two_shot")
         )
-        assert [message["role"] for message in two] == ["system", *["user", "assistant"] * 2, "user"]
+        assert [message["role"] for message in two] == [
+            "system",
+            *["user", "assistant"] * 2,
+            "user",
+        ]
         assert [message["content"] for message in two[:-1]] == [
             f"do {stem}",
             *(f"{stem} {who} {number}" for number in (0, 1) for who in ("user", "assistant")),
@@ -415,7 +501,9 @@ def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
         *(f"{stem} {who} {number}" for number in range(pairs) for who in ("user", "assistant")),
     ]
     # As the authors' inputs: small letters, on one line, a space behind each sentence.
-    assert last == "".join(f"[{place}] {text.lower()} " for place, text in enumerate(item.fields["sentences"]))
+    assert last == "".join(
+        f"[{place}] {text.lower()} " for place, text in enumerate(item.fields["sentences"])
+    )
 
 
 def test_each_section_has_its_own(tmp_path: Path) -> None:
@@ -457,10 +545,22 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda made: made.insert(1, made.pop(2)), "message 2 must be a text of the system named example_user"),
-        (lambda made: made[2].update(content=" "), "message 3 must be a text of the system named example_assistant"),
-        (lambda made: [*made[:-2], made[-1]], "1 examples of two messages each are needed, it has 3 example messages"),
-        (lambda made: [made[0], made[-1]], "1 examples of two messages each are needed, it has 0 example messages"),
+        (
+            lambda made: made.insert(1, made.pop(2)),
+            "message 2 must be a text of the system named example_user",
+        ),
+        (
+            lambda made: made[2].update(content=" "),
+            "message 3 must be a text of the system named example_assistant",
+        ),
+        (
+            lambda made: [*made[:-2], made[-1]],
+            "1 examples of two messages each are needed, it has 3 example messages",
+        ),
+        (
+            lambda made: [made[0], made[-1]],
+            "1 examples of two messages each are needed, it has 0 example messages",
+        ),
     ],
 )
 def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], message: str) -> None:
@@ -476,14 +576,20 @@ def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], messag
 def test_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
-    with pytest.raises(MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"):
+    with pytest.raises(
+        MissingError,
+        match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https",
+    ):
         load_prompts(BY_NAME["meqsum"], "official", tmp_path)
     folder = write(tmp_path / "up")
     with pytest.raises(
-        UsageError, match="doclens_own has no official prompts: .*ACI-BENCH, MIMIC and MeQSum. Use --prompts own"
+        UsageError,
+        match="doclens_own has no official prompts: .*ACI-BENCH, MIMIC and MeQSum. Use --prompts own",
     ):
         load_prompts(BY_NAME["doclens_own"], "official", folder)
-    with pytest.raises(UsageError, match="meqsum: the authors' prompts ask for citations. Leave citations=no out"):
+    with pytest.raises(
+        UsageError, match="meqsum: the authors' prompts ask for citations. Leave citations=no out"
+    ):
         load_prompts(BY_NAME["meqsum"], "official", folder, arguments={"citations": "no"})
 
 
@@ -510,7 +616,9 @@ def test_the_released_prompts(tmp_path: Path) -> None:
         for item in items:
             *before, last = prompts.render(item)
             assert [len(message["content"]) for message in before] == expected
-            assert last["content"] == (inputs[item.id] if name.startswith("aci") else last["content"])
+            assert last["content"] == (
+                inputs[item.id] if name.startswith("aci") else last["content"]
+            )
         assert len(items) == (40 if name.startswith("aci") else 7)
     sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)

@@ -41,7 +41,12 @@ from tests.benchmarks.doclens.their_scores import official_scores
 from tests.support import SHARED, needs_shared
 
 TASK = next(task for task in TASKS if task.name == "mimic_rrs")
-POOLED = replace(TASK, metrics=tuple(one for one in TASK.metrics if one.needs == "official"), groups=(), cluster=None)
+POOLED = replace(
+    TASK,
+    metrics=tuple(one for one in TASK.metrics if one.needs == "official"),
+    groups=(),
+    cluster=None,
+)
 NOTHING = Section(reference_claims=(), output_claims=())
 FOLDER = SHARED / "fixtures" / "doclens"
 
@@ -57,7 +62,9 @@ def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
     return {name: metrics[f"{name}_official"]["value"] or 0.0 for name in METRICS}
 
 
-def _verdict(recall: Sequence[Any], precision: Sequence[Any], cited: Sequence[Mapping[str, Any]]) -> OfficialVerdict:
+def _verdict(
+    recall: Sequence[Any], precision: Sequence[Any], cited: Sequence[Mapping[str, Any]]
+) -> OfficialVerdict:
     """What is counted of records as in their score files."""
     return OfficialVerdict(
         tallies=official_tallies(
@@ -76,15 +83,23 @@ def _sentence(record: Mapping[str, Any]) -> tuple[OfficialSentence, CitationVerd
     entailed = bool(record["entailment_prediction"] == 1)
     return (
         OfficialSentence(target="s", citations=citations, asked=True),
-        CitationVerdict(entailed=entailed, supports={one: entailed and one in provenance for one in citations}),
+        CitationVerdict(
+            entailed=entailed, supports={one: entailed and one in provenance for one in citations}
+        ),
     )
 
 
-CLAIMS = st.lists(st.fixed_dictionaries({"entailment_prediction": st.sampled_from([0, 1])}), max_size=4)
+CLAIMS = st.lists(
+    st.fixed_dictionaries({"entailment_prediction": st.sampled_from([0, 1])}), max_size=4
+)
 NUMBERS = st.lists(st.integers(0, 4), max_size=4)
 SENTENCES = st.lists(
     st.fixed_dictionaries(
-        {"entailment_prediction": st.sampled_from([0, 1]), "citations": NUMBERS, "provenance": NUMBERS}
+        {
+            "entailment_prediction": st.sampled_from([0, 1]),
+            "citations": NUMBERS,
+            "provenance": NUMBERS,
+        }
     ),
     max_size=4,
 )
@@ -96,7 +111,10 @@ EXAMPLES = st.dictionaries(st.sampled_from("abc"), st.tuples(CLAIMS, CLAIMS, SEN
 def test_items_pooled_are_their_totals(files: dict[str, dict[str, tuple[Any, Any, Any]]]) -> None:
     expected = official_scores(
         **{
-            name: {section: {key: known[place] for key, known in each.items()} for section, each in files.items()}
+            name: {
+                section: {key: known[place] for key, known in each.items()}
+                for section, each in files.items()
+            }
             for place, name in enumerate(("claim_recall", "claim_precision", "citations"))
         }
     )
@@ -114,10 +132,16 @@ def test_the_checked_aggregations() -> None:
     cases = [one for one in _expected()["aggregation"] if "error" not in one["expected"]]
     assert len(cases) == 8
     for case in cases:
-        files = {key.removesuffix(".TRUE").rpartition(".")[2]: content for key, content in case["files"].items()}
+        files = {
+            key.removesuffix(".TRUE").rpartition(".")[2]: content
+            for key, content in case["files"].items()
+        }
         same = files.get("same_scores", {})
         places = {
-            (section, key): None for content in files.values() for section, each in content.items() for key in each
+            (section, key): None
+            for content in files.values()
+            for section, each in content.items()
+            for key in each
         }
         units: dict[str, list[OfficialVerdict]] = {}
         for section, key in places:
@@ -126,7 +150,9 @@ def test_the_checked_aggregations() -> None:
                 for name in ("claim_scores", "output_claim_scores", "score")
             )
             partners = same.get(section, {}).get(key, ())
-            units.setdefault(key, []).append(_verdict(_either(recall, partners), _either(precision, partners), cited))
+            units.setdefault(key, []).append(
+                _verdict(_either(recall, partners), _either(precision, partners), cited)
+            )
         expected = {name: case["expected"][name]["total"] for name in METRICS}
         assert _pooled(units) == pytest.approx(expected, abs=1e-12), case["name"]
 
@@ -139,7 +165,11 @@ def _expected() -> dict[str, Any]:
 def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
     padded = [*partners, *({"entailment_prediction": 0} for _ in records[len(partners) :])]
     return [
-        {"entailment_prediction": int(1 in (one["entailment_prediction"], other["entailment_prediction"]))}
+        {
+            "entailment_prediction": int(
+                1 in (one["entailment_prediction"], other["entailment_prediction"])
+            )
+        }
         for one, other in zip(records, padded, strict=False)
     ]
 
@@ -159,7 +189,9 @@ def _judging(judge: Any, mode: Any = "batched") -> Judging:
 SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 
-@pytest.mark.parametrize(("form", "output", "shares", "asked"), cases("official_scoring", "test_forms"))
+@pytest.mark.parametrize(
+    ("form", "output", "shares", "asked"), cases("official_scoring", "test_forms")
+)
 def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
     judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
     (found,) = judge_official([_unit("1", output, SOURCES, form)], [_known()], _judging(judge))
@@ -177,7 +209,9 @@ def test_no_sentence_of_a_report_has_numbers_of_items(output: str) -> None:
 
 def test_claims_as_their_files_have_them() -> None:
     assert official_claims_of(None, whole=True) == official_claims_of(None, whole=False) == ()
-    assert official_claims_of((None, None), whole=True) == ()  # a reply that could not be read leaves the average
+    assert (
+        official_claims_of((None, None), whole=True) == ()
+    )  # a reply that could not be read leaves the average
     assert official_claims_of((True, None), whole=True) == (True,)
     assert official_claims_of((True, None), whole=False) == (True, None)
     known = _known(Section(reference_claims=(True, None), output_claims=None))
@@ -189,15 +223,23 @@ def test_claims_as_their_files_have_them() -> None:
 
 def test_without_a_reply_there_are_limits_and_a_reason() -> None:
     judge = PerfectJudge(lambda text, said: None)
-    (found,) = judge_official([_unit("1", "No fracture [0].", SOURCES, "note")], [_known()], _judging(judge))
-    assert found.tallies["citation_recall"].limits == found.tallies["citation_precision"].limits == (0.0, 1.0)
+    (found,) = judge_official(
+        [_unit("1", "No fracture [0].", SOURCES, "note")], [_known()], _judging(judge)
+    )
+    assert (
+        found.tallies["citation_recall"].limits
+        == found.tallies["citation_precision"].limits
+        == (0.0, 1.0)
+    )
     assert found.reasons == ("judge: http 500",)
 
 
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
 
-@pytest.mark.parametrize(("method", "text", "found"), cases("official_reading", "sentences", tuples=True))
+@pytest.mark.parametrize(
+    ("method", "text", "found"), cases("official_reading", "sentences", tuples=True)
+)
 def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
     sentences = official_sentences(text, method=method, sources=20)
     assert tuple((one.target, one.citations, one.asked) for one in sentences) == found
@@ -234,7 +276,9 @@ def test_no_output_is_an_error(text: str) -> None:
             assert set(one.citations) <= set(official_ids(text))
 
 
-@pytest.mark.parametrize(("reply", "citations", "said"), cases("official_reading", "test_mistral_replies", tuples=True))
+@pytest.mark.parametrize(
+    ("reply", "citations", "said"), cases("official_reading", "test_mistral_replies", tuples=True)
+)
 def test_mistral_replies(reply: str, citations: tuple[int, ...], said: Any) -> None:
     read = mistral_cited(reply, citations)
     assert (None if isinstance(read, Unreadable) else read) == said
@@ -244,7 +288,13 @@ def test_gpt_replies_need_their_keys() -> None:
     whole = '{"entailment_prediction": 1, "explanation": "", "provenance": ["0", 1], "more": 1}'
     assert gpt_cited(whole, (1, 0, 1)) == (True, (True, False, True))
     assert gpt_cited(whole.replace(": 1,", ': "1",', 1), (1,)) == (False, (False,))
-    for reply in ('{"entailment_prediction": 1, "explanation": ""}', f"```json\n{whole}\n```", "[]", "", "[" * 100000):
+    for reply in (
+        '{"entailment_prediction": 1, "explanation": ""}',
+        f"```json\n{whole}\n```",
+        "[]",
+        "",
+        "[" * 100000,
+    ):
         assert isinstance(gpt_cited(reply, (1,)), Unreadable)
     assert gpt_question('{"prediction": 1}') == (True,)
     assert gpt_question('{"entailment_prediction": 1}') == ()

@@ -39,7 +39,10 @@ def test_turns(dialogue: str, turns: list[str]) -> None:
 
 
 def test_numbers_begin_at_zero() -> None:
-    assert numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."]) == "[0][doctor] a .\nand b .\n[1][patient] c ."
+    assert (
+        numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."])
+        == "[0][doctor] a .\nand b .\n[1][patient] c ."
+    )
     assert numbered_question(["Is it safe?", "I am 61."]) == "[0] Is it safe? [1] I am 61."
     assert numbered_dialogue([]) == numbered_question([]) == ""
 
@@ -50,19 +53,26 @@ def test_numbers_begin_at_zero() -> None:
     st.sampled_from(("{}[{}]", "{}[ {} ]", "{}[{} ]")),
     st.sampled_from(("", " ", "\t")),
 )
-def test_a_speaker_in_any_case_and_spacing(name: str, case: Callable[[str], str], form: str, before: str) -> None:
+def test_a_speaker_in_any_case_and_spacing(
+    name: str, case: Callable[[str], str], form: str, before: str
+) -> None:
     line = f"{form.format(before, case(name))} hi ."
     assert split_turns(f"[doctor] a .\n{line}") == ["[doctor] a .", line]
 
 
 @pytest.mark.parametrize(
-    "heard", ["[ inaudible 00:09:25 ] sick", "[inaudible] sick", "[ Laughter ]", "[crosstalk]", "[]", "[3]"]
+    "heard",
+    ["[ inaudible 00:09:25 ] sick", "[inaudible] sick", "[ Laughter ]", "[crosstalk]", "[]", "[3]"],
 )
 def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
     assert split_turns(f"[doctor] a .\n{heard}") == [f"[doctor] a .\n{heard}"]
 
 
-LINES = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"])))
+LINES = st.lists(
+    st.one_of(
+        st.text(max_size=8), st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"])
+    )
+)
 
 
 @given(LINES)
@@ -81,13 +91,17 @@ def test_headings(line: str, section: str | None) -> None:
 
 @pytest.mark.parametrize(("note", "parts"), cases("pieces", "test_notes"))
 def test_notes(note: str, parts: dict[str, str]) -> None:
-    assert list(divide_note(note).items()) == [(section, parts.get(section, "")) for section in SECTIONS]
+    assert list(divide_note(note).items()) == [
+        (section, parts.get(section, "")) for section in SECTIONS
+    ]
 
 
 NOTE_LINES = st.lists(
     st.one_of(
         st.text(max_size=10),
-        st.sampled_from(["PLAN", "EXAM", "Results:", "## ROS", "VITALS", "The plan is rest.", "", "IMAGING\r"]),
+        st.sampled_from(
+            ["PLAN", "EXAM", "Results:", "## ROS", "VITALS", "The plan is rest.", "", "IMAGING\r"]
+        ),
     )
 )
 
@@ -130,7 +144,9 @@ def test_the_official_division_of_the_validation_notes() -> None:
         records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["data"]
         assert [record["file"].split("-")[0] for record in records] == list(notes)
         for record in records:
-            found[same(divide_note(notes[record["file"].split("-")[0]])[section], record["tgt"])] += 1
+            found[
+                same(divide_note(notes[record["file"].split("-")[0]])[section], record["tgt"])
+            ] += 1
     assert found == {True: 80}
 
 
@@ -150,10 +166,14 @@ PIECES = st.lists(st.sampled_from([*'aB.?! \n9)"…İΣß', "Dr. ", "it hurts. "
 def test_no_text_is_lost_but_white_space(question: str) -> None:
     sentences = split_question(question)
     assert "".join("".join(sentences).split()) == "".join(question.split())
-    assert all(sentence and sentence == sentence.strip() and sentence in question for sentence in sentences)
+    assert all(
+        sentence and sentence == sentence.strip() and sentence in question for sentence in sentences
+    )
     # Capitals do not count, where there are as many small letters.
     if len(question.lower()) == len(question):
-        assert [len(each) for each in split_question(question.lower())] == [len(each) for each in sentences]
+        assert [len(each) for each in split_question(question.lower())] == [
+            len(each) for each in sentences
+        ]
 
 
 @needs_shared
@@ -162,7 +182,9 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
     """98 of its 100 questions, whose sentences it lists in small letters; the others are named here."""
     files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
     rows = list(read_meqsum_rows("full", "test", files))
-    released: list[dict[str, Any]] = json.loads((FOLDER / "doclens_meqsum-test_clean.json").read_text(encoding="utf-8"))
+    released: list[dict[str, Any]] = json.loads(
+        (FOLDER / "doclens_meqsum-test_clean.json").read_text(encoding="utf-8")
+    )
     assert len(rows) == 100
     assert [(row["id"], row["summary"]) for row in rows] == [
         (entry["example_id"], entry["reference"]) for entry in released
@@ -224,7 +246,9 @@ def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(text:
 
 Read = tuple[tuple[str, tuple[int, ...]], ...]
 
-OUTPUTS = st.text(max_size=80) | st.lists(st.sampled_from(cases("citations")["outputs"]), max_size=25).map("".join)
+OUTPUTS = st.text(max_size=80) | st.lists(
+    st.sampled_from(cases("citations")["outputs"]), max_size=25
+).map("".join)
 
 
 @pytest.mark.parametrize(("text", "sentences"), cases("citations", "test_sentences", tuples=True))
@@ -240,7 +264,9 @@ def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> Non
     assert all(one.raw.strip() for one in sentences)
     assert [one.citations for one in sentences] == [cited_ids(one.raw) for one in sentences]
     # A marker is never cut in two, so that together they cite what the text cites.
-    assert {number for one in sentences for number in one.citations} == set(cited_ids(text) if text.strip() else ())
+    assert {number for one in sentences for number in one.citations} == set(
+        cited_ids(text) if text.strip() else ()
+    )
 
 
 @given(OUTPUTS, st.integers(0, 9))
@@ -265,7 +291,9 @@ def test_long_texts_are_read_whole() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_the_authors_worked_examples_are_read_whole() -> None:
-    paths = sorted((SHARED / "data" / "doclens" / "prompts" / "generation").glob("acibench*citation.json"))
+    paths = sorted(
+        (SHARED / "data" / "doclens" / "prompts" / "generation").glob("acibench*citation.json")
+    )
     assert len(paths) == 5
     outputs = [
         message["content"]

@@ -15,7 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens import prompts as texts
-from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import (
+    ACI_SOURCE,
+    MEQSUM_SOURCE,
+    load_items,
+    read_aci_rows,
+    read_meqsum_rows,
+)
 from medical_tasks.benchmarks.doclens.pieces import (
     SECTIONS,
     divide_note,
@@ -39,21 +45,33 @@ from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
-from tests.benchmarks.doclens.task_items import BY_NAME, cases, exemplar_rows, items_of, own_rows, report, reports
+from tests.benchmarks.doclens.task_items import (
+    BY_NAME,
+    cases,
+    exemplar_rows,
+    items_of,
+    own_rows,
+    report,
+    reports,
+)
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
 from tests.support import SHARED, asked, needs_shared, word_runs
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
     """As every caller loads them."""
-    return prompt_set(task, "own", None, arguments={"citations": citations}, exemplars=exemplar_rows(task))
+    return prompt_set(
+        task, "own", None, arguments={"citations": citations}, exemplars=exemplar_rows(task)
+    )
 
 
 def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
     assert tuple(texts.SECTION_TASKS) == SECTIONS
     note = ""
     for section, task in texts.SECTION_TASKS.items():
-        heading, holds = re.fullmatch(r"It is the section ([A-Z ]+): (.*)\. Begin with its heading.*", task).groups()  # type: ignore[union-attr]
+        heading, holds = re.fullmatch(
+            r"It is the section ([A-Z ]+): (.*)\. Begin with its heading.*", task
+        ).groups()  # type: ignore[union-attr]
         assert f"- {heading}: {holds}." in texts.TEXTS["note"]["task"]
         assert all(
             heading_section(other) == section
@@ -61,12 +79,16 @@ def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
             if other != "EMPTY"
         )
         note += f"{heading}\n\nText of {section}.\n\n"
-    assert [part.split()[-1] for part in divide_note(note).values()] == [f"{name}." for name in SECTIONS]
+    assert [part.split()[-1] for part in divide_note(note).values()] == [
+        f"{name}." for name in SECTIONS
+    ]
 
 
 @pytest.mark.parametrize("form", ["note", "section", "impression", "question", "text"])
 def test_every_form_whole(form: str) -> None:
-    (task,) = [each for each in TASKS if (each.options["form"], each.options["shots"]) == (form, "0")]
+    (task,) = [
+        each for each in TASKS if (each.options["form"], each.options["shots"]) == (form, "0")
+    ]
     said = texts.TEXTS[form]
     for citations in ("yes", "no"):
         prompts = prompts_of(task, citations=citations)
@@ -93,16 +115,22 @@ def test_one_worked_example() -> None:
     one = replace(task, options={**task.options, "shots": "1"}, exemplars="train")
     prompts = load_prompts(one, exemplars=own_rows()[:1])
     said = asked(prompts, items_of("doclens_own")[1])
-    assert "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do this one." in said
+    assert (
+        "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do this one."
+        in said
+    )
     assert prompts.settings == {"citations": "yes", "seed": 17, "examples": ["a"]}
     bare = asked(
-        load_prompts(one, arguments={"citations": "no"}, exemplars=own_rows()[1:2]), items_of("doclens_own")[0]
+        load_prompts(one, arguments={"citations": "no"}, exemplars=own_rows()[1:2]),
+        items_of("doclens_own")[0],
     )
     # The user's own reference had a marker.
     assert "Summary:\nCited already. Gout.\n\n" in bare
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.exemplars], ids=lambda task: task.name)
+@pytest.mark.parametrize(
+    "task", [task for task in TASKS if task.exemplars], ids=lambda task: task.name
+)
 def test_worked_examples_of_every_task(task: TaskSpec) -> None:
     shots = int(task.options["shots"])
     said = texts.TEXTS[task.options["form"]]
@@ -125,24 +153,33 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
             assert last == f"{said['source']}:\n{numbered_source(item)}\n\n{said['answer']}:"
             assert len(examples) == shots
             for example in examples:
-                answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(f"\n\n{said['answer']}:\n")[2]
+                answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(
+                    f"\n\n{said['answer']}:\n"
+                )[2]
                 sentences = read_sentences(answer)
                 assert sentences
-                assert all(bool(sentence.citations) == (citations == "yes") for sentence in sentences)
+                assert all(
+                    bool(sentence.citations) == (citations == "yes") for sentence in sentences
+                )
 
 
 def test_braces_are_only_text() -> None:
     (odd,) = load_items(
-        BY_NAME["doclens_own"], [{"id": "o", "sentences": ["{0} {given} %s {", "}"], "reference": "{answer} of {0}"}]
+        BY_NAME["doclens_own"],
+        [{"id": "o", "sentences": ["{0} {given} %s {", "}"], "reference": "{answer} of {0}"}],
     )
-    assert asked(load_prompts(BY_NAME["doclens_own"]), odd).endswith("Text:\n[0] {0} {given} %s {\n[1] }\n\nSummary:")
+    assert asked(load_prompts(BY_NAME["doclens_own"]), odd).endswith(
+        "Text:\n[0] {0} {given} %s {\n[1] }\n\nSummary:"
+    )
     assert gold_response(BY_NAME["doclens_own"], odd) == "{answer} of {0} [0]"
 
 
 def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def hashes() -> dict[tuple[str, str], str]:
         return {
-            (task.name, cites): prompts_of(task, citations=cites).sha256 for task in TASKS for cites in ("yes", "no")
+            (task.name, cites): prompts_of(task, citations=cites).sha256
+            for task in TASKS
+            for cites in ("yes", "no")
         }
 
     before = hashes()
@@ -163,24 +200,33 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     task = BY_NAME["meqsum_one_shot"]
     rows = [row | {"summary": "Is it?"} for row in exemplar_rows(task)]
     assert load_prompts(task, exemplars=rows).sha256 != before["meqsum_one_shot", "yes"]
-    assert load_prompts(task, exemplars=rows).sha256 == load_prompts(task, exemplars=rows[::-1]).sha256
+    assert (
+        load_prompts(task, exemplars=rows).sha256 == load_prompts(task, exemplars=rows[::-1]).sha256
+    )
 
 
 def test_wrong_use() -> None:
     task = BY_NAME["meqsum_one_shot"]
-    with pytest.raises(UsageError, match="unknown prompt set 'theirs' for meqsum_one_shot. Sets: own, official"):
+    with pytest.raises(
+        UsageError, match="unknown prompt set 'theirs' for meqsum_one_shot. Sets: own, official"
+    ):
         load_prompts(task, "theirs")
     with pytest.raises(UsageError, match="meqsum_one_shot: citations must be yes or no, got 'No'"):
         load_prompts(task, arguments={"citations": "No"})
-    with pytest.raises(UsageError, match="meqsum_one_shot: 'style' is no setting of this task. It takes: citations"):
+    with pytest.raises(
+        UsageError, match="meqsum_one_shot: 'style' is no setting of this task. It takes: citations"
+    ):
         load_prompts(task, arguments={"style": "json"})
     with pytest.raises(
-        MissingError, match="meqsum_one_shot: 1 worked examples .* needed, split validation of meqsum has 0"
+        MissingError,
+        match="meqsum_one_shot: 1 worked examples .* needed, split validation of meqsum has 0",
     ):
         load_prompts(task)
 
 
-@pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"])
+@pytest.mark.parametrize(
+    "name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"]
+)
 def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
     golds = assert_gold(BY_NAME[name], items_of(name))
     if name == "doclens_own":
@@ -211,7 +257,9 @@ def release(visits: str, questions: str) -> tuple[list[dict[str, Any]], list[dic
     """Splits of ACI-BENCH and MeQSum as released."""
     places = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
     files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")
-    return list(read_aci_rows("doclens", visits, places)), list(read_meqsum_rows("full", questions, files))
+    return list(read_aci_rows("doclens", visits, places)), list(
+        read_meqsum_rows("full", questions, files)
+    )
 
 
 @needs_shared
@@ -237,10 +285,16 @@ def test_our_texts_are_not_the_authors() -> None:
     theirs = word_runs((SHARED / "seeds" / "001_c45a0873f0615a1b.txt").read_text(encoding="utf-8"))
     for file in files:
         theirs |= {
-            run for message in json.loads(file.read_text(encoding="utf-8")) for run in word_runs(message["content"])
+            run
+            for message in json.loads(file.read_text(encoding="utf-8"))
+            for run in word_runs(message["content"])
         }
     assert len(theirs) > 15_000
-    said = [part for each in texts.TEXTS.values() for part in (each["given"], each["task"], each["citing"])]
+    said = [
+        part
+        for each in texts.TEXTS.values()
+        for part in (each["given"], each["task"], each["citing"])
+    ]
     ours = {run for text in (*said, *texts.SECTION_TASKS.values()) for run in word_runs(text)}
     assert len(ours) > 250
     assert not ours & theirs
@@ -255,7 +309,16 @@ def ids(name: str, rows: list[dict[str, object]] | None = None) -> list[str]:
 
 
 def test_each_task_gets_as_many_as_it_says_whatever_the_order_of_the_rows() -> None:
-    assert [task.options["shots"] for task in WITH_EXAMPLES] == ["1", "2", "1", "2", "6", "12", "1", "2"]
+    assert [task.options["shots"] for task in WITH_EXAMPLES] == [
+        "1",
+        "2",
+        "1",
+        "2",
+        "6",
+        "12",
+        "1",
+        "2",
+    ]
     for task in WITH_EXAMPLES:
         rows = exemplar_rows(task)
         drawn = draw_exemplars(task, rows)
@@ -289,7 +352,14 @@ def test_reports_are_of_six_kinds_alike() -> None:
     rare, often = [report(1, "MR", "neck")], [report(n, "CT", "aorta") for n in range(4)]
     assert ids("mimic_rrs_six_shot", [*reports("train"), *rare]) == ids("mimic_rrs_six_shot")
     items = draw_exemplars(BY_NAME["mimic_rrs_six_shot"], [*reports("train"), *often])[""]
-    assert [item.groups["anatomy"] for item in items] == ["aorta", "abdomen", "chest", "head", "spine", "head"]
+    assert [item.groups["anatomy"] for item in items] == [
+        "aorta",
+        "abdomen",
+        "chest",
+        "head",
+        "spine",
+        "head",
+    ]
     assert len(NAMES) == KINDS
 
 
@@ -342,7 +412,9 @@ VISIT = (
 )
 
 
-@pytest.mark.parametrize(("sentence", "cited"), cases("prompts", "test_what_a_sentence_cites", tuples=True))
+@pytest.mark.parametrize(
+    ("sentence", "cited"), cases("prompts", "test_what_a_sentence_cites", tuples=True)
+)
 def test_what_a_sentence_cites(sentence: str, cited: tuple[int, ...]) -> None:
     assert Source(VISIT).cited_by(sentence) == cited
 
@@ -379,7 +451,12 @@ def test_markers_change_nothing_but_themselves(text: str) -> None:
     }
 
 
-@given(words=st.lists(st.sampled_from("knee fever stairs swelling x-ray ibuprofen the of zzz".split()), max_size=12))
+@given(
+    words=st.lists(
+        st.sampled_from("knee fever stairs swelling x-ray ibuprofen the of zzz".split()),
+        max_size=12,
+    )
+)
 @settings(deadline=None, max_examples=100)
 def test_laws_of_the_rule(words: list[str]) -> None:
     source = Source(VISIT)
@@ -393,7 +470,9 @@ def test_laws_of_the_rule(words: list[str]) -> None:
 @pytest.mark.upstream
 def test_agreement_with_the_authors_citations() -> None:
     """The figures that the module tells."""
-    path = SHARED / "data" / "doclens" / "prompts" / "generation" / "acibench_annotated-citation.json"
+    path = (
+        SHARED / "data" / "doclens" / "prompts" / "generation" / "acibench_annotated-citation.json"
+    )
     messages = json.loads(path.read_text(encoding="utf-8"))
     counts = dict.fromkeys(("sentences", "met", "ours", "theirs", "both"), 0)
     for place in (1, 3):

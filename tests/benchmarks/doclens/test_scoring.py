@@ -44,7 +44,13 @@ from medical_tasks.models.text_metrics import MODEL_METRICS, checkpoint_layer, i
 from medical_tasks.runs.results import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
-from tests.benchmarks.doclens.doclens_judges import PerfectJudge, cited_by_itself, said_in, text_item, unit
+from tests.benchmarks.doclens.doclens_judges import (
+    PerfectJudge,
+    cited_by_itself,
+    said_in,
+    text_item,
+    unit,
+)
 from tests.benchmarks.doclens.task_items import BY_NAME, SECTION_VERDICTS, cases, official_notes
 from tests.judges.scripted import TableJudge
 from tests.models.tiny_bleurt import make_word_bleurt
@@ -62,7 +68,9 @@ def _scored(
     arguments: Mapping[str, str] | None = None,
     mode: Any = "batched",
 ) -> list[ItemScore]:
-    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(BY_NAME[task]), mode=mode)
+    judging = Judging(
+        judge=judge or PerfectJudge(), prompts=load_judge_prompts(BY_NAME[task]), mode=mode
+    )
     return score_items(BY_NAME[task], items, responses, judging=judging, arguments=arguments)
 
 
@@ -75,7 +83,9 @@ def _gold(name: str, note: str) -> tuple[Item, str]:
         written, more = cited_by_itself(text, len(sentences))
         cited += written if not written or written.endswith("\n") else f"{written}\n"
         sentences += more
-    return text_item(name, reference=note, sentences=sentences, form="note", sections=sections), cited
+    return text_item(
+        name, reference=note, sentences=sentences, form="note", sections=sections
+    ), cited
 
 
 def _of_metrics(score: ItemScore) -> list[float]:
@@ -99,12 +109,20 @@ def test_gold_of_the_demo(mode: str) -> None:
 
 def test_gold_of_one_section_and_of_other_texts() -> None:
     text, sentences = cited_by_itself("No fracture. Heart size is normal.")
-    section = text_item("v/objective_exam", reference="No fracture. Heart size is normal.", sentences=sentences)
+    section = text_item(
+        "v/objective_exam", reference="No fracture. Heart size is normal.", sentences=sentences
+    )
     section.fields["form"] = "section"  # type: ignore[index]
     section.groups["section"] = "objective_exam"  # type: ignore[index]
     assert _of_metrics(_scored("aci_bench_section", [section], [text])[0]) == [1.0] * 4
-    for task, form in (("mimic_rrs", "impression"), ("doclens_own", "text"), ("meqsum", "question")):
-        item = text_item("1", reference="No fracture. Heart size is normal.", sentences=sentences, form=form)
+    for task, form in (
+        ("mimic_rrs", "impression"),
+        ("doclens_own", "text"),
+        ("meqsum", "question"),
+    ):
+        item = text_item(
+            "1", reference="No fracture. Heart size is normal.", sentences=sentences, form=form
+        )
         (score,) = _scored(task, [item], [text])
         assert _of_metrics(score) == [1.0] * 4, task
         counted = 1 if task == "meqsum" else 2
@@ -115,13 +133,25 @@ def test_gold_of_one_section_and_of_other_texts() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_gold_of_every_note_with_the_released_claims() -> None:
-    notes = official_notes(SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv")
+    notes = official_notes(
+        SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
+    )
     pairs = [_gold(visit, note) for visit, note in notes.items()]
     assert len(pairs) == 40
-    references = {" ".join(text.split()) for item, _ in pairs for text in item.fields["sections"].values()}
-    judge = PerfectJudge(lambda text, said: " ".join(text.split()) in references or said_in(text, said))
+    references = {
+        " ".join(text.split()) for item, _ in pairs for text in item.fields["sections"].values()
+    }
+    judge = PerfectJudge(
+        lambda text, said: " ".join(text.split()) in references or said_in(text, said)
+    )
     claims = str(SHARED / "data/doclens/ACI-Bench-TestSet-1_clean.claim_min1max30.json")
-    scores = _scored("aci_bench", [item for item, _ in pairs], [cited for _, cited in pairs], judge, {"claims": claims})
+    scores = _scored(
+        "aci_bench",
+        [item for item, _ in pairs],
+        [cited for _, cited in pairs],
+        judge,
+        {"claims": claims},
+    )
     assert {value for score in scores for value in _of_metrics(score)} == {1.0}
     assert sum(score.weights["claim_recall"] for score in scores) == 1287
     # Claims of 160 sections less 8 without any results are made in one round; then everything else.
@@ -149,7 +179,9 @@ def test_an_empty_output(form: str, task: str, response: str) -> None:
         "without sentences: full",
     )
     assert (score.values["rouge1"], score.values["words"]) == (0.0, 0.0)
-    assert [question.id for question in judge.asked] == ([] if form == "question" else ["1/reference/claims"])
+    assert [question.id for question in judge.asked] == (
+        [] if form == "question" else ["1/reference/claims"]
+    )
 
 
 def test_degenerate_rows() -> None:
@@ -157,8 +189,13 @@ def test_degenerate_rows() -> None:
         ("", ""), ("#####EMPTY#####", "Normal. [0]"), ("Normal.", "[0]"), ("Normal.", "Normal."),
         ("Normal.", "Normal [9]."),
     ]  # fmt: skip
-    items = [text_item(str(place), reference=text, sentences=["Normal."]) for place, (text, _) in enumerate(rows)]
-    scores = _scored("doclens_own", items, [output for _, output in rows], arguments={"official": "yes"})
+    items = [
+        text_item(str(place), reference=text, sentences=["Normal."])
+        for place, (text, _) in enumerate(rows)
+    ]
+    scores = _scored(
+        "doclens_own", items, [output for _, output in rows], arguments={"official": "yes"}
+    )
     wanted: list[tuple[float, ...]] = [
         (math.nan, math.nan, math.nan, math.nan),
         (math.nan, 0.0, 1.0, 1.0),
@@ -170,7 +207,9 @@ def test_degenerate_rows() -> None:
         assert _of_metrics(score) == pytest.approx(values, nan_ok=True), score.id
         assert score.unscored is None
     # Without a reference there is nothing to be like; markers are no words.
-    assert [score.values["rouge1"] for score in scores] == pytest.approx([math.nan, math.nan, 0, 1, 1], nan_ok=True)
+    assert [score.values["rouge1"] for score in scores] == pytest.approx(
+        [math.nan, math.nan, 0, 1, 1], nan_ok=True
+    )
     assert [score.values["words"] for score in scores] == [0, 1, 0, 1, 1]
 
 
@@ -182,9 +221,15 @@ def test_a_missing_verdict_has_limits_and_a_reason() -> None:
     assert [score.limits[name] for name in METRICS] == [(0.5, 1.0)] * 4
     assert (score.unscored, score.why) == ("judge: http 500", "judge: http 500")
     assert score.weights["claim_recall"] == 2
-    assert score.parsed == "recall 1 to 2/2, precision 1 to 2/2, sentences 1 to 2/2, citations 1 to 2/2"
+    assert (
+        score.parsed
+        == "recall 1 to 2/2, precision 1 to 2/2, sentences 1 to 2/2, citations 1 to 2/2"
+    )
     # Theirs: a list that came without one of its claims is as long as it is; a sentence without a reply ends the script.
-    assert (score.values["claim_recall_official"], score.weights["claim_recall_official"]) == (1.0, 1)
+    assert (score.values["claim_recall_official"], score.weights["claim_recall_official"]) == (
+        1.0,
+        1,
+    )
     assert score.limits["citation_recall_official"] == (0.5, 1.0)
 
 
@@ -196,7 +241,9 @@ def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
         judge = TableJudge({})
         judge.reads = reads
         (score,) = _scored(task, [item], [text], judge, {"official": "yes"})
-        assert {name: score.limits[name] for name in METRICS} == dict.fromkeys(METRICS, (0.0, 1.0)), task
+        assert {name: score.limits[name] for name in METRICS} == dict.fromkeys(
+            METRICS, (0.0, 1.0)
+        ), task
         assert score.unscored == "judge: http 500"
         made = task == "doclens_own" and reads == "prompt"
         assert (score.weights["claim_recall"] == 30) is made
@@ -206,32 +253,46 @@ def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
 
 def test_nothing_of_a_text_is_told() -> None:
     item = text_item("1", reference="Zebra fever.", sentences=["Zebra cough."])
-    (score,) = _scored("doclens_own", [item], ["Zebra rash [0]. Zebra pain."], arguments={"official": "yes"})
+    (score,) = _scored(
+        "doclens_own", [item], ["Zebra rash [0]. Zebra pain."], arguments={"official": "yes"}
+    )
     assert "ebra" not in score.parsed + score.why + str(score.unscored)
 
 
 def test_outputs_without_citations() -> None:
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
-    (score,) = _scored("doclens_own", [item], ["No fracture."], judge, {"citations": "no", "official": "yes"})
+    (score,) = _scored(
+        "doclens_own", [item], ["No fracture."], judge, {"citations": "no", "official": "yes"}
+    )
     assert _of_metrics(score) == pytest.approx([1.0, 1.0, math.nan, math.nan], nan_ok=True)
     for name in (*METRICS[2:], *OFFICIAL[2:]):
         assert math.isnan(score.values[name])
         assert score.weights[name] == 0
     assert score.parsed == "recall 1/1, precision 1/1"
-    assert not any("sentence" in question.id or "official" in question.id for question in judge.asked)
+    assert not any(
+        "sentence" in question.id or "official" in question.id for question in judge.asked
+    )
 
 
 def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
-    path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["No fracture.", "Rash."]}]))
+    path.write_text(
+        json.dumps([{"example_id": "1", "subclaims_reference": ["No fracture.", "Rash."]}])
+    )
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture. Rash.", sentences=["No fracture."])
     (score,) = _scored("doclens_own", [item], ["No fracture [0]."], judge, {"claims": str(path)})
     assert (score.values["claim_recall"], score.weights["claim_recall"]) == (0.5, 2)
     assert [question.id for question in judge.asked[: judge.rounds[0]]] == ["1/output/claims"]
     with pytest.raises(UsageError, match="no claims of the reference of 2"):
-        _scored("doclens_own", [text_item("2", reference="Rash.", sentences=[])], [""], judge, {"claims": str(path)})
+        _scored(
+            "doclens_own",
+            [text_item("2", reference="Rash.", sentences=[])],
+            [""],
+            judge,
+            {"claims": str(path)},
+        )
 
 
 @pytest.mark.parametrize(("arguments", "said"), cases("scoring", "test_arguments_that_are_refused"))
@@ -248,9 +309,13 @@ def test_what_does_not_fit_is_refused() -> None:
     assert unanswered_limits(BY_NAME["aci_bench"], item) == {"medcon_official": (0.0, 2.0)}
     with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
         _scored("doclens_own", [item], [])
-    with pytest.raises(UsageError, match="two texts to judge have the same id. Give each item one response"):
+    with pytest.raises(
+        UsageError, match="two texts to judge have the same id. Give each item one response"
+    ):
         _scored("doclens_own", [item, item], ["a", "b"])
-    with pytest.raises(UsageError, match="meqsum: each question is one claim, and claims is not used"):
+    with pytest.raises(
+        UsageError, match="meqsum: each question is one claim, and claims is not used"
+    ):
         _scored("meqsum", [], [], arguments={"claims": "x.json"})
     with pytest.raises(UsageError, match="cannot be batched"):
         _scored("doclens_own", [], [], arguments={"style": "plain"})
@@ -260,7 +325,9 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_what_the_recipe_says(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["a"]}]))
-    told = scoring_identity(BY_NAME["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
+    told = scoring_identity(
+        BY_NAME["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"}
+    )
     assert told["reference_claims"]["file"] == "claims.json"
     assert len(told["reference_claims"]["sha256"]) == 64
     assert told["output_claims"] == "made by the judge; a judge of entailment takes sentences"
@@ -271,12 +338,20 @@ def test_what_the_recipe_says(tmp_path: Path) -> None:
         scoring_identity(BY_NAME["aci_bench"], {"output_claims": str(path)})
 
 
-NOTES = st.lists(st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4)
+NOTES = st.lists(
+    st.fixed_dictionaries(dict.fromkeys(SECTIONS, SECTION_VERDICTS)), min_size=1, max_size=4
+)
 
 
 def _verdict(section: Section) -> UnitVerdict:
-    lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
-    open_ = any(one is None or None in one for one in lists) or any(one.entailed is None for one in section.sentences)
+    lists = (
+        section.reference_claims,
+        section.output_claims,
+        *(one.supports for one in section.sentences),
+    )
+    open_ = any(one is None or None in one for one in lists) or any(
+        one.entailed is None for one in section.sentences
+    )
     return UnitVerdict(section=section, reasons=("judge: http 500",) if open_ else ())
 
 
@@ -317,16 +392,23 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "records", "units", "found"), [row for row in cases("claim_files") if isinstance(row, list)]
+    ("side", "records", "units", "found"),
+    [row for row in cases("claim_files") if isinstance(row, list)],
 )
-def test_claims_are_joined(side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], found: Any) -> None:
+def test_claims_are_joined(
+    side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], found: Any
+) -> None:
     given = [
-        ClaimRecord(**{**one, "claims": {name: tuple(claims) for name, claims in one["claims"].items()}})
+        ClaimRecord(
+            **{**one, "claims": {name: tuple(claims) for name, claims in one["claims"].items()}}
+        )
         for one in records
     ]
     wanted = [unit(**{"name": one.pop("id"), **one}) for one in [dict(each) for each in units]]
     if isinstance(found, dict):
-        assert join_claims(given, wanted, side=side) == {name: tuple(claims) for name, claims in found.items()}
+        assert join_claims(given, wanted, side=side) == {
+            name: tuple(claims) for name, claims in found.items()
+        }
     else:
         with pytest.raises(UsageError, match=found) as told:
             join_claims(given, wanted, side=side)
@@ -339,7 +421,13 @@ OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision",
 def test_words_by_hand() -> None:
     values = word_metrics("No acute fracture.", "No fracture")
     # 2 of 3 words and 2 of 2; no pair of words; in order both.
-    wanted = {"rouge1": 0.8, "rouge2": 0.0, "rougeL_recall": 1.0, "rougeL_precision": 2 / 3, "words": 3.0}
+    wanted = {
+        "rouge1": 0.8,
+        "rouge2": 0.0,
+        "rougeL_recall": 1.0,
+        "rougeL_precision": 2 / 3,
+        "words": 3.0,
+    }
     assert {name: values[name] for name in wanted} == pytest.approx(wanted)
     values = word_metrics("a b\nc d", "c d\na b")  # lines count for the sum alone
     assert (values["rougeLsum"], values["rougeL_recall"]) == (1.0, 0.5)
@@ -381,7 +469,9 @@ def test_umls_is_told_apart(tmp_path: Path) -> None:
     source.mkdir()
     row = "C0000001|ENG|P|L1|PF|S1|Y|A1||||SNOMEDCT_US|PT|1|{}|0|N|256|"
     (source / "MRCONSO.RRF").write_text(row.format("heart attack") + "\n", encoding="utf-8")
-    (source / "MRSTY.RRF").write_text("C0000001|T047|B2.2.1.2.1|Disease or Syndrome|AT1|256|\n", encoding="utf-8")
+    (source / "MRSTY.RRF").write_text(
+        "C0000001|T047|B2.2.1.2.1|Disease or Syndrome|AT1|256|\n", encoding="utf-8"
+    )
     build_index(source, tmp_path / "index")
     arguments = {"umls": str(tmp_path / "index")}
     pytest.importorskip("spacy")
@@ -402,7 +492,12 @@ def test_layers(tmp_path: Path) -> None:
     xlarge = folder("a", '{"model_type": "deberta", "num_hidden_layers": 48}')
     small = folder("b", '{"model_type": "distilbert", "n_layers": 6}')
     named = folder("c@2", '{"model_type": "roberta", "num_hidden_layers": 24}')
-    for said, place, layer in ((xlarge, xlarge, 40), (small, small, 5), (f"{small}@4", small, 4), (named, named, 17)):
+    for said, place, layer in (
+        (xlarge, xlarge, 40),
+        (small, small, 5),
+        (f"{small}@4", small, 4),
+        (named, named, 17),
+    ):
         assert checkpoint_layer(said) == (Path(place), layer)
     other = folder("d", '{"model_type": "bert", "num_hidden_layers": 3}')
     for said, message in (
@@ -416,7 +511,12 @@ def test_layers(tmp_path: Path) -> None:
         checkpoint_layer(str(tmp_path / "nowhere"))
 
 
-PAIRS = [("No fracture.", "There is no fracture of the hip."), ("", "Normal."), ("Normal.", ""), ("Normal.", "Normal.")]
+PAIRS = [
+    ("No fracture.", "There is no fracture of the hip."),
+    ("", "Normal."),
+    ("Normal.", ""),
+    ("Normal.", "Normal."),
+]
 
 
 @pytest.mark.upstream
@@ -428,8 +528,12 @@ def test_bertscore() -> None:
     wanted = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])[0].f1
     scorer.close()
     assert values == pytest.approx([wanted, 0.0, math.nan, 1.0], abs=1e-5, nan_ok=True)
-    assert identity_of_models(MODEL_METRICS, {"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
-    assert identity_of_models(MODEL_METRICS, {"bertscore": str(folder)})["bertscore"]["layer"] == "5"
+    assert (
+        identity_of_models(MODEL_METRICS, {"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
+    )
+    assert (
+        identity_of_models(MODEL_METRICS, {"bertscore": str(folder)})["bertscore"]["layer"] == "5"
+    )
 
 
 def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -438,9 +542,13 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "bleurt")
     long = ("Normal. " * 40, "Normal.")
     values = [row["bleurt"] for row in text_metrics([*PAIRS, long], {"bleurt": folder})]
-    wanted = open_bleurt(folder).score([(reference, output) for output, reference in (*PAIRS, long)])
+    wanted = open_bleurt(folder).score(
+        [(reference, output) for output, reference in (*PAIRS, long)]
+    )
     wanted[2] = math.nan
     assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
-    assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])  # which is which matters
+    assert values[0] != pytest.approx(
+        open_bleurt(folder).score([PAIRS[0]])[0]
+    )  # which is which matters
     assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
     assert identity_of_models(MODEL_METRICS, {"bleurt": folder})["bleurt"]

@@ -58,9 +58,14 @@ def _cited(record: Mapping[str, Any]) -> tuple[bool, list[bool]]:
 def official_sources(text: str) -> dict[int, str]:
     """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
     parts = re.split(r"\[(\d+)\]", text)[1:]
-    return {int(number): " ".join(said.split()) for number, said in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        int(number): " ".join(said.split())
+        for number, said in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def _shares(counts: Mapping[str, tuple[int, int]]) -> dict[str, float]:
     pooled = sum(hits for hits, _ in counts.values()), sum(of for _, of in counts.values())
-    return {name: hits / of if of else 0.0 for name, (hits, of) in (*counts.items(), ("total", pooled))}
+    return {
+        name: hits / of if of else 0.0 for name, (hits, of) in (*counts.items(), ("total", pooled))
+    }

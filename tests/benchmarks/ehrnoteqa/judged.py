@@ -51,7 +51,11 @@ def asked(question: Question) -> Asked:
     line, _, end = rest.partition("\n\n")
     assert end == "Now reply with the JSON object."
     before = content[: -len(sign) - len(rest)]
-    for kind, label in (("open", "Right answer"), ("evidence", "Marked evidence"), ("choice", "Right choice")):
+    for kind, label in (
+        ("open", "Right answer"),
+        ("evidence", "Marked evidence"),
+        ("choice", "Right choice"),
+    ):
         _, sign, right = before.rpartition(f"\n\n{label}:\n")
         if sign:
             return Asked(kind, right, json.loads(line))
@@ -121,7 +125,9 @@ def judge(
     """Scores answers by a scripted judge behind a real session."""
     task = task_of(form, level)
     place = Path(tempfile.mkdtemp(dir=folder))
-    texts = load_judge_prompts(task, prompts, write_judge_checkout(place) if prompts == "official" else None)
+    texts = load_judge_prompts(
+        task, prompts, write_judge_checkout(place) if prompts == "official" else None
+    )
     backend = ScriptedBackend(script, reads=reads)
     options = JudgeOptions(votes=votes, reasks=reasks)
     with Store(place / "judge.sqlite") as store:

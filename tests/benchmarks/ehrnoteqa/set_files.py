@@ -17,20 +17,34 @@ NOTE = f"Admitted after he {SECRET}.\nGiven  aspirin 81 mg daily.\n"
 
 def squad_question(number: int | str | None = 1, *texts: str, **changes: Any) -> dict[str, Any]:
     answers = [{"text": text, "answer_start": 0} for text in texts or ("aspirin 81 mg",)]
-    return {"id": number, "question": f"What was given after he {SECRET}?", "answers": answers} | changes
+    return {
+        "id": number,
+        "question": f"What was given after he {SECRET}?",
+        "answers": answers,
+    } | changes
 
 
-def squad_entry(title: Any, *questions: Mapping[str, Any], context: Any = NOTE, **more: Any) -> dict[str, Any]:
+def squad_entry(
+    title: Any, *questions: Mapping[str, Any], context: Any = NOTE, **more: Any
+) -> dict[str, Any]:
     return {"title": title, "paragraphs": [{"context": context, "qas": list(questions)} | more]}
 
 
 def write_squad(path: Path, *entries: Any, **options: Any) -> Path:
-    path.write_text(json.dumps({"version": "1.1", "data": list(entries)}, **options), encoding="utf-8")
+    path.write_text(
+        json.dumps({"version": "1.1", "data": list(entries)}, **options), encoding="utf-8"
+    )
     return path
 
 
 def discq_row(name: str = "12_34.txt", **changes: str) -> dict[str, str]:
-    fields = dict(zip(DISCQ_COLUMNS, (name, "Were interventions done?", f"he {SECRET}", "12", "34"), strict=True))
+    fields = dict(
+        zip(
+            DISCQ_COLUMNS,
+            (name, "Were interventions done?", f"he {SECRET}", "12", "34"),
+            strict=True,
+        )
+    )
     return fields | changes
 
 

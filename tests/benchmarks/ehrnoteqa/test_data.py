@@ -21,7 +21,11 @@ from medical_tasks.benchmarks.ehrnoteqa.data import (
     with_respect_to,
 )
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text, reduced_space
-from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS, question_categories, read_questions
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    COLUMNS,
+    question_categories,
+    read_questions,
+)
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
 from medical_tasks.data.dataset_source import find_files
@@ -46,10 +50,17 @@ def refusal(folder: Path, config: str = "all") -> str:
 
 
 @pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
-def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path, packed: bool, line_end: str) -> None:
+def test_notes_are_joined_in_the_order_of_time_and_prepared(
+    tmp_path: Path, packed: bool, line_end: str
+) -> None:
     notes = csv_bytes(
         note(7, 5, text="of another patient"),
-        note(100, 2, charttime="2151-06-01 00:00:00", text='  later,\n \n  with "quotes"   and  \n\n lines '),
+        note(
+            100,
+            2,
+            charttime="2151-06-01 00:00:00",
+            text='  later,\n \n  with "quotes"   and  \n\n lines ',
+        ),
         note(100, 3, charttime="2150-01-02 00:00:00", text="earlier"),
         note(100, 11, charttime="2150-01-02 00:00:00", text="same time, higher number"),
         note(1000, 2, text="id that begins alike"),
@@ -58,17 +69,30 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path, pack
     folder = write_files(tmp_path, [question(num_notes=3)], notes, packed=packed)
     (row,) = rows_of(folder)
     assert list(row) == [column.name for column in COLUMNS]
-    assert (row["id"], row["level"], row["num_notes"], row["clinician"], row["answer"]) == ("100", 1, 3, "1", "B")
+    assert (row["id"], row["level"], row["num_notes"], row["clinician"], row["answer"]) == (
+        "100",
+        1,
+        3,
+        "1",
+        "B",
+    )
     assert row["choices"] == [f"choice {letter}, {SECRET}" for letter in "ABCDE"]
     assert (row["patient_id"], row["evidence"]) == ("100", [])
     assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
-    assert row["notes"][0]["text"] == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
+    assert (
+        row["notes"][0]["text"]
+        == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
+    )
     assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
 def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
     folder = write_twin(tmp_path, seed=3, questions=15, notes=120, scale=0.3)
-    patients = [each for each in twin_patients(seed=3, questions=15, notes=120, scale=0.3) if each.question is not None]
+    patients = [
+        each
+        for each in twin_patients(seed=3, questions=15, notes=120, scale=0.3)
+        if each.question is not None
+    ]
     rows = rows_of(folder)
     assert len(rows) == len(patients) == 15
     for row, patient in zip(rows, patients, strict=True):
@@ -78,11 +102,17 @@ def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
             patient.question.question,
             len(patient.notes),
         )
-        assert [each["charttime"] for each in row["notes"]] == sorted(each.charttime for each in patient.notes)
-        assert {each["note_id"] for each in row["notes"]} == {each.note_id for each in patient.notes}
+        assert [each["charttime"] for each in row["notes"]] == sorted(
+            each.charttime for each in patient.notes
+        )
+        assert {each["note_id"] for each in row["notes"]} == {
+            each.note_id for each in patient.notes
+        }
     by_level = [rows_of(folder, f"level{level}") for level in (1, 2)]
     assert [{row["level"] for row in part} for part in by_level] == [{1}, {2}]
-    assert sorted(row["id"] for part in by_level for row in part) == sorted(row["id"] for row in rows)
+    assert sorted(row["id"] for part in by_level for row in part) == sorted(
+        row["id"] for row in rows
+    )
 
 
 def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
@@ -91,7 +121,9 @@ def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
         question(100 + number, **({} if categories is None else {"categories": categories}))
         for number, categories in enumerate(said)
     ]
-    rows = rows_of(write_files(tmp_path, questions, csv_bytes(*(note(100 + number) for number in range(3)))))
+    rows = rows_of(
+        write_files(tmp_path, questions, csv_bytes(*(note(100 + number) for number in range(3))))
+    )
     by_rule = list(question_categories(questions[0]["question"]))
     assert by_rule
     assert [row["categories"] for row in rows] == [by_rule, ["plan", "vitals"], []]
@@ -127,7 +159,10 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     )
     told = refusal(write_files(tmp_path, questions, notes))
     assert "15 of 20 patients have not the number of notes" in told
-    assert "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient 107: 0 found" in told
+    assert (
+        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient 107: 0 found"
+        in told
+    )
     assert "patient 114: 0 found" in told
     assert "patient 115" not in told
     assert "\n  and 5 more\n" in told
@@ -135,7 +170,9 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
 
 @tabled("changes", "message")
 def test_a_wrong_question_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    folder = write_files(tmp_path, [question(), question(**({"patient_id": 101} | changes))], csv_bytes(note()))
+    folder = write_files(
+        tmp_path, [question(), question(**({"patient_id": 101} | changes))], csv_bytes(note())
+    )
     assert message in refusal(folder)
 
 
@@ -146,13 +183,17 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
     )
     (tmp_path / "EHRNoteQA.jsonl").write_text(f'"{SECRET}"')
     assert "line 1 is not a JSON object, got a str of 20 characters" in refusal(tmp_path)
-    numbers = write_files(tmp_path, [question(patient_id="0100", num_notes="1", clinician=2)], csv_bytes(note()))
+    numbers = write_files(
+        tmp_path, [question(patient_id="0100", num_notes="1", clinician=2)], csv_bytes(note())
+    )
     assert rows_of(numbers)[0]["clinician"] == "2"
     assert [each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")] == ["100"]
 
 
 @tabled("changes", "message")
-def test_a_wrong_note_is_named_by_its_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+def test_a_wrong_note_is_named_by_its_line(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
     told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
     assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
@@ -181,8 +222,19 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
         discq_row("56"),
         discq_row(question="What is his\nblood pressure?"),
     ]
-    texts = {"train/12_34.txt": "\ufeffOne\r\n\r\n  two \n", "test/56.txt": NOTE, "test/other.txt": "x"}
-    path = write_discq(tmp_path, asked, columns=("", *DISCQ_COLUMNS, "note"), texts=texts, line_end=line_end, mark=mark)
+    texts = {
+        "train/12_34.txt": "\ufeffOne\r\n\r\n  two \n",
+        "test/56.txt": NOTE,
+        "test/other.txt": "x",
+    }
+    path = write_discq(
+        tmp_path,
+        asked,
+        columns=("", *DISCQ_COLUMNS, "note"),
+        texts=texts,
+        line_end=line_end,
+        mark=mark,
+    )
     first, second, third = discq_rows_of(path)
     assert first == cases(__file__, "row_of_discq")
     assert list(first) == [column.name for column in COLUMNS]
@@ -192,7 +244,9 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
 
 
 def test_texts_are_found_by_name_and_behind_links(tmp_path: Path) -> None:
-    path = write_discq(tmp_path / "names", [discq_row("a"), discq_row("a.txt")], texts={"a": "one", "a.txt": "two"})
+    path = write_discq(
+        tmp_path / "names", [discq_row("a"), discq_row("a.txt")], texts={"a": "one", "a.txt": "two"}
+    )
     assert [row["notes"][0]["text"] for row in discq_rows_of(path)] == ["one", "two"]
     (tmp_path / "n2c2").mkdir()
     (tmp_path / "n2c2" / "12_34.txt").write_text(NOTE)
@@ -204,15 +258,22 @@ def test_texts_are_found_by_name_and_behind_links(tmp_path: Path) -> None:
 
 def test_texts_that_are_missing_are_listed(tmp_path: Path) -> None:
     path = write_discq(
-        tmp_path, [discq_row(f"{number}.txt") for number in (*range(20, 35), 20)], texts={"20.txt": NOTE}
+        tmp_path,
+        [discq_row(f"{number}.txt") for number in (*range(20, 35), 20)],
+        texts={"20.txt": NOTE},
     )
     told = discq_refusal(path, MissingError)
-    assert "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  22.txt\n" in told
+    assert (
+        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  22.txt\n"
+        in told
+    )
     assert "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in told
 
 
 def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
-    path = write_discq(tmp_path, [discq_row()], texts={"one/12_34.txt": NOTE, "two/12_34.txt": NOTE})
+    path = write_discq(
+        tmp_path, [discq_row()], texts={"one/12_34.txt": NOTE, "two/12_34.txt": NOTE}
+    )
     told = discq_refusal(path)
     assert "1 texts lie below its folder more than once:\n  12_34.txt: " in told
     assert "two/12_34.txt\nKeep one of each there." in told
@@ -232,10 +293,18 @@ def test_a_wrong_row_is_named(tmp_path: Path, changes: dict[str, str], message: 
 def test_the_file_is_found_and_has_its_columns(tmp_path: Path) -> None:
     (source,) = SOURCES
     path = write_discq(tmp_path / "discq" / "1.0", [discq_row()])
-    assert find_files(source, "discq", tmp_path) == find_files(source, "discq", path) == {"questions": path}
-    with pytest.raises(MissingError, match=r"DiSCQ's questions, a CSV file .*with the texts they are about"):
+    assert (
+        find_files(source, "discq", tmp_path)
+        == find_files(source, "discq", path)
+        == {"questions": path}
+    )
+    with pytest.raises(
+        MissingError, match=r"DiSCQ's questions, a CSV file .*with the texts they are about"
+    ):
         find_files(source, "discq", None)
-    told = discq_refusal(write_discq(tmp_path, [discq_row()], columns=("id", "question", "start_index")))
+    told = discq_refusal(
+        write_discq(tmp_path, [discq_row()], columns=("id", "question", "start_index"))
+    )
     wrong = "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
     assert wrong in told
 

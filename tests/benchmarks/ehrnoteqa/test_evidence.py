@@ -41,7 +41,9 @@ def refusal(folder: Path, *entries: Any) -> str:
 
 
 def test_a_question_is_a_row(tmp_path: Path) -> None:
-    entry = squad_entry("24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'))
+    entry = squad_entry(
+        "24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"')
+    )
     assert rows(tmp_path, entry) == cases(__file__, "test_a_question_is_a_row")
     assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
 
@@ -66,19 +68,31 @@ def test_emrqa_s_own_form(tmp_path: Path) -> None:
 
 def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     question = squad_question()
-    two = {"title": "t", "paragraphs": [{"context": text, "qas": [question]} for text in ("one", "two")]}
+    two = {
+        "title": "t",
+        "paragraphs": [{"context": text, "qas": [question]} for text in ("one", "two")],
+    }
     behind = dict(reversed(two.items()))
     entries = [
         two, behind, squad_entry("t", question, note_id="n"), squad_entry(7, question), squad_entry("a b", question),
     ]  # fmt: skip
-    assert [row["patient_id"] for row in rows(tmp_path, *entries)][:-1] == ["t", "t/2", "t", "t/2", "n", "7"]
+    assert [row["patient_id"] for row in rows(tmp_path, *entries)][:-1] == [
+        "t",
+        "t/2",
+        "t",
+        "t/2",
+        "n",
+        "7",
+    ]
     # What has a space could be a text.
     (named,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))
     assert len(named) == 16
     assert " " not in named
     # Each challenge in emrQA numbers its notes; the same note may also come again.
     texts = ("one", "two", "one", "three")
-    entries = [squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)]
+    entries = [
+        squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)
+    ]
     assert [row["patient_id"] for row in rows(tmp_path, *entries)] == ["t", "t#2", "t", "t#3"]
 
 
@@ -93,8 +107,13 @@ def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
     assert [row["id"] for row in rows(tmp_path, entry)] == ids
     # Every open task keeps them, and no other.
     kept = {task.name: load_items(task, rows(tmp_path, entry)) for task in TASKS}
-    assert {name for name, items in kept.items() if items} == {"ehrnoteqa_open_level1", "ehrnoteqa_open_level2"}
-    found = [(item.id, item.cluster, item.groups["num_notes"]) for item in kept["ehrnoteqa_open_level1"]]
+    assert {name for name, items in kept.items() if items} == {
+        "ehrnoteqa_open_level1",
+        "ehrnoteqa_open_level2",
+    }
+    found = [
+        (item.id, item.cluster, item.groups["num_notes"]) for item in kept["ehrnoteqa_open_level1"]
+    ]
     assert found == [(name, "t", "1") for name in ids]
 
 
@@ -115,7 +134,9 @@ def test_questions_without_a_passage_are_left_out_and_counted(
         "note: test.final.json: 4 of 6 questions have no passage that answers them and are left out"
         in capsys.readouterr().err
     )
-    assert "none of its 1 questions has a passage" in refusal(tmp_path, squad_entry("t", squad_question(3, answers=[])))
+    assert "none of its 1 questions has a passage" in refusal(
+        tmp_path, squad_entry("t", squad_question(3, answers=[]))
+    )
     assert "has no question." in refusal(tmp_path, squad_entry("t"))
     assert "has no question." in refusal(tmp_path)
     rows(tmp_path, squad_entry("t", squad_question(1)))
@@ -132,9 +153,14 @@ def test_the_file_is_found_or_given(tmp_path: Path) -> None:
     tree = tmp_path / "mimic-iii-question-answer" / "1.0.0"
     tree.mkdir(parents=True)
     path = write_squad(tree / "test.final.json", squad_entry("t", squad_question()))
-    assert find_files(source, "evidence", tmp_path) == find_files(source, "evidence", path) == {"questions": path}
+    assert (
+        find_files(source, "evidence", tmp_path)
+        == find_files(source, "evidence", path)
+        == {"questions": path}
+    )
     with pytest.raises(
-        MissingError, match=r"a SQuAD-form JSON file: .*mimic-iii-question-answer.*emrQA.*test.final.json"
+        MissingError,
+        match=r"a SQuAD-form JSON file: .*mimic-iii-question-answer.*emrQA.*test.final.json",
     ):
         find_files(source, "evidence", None)
     (tmp_path / "data.json").write_text("[]")
@@ -153,7 +179,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-ENTRIES = st.lists(st.fixed_dictionaries({"title": st.text(), "paragraphs": st.lists(VALUES, max_size=3)}), max_size=3)
+ENTRIES = st.lists(
+    st.fixed_dictionaries({"title": st.text(), "paragraphs": st.lists(VALUES, max_size=3)}),
+    max_size=3,
+)
 
 
 def write(folder: Path, text: str) -> Path:
@@ -163,7 +192,11 @@ def write(folder: Path, text: str) -> Path:
 
 
 def read(path: Path) -> list[tuple[int, int, Any, Any]]:
-    return [(each.entry, each.number, each.title, each.value) for each in evidence._walk(path) if each.number]
+    return [
+        (each.entry, each.number, each.title, each.value)
+        for each in evidence._walk(path)
+        if each.number
+    ]
 
 
 def read_titles(path: Path) -> dict[int, Any]:
@@ -180,7 +213,10 @@ def stream_refusal(folder: Path, text: str) -> str:
 @settings(deadline=None, max_examples=25)
 @given(entries=ENTRIES, indent=st.sampled_from([None, 1]), plain=st.booleans())
 def test_it_reads_what_json_reads(
-    tmp_path_factory: pytest.TempPathFactory, entries: list[dict[str, Any]], indent: int | None, plain: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    entries: list[dict[str, Any]],
+    indent: int | None,
+    plain: bool,
 ) -> None:
     folder = tmp_path_factory.mktemp("squad")
     expected = [
@@ -199,19 +235,34 @@ def test_the_shapes(tmp_path: Path) -> None:
     behind = dict(reversed(one.items()))
     for whole in ({"data": [one]}, [one], one):
         assert read(write(tmp_path, json.dumps(whole))) == [(1, 1, "t", {"a": 1})]
-    assert read(write(tmp_path, json.dumps([behind, one]))) == [(1, 1, None, {"a": 1}), (2, 1, "t", {"a": 1})]
+    assert read(write(tmp_path, json.dumps([behind, one]))) == [
+        (1, 1, None, {"a": 1}),
+        (2, 1, "t", {"a": 1}),
+    ]
     assert read_titles(write(tmp_path, json.dumps([behind, one]))) == {1: "t", 2: "t"}
-    assert read(write(tmp_path, "\ufeff" + json.dumps({"data": []}, indent=3).replace("\n", "\r\n") + "\r\n\r\n")) == []
+    assert (
+        read(
+            write(
+                tmp_path,
+                "\ufeff" + json.dumps({"data": []}, indent=3).replace("\n", "\r\n") + "\r\n\r\n",
+            )
+        )
+        == []
+    )
 
 
-TEXT = json.dumps({"data": [{"title": "t", "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}]}]}, indent=1)
+TEXT = json.dumps(
+    {"data": [{"title": "t", "paragraphs": [{"context": f"he {SECRET} " * 9, "n": [1, 2]}]}]},
+    indent=1,
+)
 
 
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for end in range(len(TEXT)):
         told = stream_refusal(tmp_path, TEXT[:end])
         assert re.search(
-            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph [01])\.", told
+            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph [01])\.",
+            told,
         ), (end, told)
 
 
@@ -224,7 +275,8 @@ def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
     read_bytes: list[int] = []
     path = write(tmp_path, '[{"title": "t", "paragraphs": [{"a" 1' + " " * 1_000_000 + "}]}]")
     with pytest.raises(
-        UsageError, match=r"it is cut off, damaged or not UTF-8, behind entry 1, paragraph 0\. Download"
+        UsageError,
+        match=r"it is cut off, damaged or not UTF-8, behind entry 1, paragraph 0\. Download",
     ):
         list(evidence._walk(path, read_bytes.append))
     assert max(read_bytes) < 200_000

@@ -41,7 +41,14 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
-    [("1", "0"), ("o", "x"), ("O", " X "), ("correct", "incorrect"), ("Correct", "INCORRECT"), ("1.0", "0.0")],
+    [
+        ("1", "0"),
+        ("o", "x"),
+        ("O", " X "),
+        ("correct", "incorrect"),
+        ("Correct", "INCORRECT"),
+        ("1.0", "0.0"),
+    ],
 )
 def test_every_kind_of_marks(tmp_path: Path, right: str, wrong: str) -> None:
     path = scores(tmp_path, f"id,response,ann\n1,a,{right}\n2,b,{wrong}\n3,c, \n")
@@ -61,7 +68,9 @@ def test_what_is_wrong_is_told_and_not_quoted(tmp_path: Path, content: str, mess
     assert "scores.csv" in str(told.value)
 
 
-def test_raters_that_are_none_and_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_raters_that_are_none_and_files_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = scores(tmp_path, "id,response,ann\n1,a,1\n")
     for raters, message in {
         ("ann", "ben"): "no column 'ben', which --raters names",

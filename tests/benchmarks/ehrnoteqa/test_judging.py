@@ -35,7 +35,15 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Call, JudgePrompts, Judging, NoReply, Unreadable
 from medical_tasks.judges.case import UNREADABLE
-from tests.benchmarks.ehrnoteqa.judged import asked, by_text, judge, paper_votes, perfect, reply, write_judge_checkout
+from tests.benchmarks.ehrnoteqa.judged import (
+    asked,
+    by_text,
+    judge,
+    paper_votes,
+    perfect,
+    reply,
+    write_judge_checkout,
+)
 from tests.benchmarks.ehrnoteqa.tiny_items import item, note, task_of
 from tests.case_tables import cases, tabled
 from tests.judges.scripted import TableJudge
@@ -51,10 +59,14 @@ def _case(answer: str, *, form: Any = "open", about: Any = ITEM, letter: str = "
 
 
 def test_all_questions_go_in_one_round(tmp_path: Path) -> None:
-    items = [replace(item(question=f"What was number {place}?"), id=f"q{place}") for place in range(7)]
+    items = [
+        replace(item(question=f"What was number {place}?"), id=f"q{place}") for place in range(7)
+    ]
     done = judge(tmp_path, "open", items, ["A marble."] * 7, perfect)
     assert done.backend.rounds == [7]
-    assert [call.question.id for call in done.backend.calls] == [f"q{place}/open" for place in range(7)]
+    assert [call.question.id for call in done.backend.calls] == [
+        f"q{place}/open" for place in range(7)
+    ]
     assert [score.values["accuracy"] for score in done.scores] == [1.0] * 7
 
 
@@ -62,7 +74,9 @@ def test_all_questions_go_in_one_round(tmp_path: Path) -> None:
     ("form", "about", "name"),
     [("open", ITEM, "100/open"), ("mc", ITEM, "100/choice"), ("open", PASSAGES, "100/evidence")],
 )
-def test_one_question_an_answer_without_its_reasoning(tmp_path: Path, form: str, about: Any, name: str) -> None:
+def test_one_question_an_answer_without_its_reasoning(
+    tmp_path: Path, form: str, about: Any, name: str
+) -> None:
     done = judge(tmp_path, form, [about], ["<think>A coin.</think>\nA marble."], perfect)
     (call,) = done.backend.calls
     assert call.question.id == name
@@ -71,7 +85,9 @@ def test_one_question_an_answer_without_its_reasoning(tmp_path: Path, form: str,
     assert done.one.values.get("exact_match", 1.0) == float(about is ITEM)
 
 
-@pytest.mark.parametrize("response", ["", " \n", "<think>It was a marble.", "<think>A marble.</think>\n "])
+@pytest.mark.parametrize(
+    "response", ["", " \n", "<think>It was a marble.", "<think>A marble.</think>\n "]
+)
 @pytest.mark.parametrize("form", ["open", "mc"])
 def test_nobody_is_asked_about_nothing(tmp_path: Path, form: str, response: str) -> None:
     done = judge(tmp_path, form, [ITEM], [response], perfect)
@@ -100,7 +116,9 @@ def test_five_votes_and_their_mode(tmp_path: Path, form: str) -> None:
     done = judge(tmp_path, form, [ITEM], ["B"], paper_votes, votes=5)
     assert done.one.values["accuracy"] == 1.0
     assert done.one.why.startswith("judge: 1 of votes 1 0 1 0 1")
-    sure = judge(tmp_path, form, [ITEM], ["B"], lambda call: reply(asked(call.question).kind, False), votes=5)
+    sure = judge(
+        tmp_path, form, [ITEM], ["B"], lambda call: reply(asked(call.question).kind, False), votes=5
+    )
     assert sure.one.why.startswith("judge: 0 of votes 0 0 0")
     assert len(sure.backend.calls) == 3  # the other two could change nothing
 
@@ -108,10 +126,16 @@ def test_five_votes_and_their_mode(tmp_path: Path, form: str) -> None:
 def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> None:
     done = judge(tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1", reasks=2)
     assert len(done.backend.calls) == 3
-    assert done.backend.calls[1].messages[-1]["content"].startswith("That could not be read: no JSON.")
+    assert (
+        done.backend.calls[1].messages[-1]["content"].startswith("That could not be read: no JSON.")
+    )
     assert done.one.unscored == UNREADABLE
     second = judge(
-        tmp_path, "mc", [ITEM], ["B"], lambda call: reply("choice", True) if len(call.messages) > 1 else "yes"
+        tmp_path,
+        "mc",
+        [ITEM],
+        ["B"],
+        lambda call: reply("choice", True) if len(call.messages) > 1 else "yes",
     )
     assert (second.one.values["accuracy"], len(second.backend.calls)) == (1.0, 2)
 
@@ -121,13 +145,17 @@ def test_an_unreadable_reply_is_asked_again_and_then_missing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("plant", PLANTS)
 @pytest.mark.parametrize(("form", "about"), [("open", ITEM), ("open", PASSAGES), ("mc", ITEM)])
-def test_planted_verdicts_do_not_move_the_score(tmp_path: Path, form: str, about: Any, plant: str) -> None:
+def test_planted_verdicts_do_not_move_the_score(
+    tmp_path: Path, form: str, about: Any, plant: str
+) -> None:
     strict = TableJudge(by_text)
     task = task_of(form)
     asking = Judging(judge=strict, prompts=load_judge_prompts(task))
     outputs = [plant, f"A coin.\n{plant}", f"{plant}\nA coin."]
     cases = [
-        _case(output, form="choice" if form == "mc" else "open", about=replace(about, id=str(place)))
+        _case(
+            output, form="choice" if form == "mc" else "open", about=replace(about, id=str(place))
+        )
         for place, output in enumerate(outputs)
     ]
     assert [verdict.right for verdict in judge_answers(cases, asking)] == [False, False, False]
@@ -147,13 +175,20 @@ def test_planted_verdicts_do_not_move_the_score(tmp_path: Path, form: str, about
 
 
 def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
-    done = judge(tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1\nReasoning: x", prompts="official")
+    done = judge(
+        tmp_path, "open", [ITEM], ["B"], lambda call: "Score: 1\nReasoning: x", prompts="official"
+    )
     assert done.one.values["accuracy"] == 1.0
     assert "Output:\nB\nScore: {score}" in done.backend.calls[0].messages[0]["content"]
     done = judge(tmp_path, "mc", [ITEM], ["B"], lambda call: "no", prompts="official")
     assert done.one.values["accuracy"] == 0.0
     again = judge(
-        tmp_path, "mc", [ITEM], ["B"], lambda call: "yes" if len(call.messages) > 1 else "It does.", prompts="official"
+        tmp_path,
+        "mc",
+        [ITEM],
+        ["B"],
+        lambda call: "yes" if len(call.messages) > 1 else "It does.",
+        prompts="official",
     )
     assert (again.one.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
     assert 'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
@@ -166,7 +201,8 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "right"), [("entailment", 1.0), ("neutral", 0.0), ("contradiction", 0.0), ("not_entailment", 0.0)]
+    ("label", "right"),
+    [("entailment", 1.0), ("neutral", 0.0), ("contradiction", 0.0), ("not_entailment", 0.0)],
 )
 def test_only_what_entails_is_right(tmp_path: Path, label: str, right: float) -> None:
     for form in ("open", "mc"):
@@ -179,7 +215,11 @@ def test_the_letter_s_choice_is_read_behind_the_answer(tmp_path: Path) -> None:
     items = [replace(ITEM, id=str(place)) for place in range(3)]
     done = judge(tmp_path, "mc", items, answers, lambda call: "neutral", reads="pair")
     pairs = [call.question.pair for call in done.backend.calls]
-    assert [pair.premise for pair in pairs if pair] == ["B\nA marble.", "The answer is A.\nA coin.", "Some marble."]
+    assert [pair.premise for pair in pairs if pair] == [
+        "B\nA marble.",
+        "The answer is A.\nA coin.",
+        "Some marble.",
+    ]
     assert {pair.hypothesis for pair in pairs if pair} == {"A marble."}
 
 
@@ -216,7 +256,9 @@ def test_what_cannot_be_judged_is_refused_and_a_judge_needs_no_session() -> None
         judge_answers([_case("x"), _case("y")], Judging(judge=TableJudge({}), prompts=prompts))
     for value in ("yes", 1, "entailment"):
         with pytest.raises(UsageError, match="of the question 100/open is neither true nor false"):
-            judge_answers([_case("x")], Judging(judge=TableJudge({"100/open": value}), prompts=prompts))
+            judge_answers(
+                [_case("x")], Judging(judge=TableJudge({"100/open": value}), prompts=prompts)
+            )
     asking = Judging(judge=TableJudge({"100/choice": True}), prompts=prompts)
     (verdict,) = judge_answers([_case("B", form="choice", letter="B")], asking)
     assert (verdict.right, verdict.votes) == (True, (True,))
@@ -273,7 +315,11 @@ def test_plain_choices_in_many_wordings_are_read() -> None:
         for end in ("", "\n", " ")
     }
     read = {text: read_official_choice(text) for text in made}
-    assert [text for text, right in made.items() if isinstance(read[text], bool) and read[text] is not right] == []
+    assert [
+        text
+        for text, right in made.items()
+        if isinstance(read[text], bool) and read[text] is not right
+    ] == []
     assert sum(isinstance(value, Unreadable) for value in read.values()) <= 0.01 * len(made)
 
 
@@ -314,7 +360,9 @@ def _text(messages: Any) -> str:
 
 def _open(output: str = "A marble.", prompts: JudgePrompts = OWN) -> str:
     return _text(
-        open_question(prompts, "q", notes=NOTES, question="What?", right=" A marble. ", output=output).messages
+        open_question(
+            prompts, "q", notes=NOTES, question="What?", right=" A marble. ", output=output
+        ).messages
     )
 
 
@@ -339,9 +387,14 @@ def test_what_an_open_question_has() -> None:
     content = _open()
     assert content.count("[note 1 start]\nPatient ID") == 1
     assert "Swallowed a {output}.\n[note 1 end]\n\n[note 2 start]" in content
-    assert "\n\nQuestion:\nWhat?\n\nRight answer:\nA marble.\n\nAnswer of the model, a JSON string:\n" in content
+    assert (
+        "\n\nQuestion:\nWhat?\n\nRight answer:\nA marble.\n\nAnswer of the model, a JSON string:\n"
+        in content
+    )
     assert '"A marble."\n\nNow reply' in content
-    assert "{" not in content.replace("{output}", "").replace("{question}", "").replace('{"reason"', "")
+    assert "{" not in content.replace("{output}", "").replace("{question}", "").replace(
+        '{"reason"', ""
+    )
 
 
 def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
@@ -352,7 +405,9 @@ def test_the_model_s_answer_alone_differs_and_comes_last() -> None:
     one, other = _open("ab"), _open("cd")
     assert one.index('"ab"') == other.index('"cd"')
     assert one[: one.index('"ab"')] == other[: other.index('"cd"')]
-    moved = _text(open_question(OWN, "q", notes=NOTES[:1], question="Q", right="R", output="O").messages)
+    moved = _text(
+        open_question(OWN, "q", notes=NOTES[:1], question="Q", right="R", output="O").messages
+    )
     shared = one.index("[note 1 start]")
     assert one[:shared] == moved[:shared]
     assert shared > 800  # task, rules and form
@@ -368,7 +423,9 @@ def test_any_answer_comes_back_from_its_prompt(output: str, right: str) -> None:
 
 
 def test_evidence_is_given_passage_by_passage_and_choices_without_notes() -> None:
-    question = evidence_question(OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O")
+    question = evidence_question(
+        OWN, "q", notes=NOTES, question="Q?", evidence=["a\nmarble", "a ring"], output="O"
+    )
     assert "Marked evidence:\n- a marble\n- a ring\n\nAnswer of" in _text(question.messages)
     assert "Right answer" not in _text(question.messages)
     assert question.pair is not None
@@ -399,7 +456,9 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     )
     assert content == theirs
     assert content.startswith("Mark it {0 or 1}.")
-    choice = _text(choice_question(prompts, "q", choices=CHOICES, letter="C", output="{answer}").messages)
+    choice = _text(
+        choice_question(prompts, "q", choices=CHOICES, letter="C", output="{answer}").messages
+    )
     assert choice.startswith("Output:\n{answer}\nChoices:\nA. A coin.\n")
     assert choice.endswith("Right:\nC. A {key}.\nyes or no?")
 

@@ -17,7 +17,9 @@ from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
 from tests.case_tables import cases, tabled
 from tests.support import ROOT
 
-GOLDEN = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(
+    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(encoding="utf-8")
+)
 CASES: list[dict[str, Any]] = GOLDEN["cases"]
 SETS: dict[str, list[str]] = GOLDEN["choices"]
 ALLERGY = SETS["allergy"]
@@ -76,12 +78,22 @@ def test_names_with_letters_neither_name_nor_hide_a_choice(name: str) -> None:
 
 
 def test_two_letters_are_none_and_one_twice_is_one() -> None:
-    forms = ("The answer is {}. The answer is {}.", "I choose {}. Option {} is correct.", "{}. Answer: {}")
+    forms = (
+        "The answer is {}. The answer is {}.",
+        "I choose {}. Option {} is correct.",
+        "{}. Answer: {}",
+    )
     for one, other in itertools.product("ABCDE", repeat=2):
         for form in forms:
             assert _letter(form.format(one, other)) == (one if one == other else None)
         if one != other:
-            for form in ("The answer is {} or {}.", "{} and {}", "({}), ({})", "Both {} and {} are right.", "{}/{}"):
+            for form in (
+                "The answer is {} or {}.",
+                "{} and {}",
+                "({}), ({})",
+                "Both {} and {} are right.",
+                "{}/{}",
+            ):
                 assert _letter(form.format(one, other)) is None
 
 
@@ -126,7 +138,9 @@ def test_long_hostile_texts_end(piece: str) -> None:
     read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)
 
 
-_FAMILIES = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8"))
+_FAMILIES = json.loads(
+    (ROOT / "tests" / "golden" / "ehrnoteqa" / "letter_families.json").read_text(encoding="utf-8")
+)
 CHOICES: list[list[str]] = _FAMILIES["choices"]
 RIGHT: list[str] = _FAMILIES["right"]
 WRONG: list[str] = _FAMILIES["wrong"]

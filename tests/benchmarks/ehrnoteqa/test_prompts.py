@@ -24,7 +24,14 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item
-from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
+from tests.benchmarks.ehrnoteqa.tiny_items import (
+    FORMATS,
+    authors_source,
+    item,
+    note,
+    task_of,
+    write_checkout,
+)
 from tests.case_tables import cases, tabled
 from tests.support import asked
 
@@ -51,13 +58,24 @@ def test_what_may_follow() -> None:
     assert value is not None
     padded = item(choices=[" A coin.\n", "A marble.", "A {key}.", "A ring.", "Nothing."])
     assert index(padded) == ("A", "B", "C", "D", "E")
-    assert value(padded) == value(item()) == ("A coin.", "A marble.", "A {key}.", "A ring.", "Nothing.")
+    assert (
+        value(padded)
+        == value(item())
+        == ("A coin.", "A marble.", "A {key}.", "A ring.", "Nothing.")
+    )
 
 
 def test_braces_are_only_text() -> None:
-    odd = item(note("{note} {} {question} %s"), question=" {note} {0}?\n", choices=["{a}", "{}", "%d", "}{", "{{e}}"])
+    odd = item(
+        note("{note} {} {question} %s"),
+        question=" {note} {0}?\n",
+        choices=["{a}", "{}", "%d", "}{", "{{e}}"],
+    )
     text = asked(load_prompts(task_of("mc")), odd)
-    assert "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n" in text
+    assert (
+        "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n"
+        in text
+    )
     assert "\nD. }{\nE. {{e}}\n\n" in text
 
 
@@ -88,7 +106,10 @@ def test_the_authors_templates(tmp_path: Path, place: str) -> None:
     odd = item(question="{note}?", choices=["a", "{b}", "c", "d", "e"])
     opened, choice = (load_prompts(task_of(form), "official", folder) for form in ("open", "mc"))
     assert asked(opened, odd) == f"Notes {{all}}:\n{NOTES}\nAsked: {{note}}?\nSay it:"
-    assert asked(opened, item(choices=[])) == f"Notes {{all}}:\n{NOTES}\nAsked: What did the patient swallow?\nSay it:"
+    assert (
+        asked(opened, item(choices=[]))
+        == f"Notes {{all}}:\n{NOTES}\nAsked: What did the patient swallow?\nSay it:"
+    )
     assert asked(choice, odd) == f"{NOTES}\n{{note}}?\n(a) a\n(b) {{b}}\n(c) c\n(d) d\n(e) e\nPick:"
     for prompts in (opened, choice):
         assert prompts.name == "official"
@@ -110,7 +131,9 @@ def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> 
     assert load_prompts(task_of("open")).sha256 not in digests.values()
     template = "{note} {question} {choice_a} {choice_b} {choice_c} {choice_d}"
     folder = write_checkout(tmp_path, authors_source(choice_template=template))
-    with pytest.raises(UsageError, match=r"'multichoice', 'gpt': must have each of .*\{choice_e\} once"):
+    with pytest.raises(
+        UsageError, match=r"'multichoice', 'gpt': must have each of .*\{choice_e\} once"
+    ):
         load_prompts(task_of("mc"), "official", folder)
     assert load_prompts(task_of("open"), "official", folder).name == "official"
 
@@ -123,7 +146,10 @@ def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str)
 
 
 def test_wrong_use(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for ehrnoteqa_open_level1. Sets: own, official"):
+    with pytest.raises(
+        UsageError,
+        match=r"unknown prompt set 'theirs' for ehrnoteqa_open_level1. Sets: own, official",
+    ):
         load_prompts(task_of("open"), "theirs")
     with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(task_of("mc"), "official")
@@ -131,7 +157,8 @@ def test_wrong_use(tmp_path: Path) -> None:
         load_prompts(task_of("mc"), "official", tmp_path)
     for form in ("mc_prob_index", "mc_prob_value"):
         with pytest.raises(
-            UsageError, match=r"no official prompts: .*the LM evaluation harness and released no prompts"
+            UsageError,
+            match=r"no official prompts: .*the LM evaluation harness and released no prompts",
         ):
             load_prompts(task_of(form), "official", write_checkout(tmp_path, authors_source()))
 
@@ -142,7 +169,9 @@ def test_gold_with_and_without_choices() -> None:
     for form in ("mc_prob_index", "mc_prob_value"):
         for place, letter in enumerate("ABCDE"):
             scores = ChoiceScores.from_text(gold_response(task_of(form), item(answer=letter)))
-            assert scores.logprobs == tuple(0.0 if each == place else float("-inf") for each in range(5))
+            assert scores.logprobs == tuple(
+                0.0 if each == place else float("-inf") for each in range(5)
+            )
             assert scores.tokens == (1, 1, 1, 1, 1)
             assert scores.below is None
     evidence = item(choices=[], answer="", evidence=["a marble", "was swallowed"])
@@ -193,7 +222,12 @@ def test_the_oldest_first_from_its_beginning() -> None:
         f"{SECOND}[words left out here: 1]\nfive",
     ]
     nothing = [f"{FIRST}[words left out here: 3]\n", f"{SECOND}[words left out here: 2]\n"]
-    assert texts(shortened(whole, 5)) == texts(shortened(whole, 6)) == texts(shortened(whole, 10**9)) == nothing
+    assert (
+        texts(shortened(whole, 5))
+        == texts(shortened(whole, 6))
+        == texts(shortened(whole, 10**9))
+        == nothing
+    )
 
 
 def test_notes_without_a_header_or_a_body_and_a_negative_number() -> None:
@@ -207,7 +241,9 @@ def test_notes_without_a_header_or_a_body_and_a_negative_number() -> None:
         shortened(item(), -1)
 
 
-bodies = st.text(st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]), max_size=30)
+bodies = st.text(
+    st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]), max_size=30
+)
 made = st.lists(st.tuples(bodies, st.booleans()), min_size=1, max_size=3).map(
     lambda drawn: item(*(note(body, header=header) for body, header in drawn))
 )
@@ -236,7 +272,9 @@ def test_laws(whole: Item, words: int) -> None:
     before = [dict(each) for each in whole.fields["notes"]]
     cut = shortened(whole, words)
     assert whole.fields["notes"] == before
-    assert [{**each, "text": 0} for each in cut.fields["notes"]] == [{**each, "text": 0} for each in before]
+    assert [{**each, "text": 0} for each in cut.fields["notes"]] == [
+        {**each, "text": 0} for each in before
+    ]
     assert replace(cut, fields={**cut.fields, "notes": before}) == whole
     found = parts(cut, whole)
     assert sum(gone for _, gone, _ in found) == min(words, total)

@@ -25,7 +25,12 @@ from tests.support import SHARED, needs_shared, word_runs
 
 
 def note(**changes: Any) -> dict[str, Any]:
-    return {"note_id": "n1", "hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": f"It {SECRET}."} | changes
+    return {
+        "note_id": "n1",
+        "hadm_id": "2",
+        "charttime": "2150-01-02 00:00:00",
+        "text": f"It {SECRET}.",
+    } | changes
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -40,7 +45,9 @@ def write(folder: Path, *rows: dict[str, Any]) -> Path:
 
 
 def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
-    second = row(id="q2", num_notes=2, notes=[note(), note(note_id="n2")])  # another question about the patient
+    second = row(
+        id="q2", num_notes=2, notes=[note(), note(note_id="n2")]
+    )  # another question about the patient
     assert list(read_own_rows(write(tmp_path, row(), second))) == [row(), second]
     short = {name: value for name, value in row().items() if name not in ("categories", "evidence")}
     found = next(read_own_rows(write(tmp_path, short)))
@@ -74,7 +81,9 @@ NAMES = {"sign/symptom": "sign_symptom", "test results": "test_results"}
 
 def test_the_papers_ten() -> None:
     assert (
-        tuple("treatment assessment problem etiology sign_symptom vitals test_results history instruction plan".split())
+        tuple(
+            "treatment assessment problem etiology sign_symptom vitals test_results history instruction plan".split()
+        )
         == CATEGORIES
     )
     assert FALLBACK in CATEGORIES
@@ -88,7 +97,10 @@ def test_categories(question: str, expected: list[str]) -> None:
 @settings(deadline=None, max_examples=200)
 @given(
     st.one_of(
-        st.text(), st.lists(st.sampled_from("what was the any prior given , ? pain change in of".split())).map(" ".join)
+        st.text(),
+        st.lists(st.sampled_from("what was the any prior given , ? pain change in of".split())).map(
+            " ".join
+        ),
     )
 )
 def test_never_empty_in_order_and_deaf_to_white_space_and_case(question: str) -> None:
@@ -103,7 +115,11 @@ def examples_of_table_9() -> list[tuple[str, str]]:
     text = PAPER.read_text(encoding="utf-8")
     table = text[text.index("Table 9:") : text.index("E Model Evaluation")]
     cells = [line.split("\t") for line in table.splitlines()]
-    return [(NAMES.get(row[1].lower(), row[1].lower()), row[2]) for row in cells if len(row) == 3 and row[0].isdigit()]
+    return [
+        (NAMES.get(row[1].lower(), row[1].lower()), row[2])
+        for row in cells
+        if len(row) == 3 and row[0].isdigit()
+    ]
 
 
 def examples_of_table_3() -> list[tuple[str, str, int]]:
@@ -126,7 +142,9 @@ def test_the_papers_examples() -> None:
     assert len(examples) == 30
     assert {category for category, _ in examples} == set(CATEGORIES)
     found = [question_categories(question) for _, question in examples]
-    right = sum(category in assigned for (category, _), assigned in zip(examples, found, strict=True))
+    right = sum(
+        category in assigned for (category, _), assigned in zip(examples, found, strict=True)
+    )
     assert (right, sum(map(len, found))) == (28, 57)
     shorter = examples_of_table_3()
     assert len(shorter) == 10
@@ -142,6 +160,10 @@ def test_our_texts_are_not_the_papers() -> None:
     """No run of eight words of the paper, which prints the judge's prompts, is in ours."""
     theirs = word_runs(PAPER.read_text(encoding="utf-8"), 8)
     assert len(theirs) > 10_000
-    ours = {run for text in (prompts.INTRODUCTION, *prompts.FORMS.values()) for run in word_runs(text, 8)}
+    ours = {
+        run
+        for text in (prompts.INTRODUCTION, *prompts.FORMS.values())
+        for run in word_runs(text, 8)
+    }
     assert ours
     assert not ours & theirs

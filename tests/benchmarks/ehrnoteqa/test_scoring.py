@@ -46,7 +46,9 @@ from tests.models.tiny_embedder import TEXTS, make_bert
 
 MARBLE = item()
 EVIDENCE = item(
-    choices=[], answer="", evidence=["He swallowed a small marble.", "It was a glass marble of his brother."]
+    choices=[],
+    answer="",
+    evidence=["He swallowed a small marble.", "It was a glass marble of his brother."],
 )
 
 
@@ -59,11 +61,15 @@ def _judging(task: TaskSpec, table: Any) -> Judging:
 
 
 def _probabilities(logprobs: Sequence[float | None], below: float | None = None) -> str:
-    return ChoiceScores(logprobs=tuple(logprobs), tokens=(1,) * len(logprobs), below=below).to_text()
+    return ChoiceScores(
+        logprobs=tuple(logprobs), tokens=(1,) * len(logprobs), below=below
+    ).to_text()
 
 
 def _summary(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]) -> dict[str, Any]:
-    reported = replace(task, groups=(), metrics=tuple(metric for metric in task.metrics if not metric.needs))
+    reported = replace(
+        task, groups=(), metrics=tuple(metric for metric in task.metrics if not metric.needs)
+    )
     return dict(summarise(reported, items, {score.id: score for score in scores}, {}, recipe={}))
 
 
@@ -72,7 +78,12 @@ def _summary(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore])
 
 def _full_marks(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScore]) -> None:
     summary = _summary(task, items, scores)
-    assert summary["coverage"] == {"asked": len(items), "answered": len(items), "scored": len(items), "unscored": {}}
+    assert summary["coverage"] == {
+        "asked": len(items),
+        "answered": len(items),
+        "scored": len(items),
+        "unscored": {},
+    }
     metrics = {name: entry["value"] for name, entry in summary["metrics"].items()}
     assert metrics == pytest.approx(dict.fromkeys(metrics, 1.0))
 
@@ -86,7 +97,9 @@ def test_gold_of_the_demo_and_of_evidence(tmp_path: Path, task: TaskSpec) -> Non
         _full_marks(task, items, score_items(task, items, golds(task, items)))
         return
     items += [EVIDENCE] if form == "open" else []
-    _full_marks(task, items, judge(tmp_path, form, items, golds(task, items), perfect, level=level).scores)
+    _full_marks(
+        task, items, judge(tmp_path, form, items, golds(task, items), perfect, level=level).scores
+    )
 
 
 @pytest.mark.parametrize("form", ["open", "mc", "mc_prob_index", "mc_prob_value"])
@@ -115,9 +128,13 @@ def test_nothing_scores_nothing(task: TaskSpec) -> None:
 
 
 def test_an_open_answer_by_hand() -> None:
-    about = item(choices=["He was given two units of red blood cells", "b", "c", "d", "e"], answer="A")
+    about = item(
+        choices=["He was given two units of red blood cells", "b", "c", "d", "e"], answer="A"
+    )
     answer = "Two units of red blood cells were transfused."
-    (score,) = score_items(task_of("open"), [about], [answer], judging=_judging(task_of("open"), {"100/open": True}))
+    (score,) = score_items(
+        task_of("open"), [about], [answer], judging=_judging(task_of("open"), {"100/open": True})
+    )
     # Longest common subsequence: two units of red blood cells = 6 of 8 and of 9 tokens.
     assert score.values["rouge_l"] == pytest.approx(2 * (6 / 8) * (6 / 9) / (6 / 8 + 6 / 9))
     # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long as the gold, so no penalty.
@@ -137,13 +154,20 @@ def test_full_marks_of_short_gold_and_of_the_most_similar_of_several_passages() 
     golds = ("He swallowed a small marble.", "It was made of glass and blue.")
     short = [(gold, (gold,)) for gold in ("aspirin 81 mg", "129/72", "sepsis")]
     for answer, right in (*short, *((gold, golds) for gold in (*golds, "\n".join(golds)))):
-        assert text_metrics(answer, right) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "exact_match": 1.0}
+        assert text_metrics(answer, right) == {
+            "rouge_l": 1.0,
+            "bleu": pytest.approx(1.0),
+            "exact_match": 1.0,
+        }
 
 
 def test_without_gold_text_metrics_have_no_value() -> None:
     task = task_of("open")
     (score,) = score_items(
-        task, [item(choices=[], answer="")], ["A marble."], judging=_judging(task, lambda question: True)
+        task,
+        [item(choices=[], answer="")],
+        ["A marble."],
+        judging=_judging(task, lambda question: True),
     )
     assert all(math.isnan(score.values[name]) for name in ("rouge_l", "bleu", "exact_match"))
     assert "accuracy" not in score.values
@@ -155,7 +179,9 @@ def test_without_gold_text_metrics_have_no_value() -> None:
 
 
 @tabled("answer", "judged", "values", "parsed", "why")
-def test_a_choice_by_judge_and_by_letter(answer: str, judged: bool, values: list[float], parsed: str, why: str) -> None:
+def test_a_choice_by_judge_and_by_letter(
+    answer: str, judged: bool, values: list[float], parsed: str, why: str
+) -> None:
     task = task_of("mc")
     (score,) = score_items(task, [MARBLE], [answer], judging=_judging(task, {"100/choice": judged}))
     assert [score.values["accuracy"], score.values["letter_accuracy"]] == values
@@ -169,16 +195,27 @@ def test_the_letter_stands_also_where_the_judge_says_nothing() -> None:
     assert [score.values["letter_accuracy"] for score in scores] == [1.0, 1.0, 0.0]
     assert [score.unscored for score in scores] == [None, "judge: http 500", "judge: http 500"]
     accuracy = _summary(task, items, scores)["metrics"]["accuracy"]
-    assert (accuracy["value"], accuracy["n"], accuracy["scored"], accuracy["estimated"]) == (1.0, 3, 1, 2)
+    assert (accuracy["value"], accuracy["n"], accuracy["scored"], accuracy["estimated"]) == (
+        1.0,
+        3,
+        1,
+        2,
+    )
     assert (accuracy["bound_low"], accuracy["bound_high"]) == (pytest.approx(1 / 3), 1.0)
 
 
 def test_no_answer_is_quoted() -> None:
     secret = "xylographic"
-    about = item(choices=[f"{secret} one two", "b c d", "e f g", "h i j", "k l m"], answer="A", question=secret)
+    about = item(
+        choices=[f"{secret} one two", "b c d", "e f g", "h i j", "k l m"],
+        answer="A",
+        question=secret,
+    )
     for form in ("open", "mc"):
         task = task_of(form)
-        (score,) = score_items(task, [about], [f"A. {secret} one two"], judging=_judging(task, lambda question: True))
+        (score,) = score_items(
+            task, [about], [f"A. {secret} one two"], judging=_judging(task, lambda question: True)
+        )
         assert secret not in f"{score.parsed} {score.why} {score.unscored}"
 
 
@@ -186,15 +223,21 @@ def test_no_answer_is_quoted() -> None:
 
 
 def test_probabilities_by_hand() -> None:
-    (score,) = score_items(task_of("mc_prob_index"), [MARBLE], [_probabilities((-2, -1, -3, -4, -5))])
+    (score,) = score_items(
+        task_of("mc_prob_index"), [MARBLE], [_probabilities((-2, -1, -3, -4, -5))]
+    )
     assert set(score.values) == {"accuracy", "gold_probability"}
     total = sum(math.exp(-power) for power in range(1, 6))
     assert score.values["accuracy"] == 1.0
     assert score.values["gold_probability"] == pytest.approx(math.exp(-1) / total)
     assert (score.parsed, score.why, score.unscored) == ("B", "right: B", None)
     # Sums a character: coin 7, marble 9, {key} 8, ring 7, Nothing 8.
-    (value,) = score_items(task_of("mc_prob_value"), [MARBLE], [_probabilities((-7, -8, -9, -14, -16))])
-    assert [value.values[name] for name in ("accuracy", "accuracy_per_token", "accuracy_per_character")] == [0, 0, 1]
+    (value,) = score_items(
+        task_of("mc_prob_value"), [MARBLE], [_probabilities((-7, -8, -9, -14, -16))]
+    )
+    assert [
+        value.values[name] for name in ("accuracy", "accuracy_per_token", "accuracy_per_character")
+    ] == [0, 0, 1]
     assert value.parsed == "A"
 
 
@@ -206,7 +249,9 @@ def test_what_a_server_does_not_tell() -> None:
     assert (score.unscored, score.parsed, score.why) == (NOT_TOLD, "", "right: B; not told: 4 of 5")
     assert score.limits["accuracy"] == (0.0, 1.0)
     assert redact_reason(NOT_TOLD) == NOT_TOLD
-    (decided,) = score_items(task, [MARBLE], [_probabilities((-1.0, None, None, None, None), below=-3.0)])
+    (decided,) = score_items(
+        task, [MARBLE], [_probabilities((-1.0, None, None, None, None), below=-3.0)]
+    )
     assert (decided.values, decided.parsed) == ({"accuracy": 0.0}, "A")
     low, high = decided.limits["gold_probability"]
     assert low == 0.0
@@ -217,7 +262,9 @@ def test_what_a_server_does_not_tell() -> None:
 @tabled("response", "message")
 def test_a_response_of_another_form_is_named_by_its_item(response: str, message: str) -> None:
     for form in ("mc_prob_index", "mc_prob_value"):
-        with pytest.raises(UsageError, match="the response to item 100 is not how probable") as caught:
+        with pytest.raises(
+            UsageError, match="the response to item 100 is not how probable"
+        ) as caught:
             score_items(task_of(form), [MARBLE], [response])
         assert message in str(caught.value)
         assert "xylographic" not in str(caught.value)
@@ -226,7 +273,9 @@ def test_a_response_of_another_form_is_named_by_its_item(response: str, message:
 # Arguments and wrong use
 
 
-def test_similarities_are_computed_for_arguments_given_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similarities_are_computed_for_arguments_given_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[Any] = []
 
     def similarities(name: str, folder: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -248,7 +297,9 @@ def test_similarities_are_computed_for_arguments_given_alone(monkeypatch: pytest
     assert values[:2] == [0.09, len("\n".join(passages)) / 100]
     assert math.isnan(values[2])
     assert all("clinical_bert" not in score.values for score in scores)
-    assert scoring_identity(task, {"sentence_bert": "there"}) == {"sentence_bert": {"folder": "there"}}
+    assert scoring_identity(task, {"sentence_bert": "there"}) == {
+        "sentence_bert": {"folder": "there"}
+    }
     assert scoring_identity(task, {}) == {}
 
 
@@ -258,8 +309,16 @@ def test_wrong_use_is_named() -> None:
         score_items(task, [MARBLE], ["a", "b"], judging=_judging(task, {}))
     with pytest.raises(UsageError, match="Name one with --judge"):
         score_items(task, [MARBLE], ["a"])
-    with pytest.raises(UsageError, match="takes no argument 'bert'. Arguments: sentence_bert, clinical_bert"):
-        score_items(task, [MARBLE], ["a"], judging=_judging(task, {"100/open": True}), arguments={"bert": "x"})
+    with pytest.raises(
+        UsageError, match="takes no argument 'bert'. Arguments: sentence_bert, clinical_bert"
+    ):
+        score_items(
+            task,
+            [MARBLE],
+            ["a"],
+            judging=_judging(task, {"100/open": True}),
+            arguments={"bert": "x"},
+        )
     with pytest.raises(UsageError, match="takes no argument 'bert'"):
         scoring_identity(task, {"bert": "x"})
     assert score_items(task, [], [], judging=_judging(task, {})) == []
@@ -271,13 +330,18 @@ CHOICES = ("abcd", "ab", "abcdefgh", "a", "abc")
 
 
 def _scores(
-    logprobs: Sequence[float | None], tokens: Sequence[int] = (1, 1, 1, 1, 1), below: float | None = None
+    logprobs: Sequence[float | None],
+    tokens: Sequence[int] = (1, 1, 1, 1, 1),
+    below: float | None = None,
 ) -> ChoiceScores:
     return ChoiceScores(logprobs=tuple(logprobs), tokens=tuple(tokens), below=below)
 
 
 def _found(
-    logprobs: Sequence[float | None], gold: int, tokens: Sequence[int] = (1, 1, 1, 1, 1), below: float | None = None
+    logprobs: Sequence[float | None],
+    gold: int,
+    tokens: Sequence[int] = (1, 1, 1, 1, 1),
+    below: float | None = None,
 ) -> dict[str, tuple[float, float]]:
     return score_choices(_scores(logprobs, tokens, below), CHOICES, gold).metrics
 
@@ -288,14 +352,22 @@ def test_by_hand() -> None:
     by_gold = [_found(logprobs, gold, tokens) for gold in range(5)]
     assert [found["accuracy"][0] for found in by_gold] == [0, 1, 0, 0, 0]
     assert [found["accuracy_per_token"][0] for found in by_gold] == [0, 0, 1, 0, 0]
-    assert [found["accuracy_per_character"][0] for found in by_gold] == [0, 0, 0, 0, 0]  # a tie of two
+    assert [found["accuracy_per_character"][0] for found in by_gold] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]  # a tie of two
     total = math.fsum(map(math.exp, logprobs))
     assert by_gold[0]["gold_probability"] == pytest.approx((math.exp(-4) / total,) * 2, abs=1e-15)
     assert score_choices(_scores(logprobs, tokens), CHOICES, 0).chosen == 1
     # Characters are code points, without white space around.
     texts = ("é" * 4, " " * 3 + "ab ", "🩺", "b", "c")
     scores = _scores((-4, -2.4, -1.5, -9, -9))
-    found = [score_choices(scores, texts, gold).metrics["accuracy_per_character"] for gold in range(5)]
+    found = [
+        score_choices(scores, texts, gold).metrics["accuracy_per_character"] for gold in range(5)
+    ]
     assert found == [(1.0, 1.0), *[(0.0, 0.0)] * 4]
 
 
@@ -335,10 +407,14 @@ LOGPROBS = st.sampled_from((-0.25, -1.0, -2.0, -3.5, -6.0))
 
 
 @given(
-    st.lists(LOGPROBS, min_size=5, max_size=5), st.lists(st.integers(1, 4), min_size=5, max_size=5), st.integers(0, 4)
+    st.lists(LOGPROBS, min_size=5, max_size=5),
+    st.lists(st.integers(1, 4), min_size=5, max_size=5),
+    st.integers(0, 4),
 )
 @settings(deadline=None, max_examples=150)
-def test_shares_add_up_and_one_choice_at_most_leads(logprobs: list[float], tokens: list[int], gold: int) -> None:
+def test_shares_add_up_and_one_choice_at_most_leads(
+    logprobs: list[float], tokens: list[int], gold: int
+) -> None:
     all_of = [_found(logprobs, place, tokens) for place in range(5)]
     assert math.fsum(found["gold_probability"][0] for found in all_of) == pytest.approx(1)
     for name in METRICS[:3]:
@@ -360,7 +436,9 @@ def test_shares_add_up_and_one_choice_at_most_leads(logprobs: list[float], token
 def test_limits_hold_whatever_the_untold_ones_are(
     logprobs: list[float], tokens: list[int], untold: set[int], gold: int
 ) -> None:
-    told: list[float | None] = [None if place in untold else value for place, value in enumerate(logprobs)]
+    told: list[float | None] = [
+        None if place in untold else value for place, value in enumerate(logprobs)
+    ]
     below = -2.0
     limits = _found(told, gold, tokens, below)
     for filled in itertools.product((-2.0 - 1e-9, -3.5, -math.inf), repeat=len(untold)):
@@ -374,7 +452,11 @@ def test_limits_hold_whatever_the_untold_ones_are(
 
 def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_is_not() -> None:
     record: dict[str, Any] = {"logprobs": [-1.0, None], "tokens": [1, 1], "below": -2.0}
-    for field, value in {"logprobs": [-(10**400), None], "tokens": [10**400, 1], "below": -(10**400)}.items():
+    for field, value in {
+        "logprobs": [-(10**400), None],
+        "tokens": [10**400, 1],
+        "below": -(10**400),
+    }.items():
         with pytest.raises(ValueError, match=field):
             ChoiceScores.from_text(json.dumps(record | {field: value}))
     scores = ChoiceScores(logprobs=(-1.0, None), tokens=(1, 1), below=-math.inf)
@@ -388,11 +470,17 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    return [dict(row) for row in built_rows(tmp_path / "data" / "ehrnoteqa", "demo", "test") if row["level"] == 1]
+    return [
+        dict(row)
+        for row in built_rows(tmp_path / "data" / "ehrnoteqa", "demo", "test")
+        if row["level"] == 1
+    ]
 
 
 def unscored(folder: str) -> dict[str, int]:
-    (entry,) = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))["tasks"].values()
+    (entry,) = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))[
+        "tasks"
+    ].values()
     found: dict[str, int] = entry["coverage"]["unscored"]
     return found
 
@@ -403,7 +491,14 @@ def test_log_probabilities_not_told(
     untold = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
     lines = (json.dumps({"id": row["id"], "response": json.dumps(untold)}) + "\n" for row in rows)
     (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
-    asked = ["score", "ehrnoteqa_mc_prob_index_level1", "--config", "demo", "--responses", "answers.jsonl"]
+    asked = [
+        "score",
+        "ehrnoteqa_mc_prob_index_level1",
+        "--config",
+        "demo",
+        "--responses",
+        "answers.jsonl",
+    ]
     assert main([*asked, "--out", "s"]) == 5
     assert unscored("s") == {"choice not among the log-probabilities told": len(rows)}
     said = capfd.readouterr().err
@@ -411,10 +506,23 @@ def test_log_probabilities_not_told(
     assert "same command again" not in said
 
 
-def test_questions_that_a_run_left_unanswered(rows: list[dict[str, object]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_questions_that_a_run_left_unanswered(
+    rows: list[dict[str, object]], capfd: pytest.CaptureFixture[str]
+) -> None:
     with FaultServer([Fault.status_code(500)], answer=lambda call: "D.") as server:
-        run = ["run", "--tasks", "ehrnoteqa_mc_level1", "--config", "demo", "--model", "openai-api/local/m"]
-        assert main([*run, "--out", "r", "--model-args", f"base_url={server.base_url},max_retries=0"]) == 5
+        run = [
+            "run",
+            "--tasks",
+            "ehrnoteqa_mc_level1",
+            "--config",
+            "demo",
+            "--model",
+            "openai-api/local/m",
+        ]
+        assert (
+            main([*run, "--out", "r", "--model-args", f"base_url={server.base_url},max_retries=0"])
+            == 5
+        )
     assert unscored("r") == {"no answer: http 500": 1}
     capfd.readouterr()
     assert main(["score", "ehrnoteqa_mc_level1", "--responses", "r", "--out", "s"]) == 5
@@ -434,24 +542,39 @@ def test_cosines_of_pairs(bert: Path) -> None:
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[4]), (TEXTS[1], TEXTS[0])]
     found = similarities("clinical_bert", bert, pairs)
     assert found == pytest.approx(
-        [float(one @ other) for one, other in (expected(bert, pair, "mean") for pair in pairs)], abs=1e-5
+        [float(one @ other) for one, other in (expected(bert, pair, "mean") for pair in pairs)],
+        abs=1e-5,
     )
     assert found[0] == found[2]
     assert all(isinstance(value, float) and -1 <= value < 1 for value in found)
     # The gold has exactly 1, and nothing exactly 0.
-    pairs = [*((text, text) for text in TEXTS), ("", TEXTS[0]), (" \n", TEXTS[0]), (TEXTS[0], ""), ("", "")]
+    pairs = [
+        *((text, text) for text in TEXTS),
+        ("", TEXTS[0]),
+        (" \n", TEXTS[0]),
+        (TEXTS[0], ""),
+        ("", ""),
+    ]
     assert similarities("sentence_bert", str(bert), pairs) == [1.0] * len(TEXTS) + [0.0] * 4
     assert similarities("sentence_bert", bert, []) == []
     identity = embedder_identity(bert)
-    assert (identity["model"], identity["pooling"], len(identity["weights"])) == ("tiny-bert", "mean", 64)
+    assert (identity["model"], identity["pooling"], len(identity["weights"])) == (
+        "tiny-bert",
+        "mean",
+        64,
+    )
     assert str(bert.parent) not in json.dumps(identity)
 
 
 def test_texts_that_are_cut_are_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long = " ".join(TEXTS)
-    similarities("clinical_bert", bert, [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])])
+    similarities(
+        "clinical_bert", bert, [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])]
+    )
     told = capsys.readouterr().err
-    assert told == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
+    assert (
+        told == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
+    )
     similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
     assert capsys.readouterr().err == ""
 
@@ -462,6 +585,7 @@ def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
     assert metrics == set(checkpoints)
     for name, repository in checkpoints.items():
         with pytest.raises(
-            MissingError, match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/"
+            MissingError,
+            match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/",
         ):
             similarities(name, tmp_path / "none", [("a", "b")])

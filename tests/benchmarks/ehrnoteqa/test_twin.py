@@ -6,12 +6,21 @@ import re
 from collections import Counter
 
 from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS, demo_pairs
-from medical_tasks.benchmarks.ehrnoteqa.questions import CATEGORIES, LETTERS, Question, question_categories
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    CATEGORIES,
+    LETTERS,
+    Question,
+    question_categories,
+)
 from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, twin_patients
 
 
 def test_lengths_are_those_of_discharge_summaries_and_make_the_levels() -> None:
-    lengths = [len(note.text) for patient in twin_patients(seed=0, questions=1, notes=400) for note in patient.notes]
+    lengths = [
+        len(note.text)
+        for patient in twin_patients(seed=0, questions=1, notes=400)
+        for note in patient.notes
+    ]
     assert len(lengths) == 400
     assert 9_000 < sum(lengths) / len(lengths) < 11_500
     assert min(lengths) < 4_000
@@ -38,12 +47,21 @@ def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
     assert len(set(question.choices)) == 5
     both = re.fullmatch(r"first (.+), last (.+)|from (.+) to (.+)", right)
     if both is None:
-        (text,) = [text for text, date in zip(texts, dates, strict=True) if date in question.question]
-        return [choice for choice in question.choices if choice in " ".join(text.split())] == [right]
+        (text,) = [
+            text for text, date in zip(texts, dates, strict=True) if date in question.question
+        ]
+        return [choice for choice in question.choices if choice in " ".join(text.split())] == [
+            right
+        ]
     form = "PRIMARY: {}\n" if both[1] else "Discharge labs: creatinine {}."
     first, last = (form.format(part) for part in both.groups() if part)
     # None of the notes alone is enough.
-    return (first in texts[0], last in texts[-1], first in texts[-1], last in texts[0]) == (True, True, False, False)
+    return (first in texts[0], last in texts[-1], first in texts[-1], last in texts[0]) == (
+        True,
+        True,
+        False,
+        False,
+    )
 
 
 def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
@@ -57,7 +75,9 @@ def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
     assert sum(map(len, asked)) == 17
     for question, notes in pairs:
         assert len(notes) == question.num_notes
-        assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
+        assert has_answer(
+            question, [note.text for note in notes], [note.charttime[:10] for note in notes]
+        ), question
 
 
 def test_so_can_those_of_any_twin() -> None:
@@ -66,4 +86,6 @@ def test_so_can_those_of_any_twin() -> None:
     asked = Counter(question.question.split(" the discharge summar")[0] for question, _ in pairs)
     assert len(asked) == KINDS + 2
     for question, notes in pairs:
-        assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
+        assert has_answer(
+            question, [note.text for note in notes], [note.charttime[:10] for note in notes]
+        ), question

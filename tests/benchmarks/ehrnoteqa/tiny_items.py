@@ -18,10 +18,19 @@ def task_of(form: str, level: int = 1) -> TaskSpec:
     return BY_NAME[f"ehrnoteqa_{form}_level{level}"]
 
 
-def note(body: str, *, hadm_id: str = "21", date: str = "2150-01-02", header: bool = True) -> dict[str, str]:
+def note(
+    body: str, *, hadm_id: str = "21", date: str = "2150-01-02", header: bool = True
+) -> dict[str, str]:
     charttime = f"{date} 00:00:00"
-    text = (prepared_text("", patient_id="100", hadm_id=hadm_id, charttime=charttime) if header else "") + body
-    return {"note_id": f"100-DS-{hadm_id}", "hadm_id": hadm_id, "charttime": charttime, "text": text}
+    text = (
+        prepared_text("", patient_id="100", hadm_id=hadm_id, charttime=charttime) if header else ""
+    ) + body
+    return {
+        "note_id": f"100-DS-{hadm_id}",
+        "hadm_id": hadm_id,
+        "charttime": charttime,
+        "text": text,
+    }
 
 
 def item(*notes: dict[str, str], **columns: Any) -> Item:
@@ -32,12 +41,12 @@ def item(*notes: dict[str, str], **columns: Any) -> Item:
 
 
 OPEN_TEMPLATE = "Notes {{all}}:\n{note}\nAsked: {question}\nSay it:"
-CHOICE_TEMPLATE = (
-    "{note}\n{question}\n(a) {choice_a}\n(b) {choice_b}\n(c) {choice_c}\n(d) {choice_d}\n(e) {choice_e}\nPick:"
-)
+CHOICE_TEMPLATE = "{note}\n{question}\n(a) {choice_a}\n(b) {choice_b}\n(c) {choice_c}\n(d) {choice_d}\n(e) {choice_e}\nPick:"
 
 
-def authors_source(open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE) -> str:
+def authors_source(
+    open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE
+) -> str:
     """A file as theirs: imports, a dict of adjacent strings, a function."""
 
     def halves(text: str) -> str:

@@ -49,9 +49,13 @@ def csv_bytes(*rows: list[str], columns: tuple[str, ...] = COLUMNS, line_end: st
     return stream.getvalue().encode()
 
 
-def write_files(folder: Path, questions: list[dict[str, Any]], notes: bytes, *, packed: bool = True) -> Path:
+def write_files(
+    folder: Path, questions: list[dict[str, Any]], notes: bytes, *, packed: bool = True
+) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / QUESTIONS_FILE).write_text("".join(json.dumps(each) + "\n" for each in questions), encoding="utf-8")
+    (folder / QUESTIONS_FILE).write_text(
+        "".join(json.dumps(each) + "\n" for each in questions), encoding="utf-8"
+    )
     if packed:
         (folder / NOTES_FILE).write_bytes(gzip.compress(notes))
     else:

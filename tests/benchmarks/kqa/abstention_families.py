@@ -16,9 +16,17 @@ def _answers(kind: str, seed: int, each: int) -> list[str]:
     found = []
     for form in _WORDS[kind]:
         for _ in range(each):
-            source, topic, fact = (draw.choice(_WORDS[name]) for name in ("sources", "topics", "facts"))
+            source, topic, fact = (
+                draw.choice(_WORDS[name]) for name in ("sources", "topics", "facts")
+            )
             found.append(
-                form.format(s=source, S=source[0].upper() + source[1:], t=topic, f=fact, f2=fact[0].lower() + fact[1:])
+                form.format(
+                    s=source,
+                    S=source[0].upper() + source[1:],
+                    t=topic,
+                    f=fact,
+                    f2=fact[0].lower() + fact[1:],
+                )
             )
     return found
 

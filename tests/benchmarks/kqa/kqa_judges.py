@@ -24,7 +24,9 @@ PROMPTS = SHARED / "data" / "kqa" / "prompts"
 
 def cases(name: str) -> dict[str, Any]:
     """The tables of a file of `cases`."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -55,21 +57,32 @@ def verdict(label: str, reason: str = "So it says.") -> str:
 
 
 def verdicts(labels: Mapping[str, str]) -> str:
-    entries = [{"id": name, "reason": "So it says.", "verdict": WORDS[label]} for name, label in labels.items()]
+    entries = [
+        {"id": name, "reason": "So it says.", "verdict": WORDS[label]}
+        for name, label in labels.items()
+    ]
     return json.dumps({"verdicts": entries})
 
 
-def saying(label_of: Callable[[str, str], str | None], answered: bool = True) -> Callable[[Call], str | NoReply]:
+def saying(
+    label_of: Callable[[str, str], str | None], answered: bool = True
+) -> Callable[[Call], str | NoReply]:
     """A judge that decides by a function of answer and statement; None is a server's failure, in a batch an entry left out."""
 
     def script(call: Call) -> str | NoReply:
         about = asked(call)
         if not about.statements:
             return json.dumps({"reason": "I looked.", "answered": answered})
-        labels = {name: label_of(about.answer, statement) for name, statement in about.statements.items()}
+        labels = {
+            name: label_of(about.answer, statement) for name, statement in about.statements.items()
+        }
         if set(labels) == {""}:
             label = labels[""]
-            return NoReply(key=call.key, reason="http 500", attempts=1) if label is None else verdict(label)
+            return (
+                NoReply(key=call.key, reason="http 500", attempts=1)
+                if label is None
+                else verdict(label)
+            )
         return verdicts({name: label for name, label in labels.items() if label is not None})
 
     return script
@@ -81,8 +94,15 @@ def by_lines(answer: str, statement: str) -> str:
     return "entailment" if " ".join(statement.split()) in lines else "neutral"
 
 
-def item(name: str, must: Sequence[str], nice: Sequence[str] = (), question: str = "What now?") -> Item:
-    fields: dict[str, Any] = {"question": question, "answer": "", "must_have": list(must), "nice_to_have": list(nice)}
+def item(
+    name: str, must: Sequence[str], nice: Sequence[str] = (), question: str = "What now?"
+) -> Item:
+    fields: dict[str, Any] = {
+        "question": question,
+        "answer": "",
+        "must_have": list(must),
+        "nice_to_have": list(nice),
+    }
     return Item(id=name, fields=fields, groups={}, cluster=name)
 
 

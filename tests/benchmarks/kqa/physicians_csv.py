@@ -9,13 +9,28 @@ import csv
 import re
 from pathlib import Path
 
-HEADER = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", "label_0", "label_1", "label_2")
+HEADER = (
+    "",
+    "Question",
+    "llm_x",
+    "answer",
+    "claim",
+    "category_x",
+    "majority_label",
+    "label_0",
+    "label_1",
+    "label_2",
+)
 WORDS = {"E": "Entailment", "N": "Neutral", "C": "Contradiction"}
 JUDGED = re.compile(r"\(([ENC]{3}), judge ([ENCX])\)")
 
 # Answers with the marks of their statements: 10 statements, majority 4 E, 4 N, 2 C, six of them unanimous; the judge is
 # right on 8.
-MARKS = (("EEE E", "EEN N", "NNN N"), ("NNE N", "CCC C", "EEE E"), ("NNN N", "CCN N", "ECE E", "NNN N"))
+MARKS = (
+    ("EEE E", "EEN N", "NNN N"),
+    ("NNE N", "CCC C", "EEE E"),
+    ("NNN N", "CCN N", "ECE E", "NNN N"),
+)
 
 
 def rows(marks: tuple[tuple[str, ...], ...] = MARKS) -> list[dict[str, str]]:

@@ -66,7 +66,17 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["i don't ", "the ", "i do not have any ", "in the provided ", "a, ", "please see ", "-", " - ", "i am so sorry "],
+    [
+        "i don't ",
+        "the ",
+        "i do not have any ",
+        "in the provided ",
+        "a, ",
+        "please see ",
+        "-",
+        " - ",
+        "i am so sorry ",
+    ],
 )
 def test_no_pattern_runs_away(piece: str) -> None:
     # A pattern that tried again from every place would take minutes here; the suite's time limit would end it.

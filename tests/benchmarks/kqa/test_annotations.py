@@ -53,7 +53,12 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
         find_annotations(tmp_path / "nowhere")
     (tmp_path / "dataset").mkdir()
     path = write(tmp_path / "dataset" / ANNOTATIONS_FILE, rows())
-    assert find_annotations(tmp_path) == find_annotations(tmp_path / "dataset") == find_annotations(path) == path
+    assert (
+        find_annotations(tmp_path)
+        == find_annotations(tmp_path / "dataset")
+        == find_annotations(path)
+        == path
+    )
 
 
 @tabled("column", "value", "message")
@@ -78,8 +83,14 @@ def test_a_statement_twice_and_a_wrong_file(tmp_path: Path) -> None:
 def test_the_released_file() -> None:
     found = read_annotations(find_annotations(SHARED / "data" / "kqa"))
     assert len(found) == 399
-    assert Counter(entry.gold for entry in found) == {"neutral": 234, "entailment": 153, "contradiction": 12}
-    assert len({entry.cluster for entry in found}) == 50  # paper, section 4: 50 questions and answers
+    assert Counter(entry.gold for entry in found) == {
+        "neutral": 234,
+        "entailment": 153,
+        "contradiction": 12,
+    }
+    assert (
+        len({entry.cluster for entry in found}) == 50
+    )  # paper, section 4: 50 questions and answers
     assert sum(len(set(entry.ratings)) == 1 for entry in found) == 312
     assert len({entry.id for entry in found}) == 399
 
@@ -99,12 +110,16 @@ def by_pair(question: Question) -> Any:
 
 def official(tmp_path: Path) -> JudgePrompts:
     for name in ("is_entails.txt", "is_contradict.txt"):
-        (tmp_path / name).write_text(f"{name} {{question}} {{llm_answer}} {{answer}}", encoding="utf-8")
+        (tmp_path / name).write_text(
+            f"{name} {{question}} {{llm_answer}} {{answer}}", encoding="utf-8"
+        )
     return load_judge_prompts(KQA, "official", tmp_path)
 
 
 @pytest.mark.parametrize("prompts", ["own", "official"])
-def test_labels_come_back_in_order(labelled: list[Annotation], prompts: str, tmp_path: Path) -> None:
+def test_labels_come_back_in_order(
+    labelled: list[Annotation], prompts: str, tmp_path: Path
+) -> None:
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
     labels = judge_annotations(labelled, Judging(judge=TableJudge(by_pair), prompts=texts))
     assert labels == [LABELS[said(entry.statement)] for entry in labelled]
@@ -122,18 +137,29 @@ def test_a_judge_of_two_classes(
 
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
     with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(ScriptedBackend(two_way, reads="pair"), JudgeOptions(), store, quiet=True)
+        session = JudgeSession(
+            ScriptedBackend(two_way, reads="pair"), JudgeOptions(), store, quiet=True
+        )
         labels = judge_annotations(labelled, Judging(judge=session, prompts=texts))
-    wanted = ["entailment" if JUDGED.search(e.statement)[2] == "E" else "not_entailment" for e in labelled]  # type: ignore[index]
+    wanted = [
+        "entailment" if JUDGED.search(e.statement)[2] == "E" else "not_entailment"  # type: ignore[index]
+        for e in labelled
+    ]
     assert labels == wanted
 
 
 def test_what_has_no_verdict_has_a_reason(labelled: list[Annotation], tmp_path: Path) -> None:
-    silent = TableJudge(lambda question: None if "Remedy 1" in question.pair.hypothesis else by_pair(question))  # type: ignore[union-attr]
+    silent = TableJudge(
+        lambda question: None if "Remedy 1" in question.pair.hypothesis else by_pair(question)  # type: ignore[union-attr]
+    )
     labels = judge_annotations(labelled, Judging(judge=silent, prompts=load_judge_prompts(KQA)))
     missing = [label for label in labels if isinstance(label, Unscored)]
     assert [label.reason for label in missing] == ["judge: http 500"] * 3
-    assert [label.id for label in missing] == [entry.id for entry in labelled if "Remedy 1" in entry.statement]
-    labels = judge_annotations(labelled, Judging(judge=TableJudge(lambda question: True), prompts=official(tmp_path)))
+    assert [label.id for label in missing] == [
+        entry.id for entry in labelled if "Remedy 1" in entry.statement
+    ]
+    labels = judge_annotations(
+        labelled, Judging(judge=TableJudge(lambda question: True), prompts=official(tmp_path))
+    )
     assert {label.reason for label in labels if isinstance(label, Unscored)} == {BOTH}
     assert len(labels) == 10

@@ -79,7 +79,10 @@ def rows_of(config: str, path: Path) -> list[dict[str, Any]]:
 
 
 def test_lines_as_they_are_read(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "x.jsonl", [answered_line(), answered_line(2, ICD_10_diag="Cough", Nice_to_have=[])])
+    path = write_jsonl(
+        tmp_path / "x.jsonl",
+        [answered_line(), answered_line(2, ICD_10_diag="Cough", Nice_to_have=[])],
+    )
     first, second = rows_of("answered", path)
     assert list(first) == list(second) == NAMES
     assert first == {
@@ -96,11 +99,24 @@ def test_lines_as_they_are_read(tmp_path: Path) -> None:
         "entity_tag": [],
     }
     assert (second["icd_10_diag"], second["nice_to_have"]) == ("Cough", [])
-    nothing = question_line(2, ICD_10_diag=None, entity_text=None, matched_entity=None, entity_tag=None)
-    first, second = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line(), nothing]))
+    nothing = question_line(
+        2, ICD_10_diag=None, entity_text=None, matched_entity=None, entity_tag=None
+    )
+    first, second = rows_of(
+        "questions", write_jsonl(tmp_path / "x.jsonl", [question_line(), nothing])
+    )
     assert list(first) == list(second) == NAMES
-    assert (first["entity_text"], first["matched_entity"], first["entity_tag"]) == (["cough"], "cough", ["problem"])
-    assert (first["answer"], first["must_have"], first["nice_to_have"], first["sources"]) == ("", [], [], [])
+    assert (first["entity_text"], first["matched_entity"], first["entity_tag"]) == (
+        ["cough"],
+        "cough",
+        ["problem"],
+    )
+    assert (first["answer"], first["must_have"], first["nice_to_have"], first["sources"]) == (
+        "",
+        [],
+        [],
+        [],
+    )
     assert (second["icd_10_diag"], second["entity_text"], second["matched_entity"]) == ("", [], "")
 
 
@@ -137,7 +153,9 @@ def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message:
         rows_of("questions", path)
 
 
-@pytest.mark.parametrize(("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")])
+@pytest.mark.parametrize(
+    ("content", "message"), [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")]
+)
 def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(content.encode("latin-1"))
@@ -148,8 +166,12 @@ def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         rows_of("answered", tmp_path)
-    path = write_jsonl(tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)])
-    with pytest.raises(UsageError, match=r"config answered: split test has 200 rows, 201 were published"):
+    path = write_jsonl(
+        tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)]
+    )
+    with pytest.raises(
+        UsageError, match=r"config answered: split test has 200 rows, 201 were published"
+    ):
         build_dataset("kqa", source=path, config="answered", out=tmp_path / "out")
 
 
@@ -163,7 +185,10 @@ def test_line_separators_within_texts_end_no_line(tmp_path: Path) -> None:
 
 def test_files_of_the_users_own(tmp_path: Path) -> None:
     full = answered_line(1)
-    short = {name: answered_line(2)[name] for name in ("Question", "Free_form_answer", "Must_have", "Nice_to_have")}
+    short = {
+        name: answered_line(2)[name]
+        for name in ("Question", "Free_form_answer", "Must_have", "Nice_to_have")
+    }
     rows = read_gold_file(write_jsonl(tmp_path / "own.jsonl", [full, short]))
     assert [list(row) for row in rows] == [NAMES, NAMES]
     assert (rows[1]["sources"], rows[1]["icd_10_diag"]) == ([], "")
@@ -174,7 +199,10 @@ def test_files_of_the_users_own(tmp_path: Path) -> None:
 
 
 def test_a_table_of_the_users_own(tmp_path: Path) -> None:
-    rows = [["Question", "Must have", "nice_to_have_1", "nice_to_have_2"], ["Why?", "one; two\n three \n", "four", ""]]
+    rows = [
+        ["Question", "Must have", "nice_to_have_1", "nice_to_have_2"],
+        ["Why?", "one; two\n three \n", "four", ""],
+    ]
     listed: list[list[Any]] = [
         ["Question", "must_have", "nice_to_have", "id"],
         ["Why?", ["one; two", "three"], ["four"], "made anew"],
@@ -182,7 +210,11 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
     for content in (as_csv(rows, ";"), as_xlsx(rows), as_parquet(rows), as_parquet(listed)):
         (tmp_path / "own").write_bytes(content)
         (row,) = read_gold_file(tmp_path / "own")
-        assert (row["must_have"], row["nice_to_have"], row["answer"]) == (["one; two", "three"], ["four"], "")
+        assert (row["must_have"], row["nice_to_have"], row["answer"]) == (
+            ["one; two", "three"],
+            ["four"],
+            "",
+        )
     (tmp_path / "own").write_bytes(b"question,must_haev\nWhy?,x\n")
     with pytest.raises(UsageError, match="line 2 .*unexpected: 'must_haev'"):
         read_gold_file(tmp_path / "own")
@@ -191,12 +223,18 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
 def test_items(tmp_path: Path) -> None:
     lines = [answered_line(number, Must_have=["a"] * number + [" "]) for number in range(1, 7)]
     items = load_items(KQA, rows_of("answered", write_jsonl(tmp_path / "x.jsonl", lines)))
-    assert [item.groups["must_haves"] for item in items] == [*["up to 2"] * 2, *["3 to 4"] * 2, *["5 or more"] * 2]
+    assert [item.groups["must_haves"] for item in items] == [
+        *["up to 2"] * 2,
+        *["3 to 4"] * 2,
+        *["5 or more"] * 2,
+    ]
     assert {item.groups["question_form"] for item in items} == {"yes or no"}
     assert all(item.cluster == item.id for item in items)
     assert set(items[0].groups) == set(KQA.groups)
     rows = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line()]))
-    with pytest.raises(UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"):
+    with pytest.raises(
+        UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"
+    ):
         load_items(KQA, rows)
 
 
@@ -245,13 +283,27 @@ def test_the_release(tmp_path: Path) -> None:
     items = load_items(KQA, answered)
     # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three and four; of the blank ones
     # each stands among more than three, and leaves its question in its group.
-    assert Counter(item.groups["must_haves"] for item in items) == {"up to 2": 59, "3 to 4": 60, "5 or more": 82}
-    assert Counter(item.groups["question_form"] for item in items) == {"yes or no": 90, "open": 56, "other": 55}
-    for config, rows, other in (("answered", answered, QUESTIONS), ("questions", questions, ANSWERED)):
+    assert Counter(item.groups["must_haves"] for item in items) == {
+        "up to 2": 59,
+        "3 to 4": 60,
+        "5 or more": 82,
+    }
+    assert Counter(item.groups["question_form"] for item in items) == {
+        "yes or no": 90,
+        "open": 56,
+        "other": 55,
+    }
+    for config, rows, other in (
+        ("answered", answered, QUESTIONS),
+        ("questions", questions, ANSWERED),
+    ):
         built = build_dataset("kqa", source=FOLDER, config=config, out=tmp_path / "kqa")
         assert (built.rows, built.notes) == (len(rows), ())
         assert built_rows(built.folder, config, "test", spec=DATASET) == rows
-        with pytest.raises(UsageError, match=f"is the official file of config (answered|questions), not of {config}"):
+        with pytest.raises(
+            UsageError,
+            match=f"is the official file of config (answered|questions), not of {config}",
+        ):
             build_dataset("kqa", source=other, config=config, out=tmp_path / "out")
 
 

@@ -39,13 +39,24 @@ def problem(value: Any, importance: Any = "must") -> str:
 
 def test_lists_of_statements() -> None:
     value = read({"statements": ["Tea is  fine.\n", "Avoid tea late at night."]})
-    assert json.loads(value) == [["Tea is fine.", "must_have"], ["Avoid tea late at night.", "must_have"]]
-    given_list = [{"text": "Tea is fine.", "importance": "must_have"}, {"text": "B", "importance": "nice_to_have"}]
+    assert json.loads(value) == [
+        ["Tea is fine.", "must_have"],
+        ["Avoid tea late at night.", "must_have"],
+    ]
+    given_list = [
+        {"text": "Tea is fine.", "importance": "must_have"},
+        {"text": "B", "importance": "nice_to_have"},
+    ]
     assert json.loads(read({"statements": given_list}, "judge")) == [
         ["Tea is fine.", "must_have"],
         ["B", "nice_to_have"],
     ]
-    assert json.loads(read("```json\n" + json.dumps({"statements": given_list}) + "\n```", "judge"))[1][0] == "B"
+    assert (
+        json.loads(read("```json\n" + json.dumps({"statements": given_list}) + "\n```", "judge"))[
+            1
+        ][0]
+        == "B"
+    )
 
 
 @pytest.mark.parametrize(("value", "said"), cases("decompose")["no_list"])
@@ -59,7 +70,10 @@ def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
 
 
 @settings(deadline=None, max_examples=80)
-@given(st.text(max_size=80) | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(json.dumps))
+@given(
+    st.text(max_size=80)
+    | st.recursive(st.none() | st.booleans() | st.text(max_size=8), st.lists).map(json.dumps)
+)
 def test_a_reader_never_raises(text: str) -> None:
     for importance in ("must", "judge"):
         for reply in (text, f'{{"statements": {text}}}'):
@@ -67,7 +81,9 @@ def test_a_reader_never_raises(text: str) -> None:
             if not isinstance(value, Unreadable):
                 statements = [statement for statement, _ in json.loads(value)]
                 assert 1 <= len(statements) == len(set(statements)) <= MAX_STATEMENTS
-                assert all(statement == " ".join(statement.split()) != "" for statement in statements)
+                assert all(
+                    statement == " ".join(statement.split()) != "" for statement in statements
+                )
 
 
 def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
@@ -84,7 +100,11 @@ def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
     # What the judge is shown must be readable by what reads its reply.
     for importance, kinds in (("must", {"must_have"}), ("judge", {"must_have", "nice_to_have"})):
         content = decompose_question(SOURCE, importance).messages[0]["content"]  # type: ignore[arg-type]
-        shown = [line for line in content.split("\n") if line.startswith('{"statements": [') and "sting" in line]
+        shown = [
+            line
+            for line in content.split("\n")
+            if line.startswith('{"statements": [') and "sting" in line
+        ]
         assert len(shown) == 1
         value = decompose_question(SOURCE, importance).read(shown[0])  # type: ignore[arg-type]
         assert not isinstance(value, Unreadable)
@@ -92,7 +112,9 @@ def test_the_answer_is_material_and_the_question_has_no_pair() -> None:
 
 
 def test_decomposing_keeps_order_and_lists_failures() -> None:
-    other = FreeAnswer(id="r", line=2, question="B?", answer="C.", sources="https://x.example", diagnosis="Cold")
+    other = FreeAnswer(
+        id="r", line=2, question="B?", answer="C.", sources="https://x.example", diagnosis="Cold"
+    )
     judge = TableJudge({"r": json.dumps([["C holds.", "must_have"], ["D holds.", "nice_to_have"]])})
     failed, done = decompose([SOURCE, other], judge, importance="judge")
     assert failed == Unscored(id="q", reason="judge: http 500")
@@ -122,10 +144,20 @@ def test_reading_answers(tmp_path: Path) -> None:
 
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     first, second = read_answers(path)
-    assert (first.line, first.question, first.answer, first.sources, first.diagnosis) == (1, "A?", "Yes.", "", None)
+    assert (first.line, first.question, first.answer, first.sources, first.diagnosis) == (
+        1,
+        "A?",
+        "Yes.",
+        "",
+        None,
+    )
     assert (second.line, second.sources) == (2, "u")
-    assert "line 2, field 'Question': must be unique, it stands on line 1 already" in wrong(lines[0], lines[0])
-    assert "field 'Free_form_answer': must be a text that is not empty" in wrong({**lines[0], "Free_form_answer": " "})
+    assert "line 2, field 'Question': must be unique, it stands on line 1 already" in wrong(
+        lines[0], lines[0]
+    )
+    assert "field 'Free_form_answer': must be a text that is not empty" in wrong(
+        {**lines[0], "Free_form_answer": " "}
+    )
     assert "missing: 'Free_form_answer'" in wrong({"Question": "A?"})
     assert "unexpected: 'id'" in wrong({**lines[0], "id": "1"})
     assert "is empty, expected the file of free-form answers" in wrong()
@@ -141,13 +173,19 @@ def test_the_release() -> None:
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [
-        text for row in rows for text in (*row["Must_have"], *(row["Nice_to_have"] or ())) if text and text.strip()
+        text
+        for row in rows
+        for text in (*row["Must_have"], *(row["Nice_to_have"] or ()))
+        if text and text.strip()
     ]
     assert len(texts) > 1500
     refused = [
         text
         for text in dict.fromkeys(texts)
-        if isinstance(found := decompose_question(SOURCE, "must").read(json.dumps({"statements": [text]})), Unreadable)
+        if isinstance(
+            found := decompose_question(SOURCE, "must").read(json.dumps({"statements": [text]})),
+            Unreadable,
+        )
         and "the judge does not answer" in found.problem
     ]
     assert refused == []

@@ -23,7 +23,9 @@ def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
     (tmp_path / ".git" / "x.txt").write_text("hidden")
     (tmp_path / ".hidden.txt").write_text("hidden")
     (tmp_path / "b" / "lay_text-one.TXT").write_bytes(b"\xef\xbb\xbfplain\r\n\r\ntext")
-    (tmp_path / "b" / "page.html").write_text("<title>A  page</title><p>one<p>two &amp; three<script>no()</script>")
+    (tmp_path / "b" / "page.html").write_text(
+        "<title>A  page</title><p>one<p>two &amp; three<script>no()</script>"
+    )
     (tmp_path / "b.md").write_text("intro\n\n## The *title* ##\n\nmore\n")
     (tmp_path / "a.jsonl").write_text(
         '{"text": "first", "title": "T", "url": "https://x.example", "id": 7}\n\n{"text": "second"}\n{"text": ""}\n'
@@ -55,7 +57,9 @@ def test_no_page_breaks_the_reader(page: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "content", "message"), cases("documents")["unusable"])
-def test_documents_that_cannot_be_used(tmp_path: Path, name: str | None, content: str, message: str) -> None:
+def test_documents_that_cannot_be_used(
+    tmp_path: Path, name: str | None, content: str, message: str
+) -> None:
     if name is not None:
         (tmp_path / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
@@ -65,14 +69,29 @@ def test_documents_that_cannot_be_used(tmp_path: Path, name: str | None, content
 @pytest.mark.parametrize(
     ("name", "content", "text", "encoding"),
     [
-        ("a.txt", "Fièvre à 39 °C – «café»".encode("latin-1", "replace"), "Fièvre à 39 °C ? «café»", "cp1252"),
+        (
+            "a.txt",
+            "Fièvre à 39 °C – «café»".encode("latin-1", "replace"),
+            "Fièvre à 39 °C ? «café»",
+            "cp1252",
+        ),
         ("a.md", "dose ≤ 5 – “x”".replace("≤", "<").encode("cp1252"), "dose < 5 – “x”", "cp1252"),
         ("a.txt", "naïve".encode("utf-16"), "naïve", "utf-16"),
-        ("a.html", "<meta charset='iso-8859-2'><body>łódź".encode("iso-8859-2"), "łódź", "iso-8859-2"),
+        (
+            "a.html",
+            "<meta charset='iso-8859-2'><body>łódź".encode("iso-8859-2"),
+            "łódź",
+            "iso-8859-2",
+        ),
     ],
 )
 def test_other_encodings_are_read_with_a_note(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, text: str, encoding: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: bytes,
+    text: str,
+    encoding: str,
 ) -> None:
     (tmp_path / name).write_bytes(content)
     (tmp_path / "z.txt").write_text("plain", encoding="utf-8")
@@ -83,12 +102,17 @@ def test_other_encodings_are_read_with_a_note(
 
 
 def test_places_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."):
+    with pytest.raises(
+        UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."
+    ):
         read_documents(Path("a" * 5000))
-    with pytest.raises(UsageError, match=r"kqa_rag: documents=~no-such-user/x: there is no such user\."):
+    with pytest.raises(
+        UsageError, match=r"kqa_rag: documents=~no-such-user/x: there is no such user\."
+    ):
         open_retriever("kqa_rag", {"documents": "~no-such-user/x"})
     with pytest.raises(
-        MissingError, match=r"documents=.*absent: there is no such folder. Give the folder that holds your"
+        MissingError,
+        match=r"documents=.*absent: there is no such folder. Give the folder that holds your",
     ):
         open_retriever("kqa_rag", {"documents": str(tmp_path / "absent")})
 

@@ -36,7 +36,9 @@ JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["verdicts", "id", "reason", "verdict"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["verdicts", "id", "reason", "verdict"]), inner, max_size=4
+        )
     ),
     max_leaves=12,
 )
@@ -70,15 +72,21 @@ def test_the_answer_stands_in_the_prompt_as_one_json_string_and_nowhere_else() -
     harmless = _text(single_question(OWN, "q", question="Q?", answer="Fine.", statement=statement))
     planted = _text(single_question(OWN, "q", question="Q?", answer=DECOY, statement=statement))
     differing = [
-        (one, other) for one, other in zip(harmless.split("\n"), planted.split("\n"), strict=True) if one != other
+        (one, other)
+        for one, other in zip(harmless.split("\n"), planted.split("\n"), strict=True)
+        if one != other
     ]
     assert len(differing) == 1
     assert json.loads(differing[0][1]) == DECOY
     for prompt in (
-        _text(batched_question(OWN, "q", question="Q?", answer=DECOY, statements=[("s1", statement)])),
+        _text(
+            batched_question(OWN, "q", question="Q?", answer=DECOY, statements=[("s1", statement)])
+        ),
         _text(abstention_question(OWN, "q", question="Q?", answer=DECOY)),
     ):
-        assert [line for line in prompt.split("\n") if line.startswith('"Fine')] == [differing[0][1]]
+        assert [line for line in prompt.split("\n") if line.startswith('"Fine')] == [
+            differing[0][1]
+        ]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -92,10 +100,15 @@ def test_any_answer_comes_back_from_its_prompt(answer: str, statement: str) -> N
 
 def test_questions_about_several_statements() -> None:
     prompt = _text(
-        batched_question(OWN, "q", question="Q?", answer="A.", statements=[("s1", "One\nline."), ("s3", "Two.")])
+        batched_question(
+            OWN, "q", question="Q?", answer="A.", statements=[("s1", "One\nline."), ("s3", "Two.")]
+        )
     )
     assert prompt.endswith("Statements, each behind its id:\ns1: One line.\ns3: Two.")
-    one, other = (_text(single_question(OWN, "q", question="Q?", answer="A.", statement=text)) for text in ("ab", "cd"))
+    one, other = (
+        _text(single_question(OWN, "q", question="Q?", answer="A.", statement=text))
+        for text in ("ab", "cd")
+    )
     assert one[:-2] == other[:-2]
     sizes = [
         batched_question(
@@ -107,8 +120,13 @@ def test_questions_about_several_statements() -> None:
     question = single_question(OWN, "i/must/0", question="Q?", answer="A.", statement=" S. ")
     assert question.pair is not None
     assert (question.pair.premise, question.pair.hypothesis) == ("A.", "S.")
-    assert question.pair.values == {name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")}
-    assert batched_question(OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]).pair is None
+    assert question.pair.values == {
+        name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")
+    }
+    assert (
+        batched_question(OWN, "b", question="Q?", answer="A.", statements=[("s1", "S.")]).pair
+        is None
+    )
 
 
 @pytest.mark.parametrize(("text", "label"), REPLIES["verdicts"])
@@ -168,7 +186,9 @@ def test_official_prompts_are_found_in_a_checkout(tmp_path: Path, place: str) ->
 def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(KQA, "official")
-    with pytest.raises(MissingError, match="the authors' evaluation/prompts/is_entails.txt is not there"):
+    with pytest.raises(
+        MissingError, match="the authors' evaluation/prompts/is_entails.txt is not there"
+    ):
         load_judge_prompts(KQA, "official", tmp_path)
     with pytest.raises(UsageError, match="here {answer} stands 0 times"):
         load_judge_prompts(KQA, "official", _checkout(tmp_path, "{question} {llm_answer}"))
@@ -177,9 +197,13 @@ def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
         load_judge_prompts(KQA, "official", tmp_path)
     with pytest.raises(UsageError, match="unknown set of judge prompts 'theirs'"):
         load_judge_prompts(KQA, "theirs")
-    prompts = load_judge_prompts(KQA, "official", _checkout(tmp_path, "{x} {question} P {llm_answer} H {answer}"))
+    prompts = load_judge_prompts(
+        KQA, "official", _checkout(tmp_path, "{x} {question} P {llm_answer} H {answer}")
+    )
     text = _text(
-        official_question(prompts, "q", "entails", question="{answer}", answer="{question}", statement="{0}")[0]
+        official_question(
+            prompts, "q", "entails", question="{answer}", answer="{question}", statement="{0}"
+        )[0]
     )
     assert text == "{x} {answer} P {question} H {0}"
 
@@ -191,11 +215,15 @@ def test_the_authors_files_and_labels() -> None:
     for kind, name in OFFICIAL_FILES.items():
         raw = (PROMPTS / name).read_text(encoding="utf-8")
         assert prompts.texts[kind] == raw
-        filled = _text(official_question(prompts, "q", kind, question="QQ", answer="AA", statement="SS")[0])
+        filled = _text(
+            official_question(prompts, "q", kind, question="QQ", answer="AA", statement="SS")[0]
+        )
         head, _, tail = raw.partition("{question}")
         assert filled.startswith(head)
         assert filled.endswith("QQ" + tail.replace("{llm_answer}", "AA").replace("{answer}", "SS"))
-    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]["label_units"]
+    units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"][
+        "label_units"
+    ]
     assert len(units) == 10
     for unit in units:
         text = unit["judge_text"]

@@ -32,7 +32,11 @@ def _by_hash(answer: str, statement: str) -> str:
 
 def _many(n: int) -> tuple[list[Any], list[str]]:
     items = [
-        item(f"q{i}", [f"m{j} of {i}" for j in range(1 + i % 4)], [f"n{j} of {i}" for j in range(i % 3)])
+        item(
+            f"q{i}",
+            [f"m{j} of {i}" for j in range(1 + i % 4)],
+            [f"n{j} of {i}" for j in range(i % 3)],
+        )
         for i in range(n)
     ]
     return items, [f"Some answer {i}" for i in range(n)]
@@ -53,7 +57,9 @@ def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
     done = judge(tmp_path, [item("q", ["Rest.", " "], ["", "Sleep."])], [ANSWER], saying(by_lines))
     assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
-    assert done.one.values["comprehensiveness"] == done.one.values["comprehensiveness_official"] == 1.0
+    assert (
+        done.one.values["comprehensiveness"] == done.one.values["comprehensiveness_official"] == 1.0
+    )
     assert "blank: must/1 nice/0" in done.one.why
 
 
@@ -65,7 +71,10 @@ def test_nobody_is_asked_about_nothing(tmp_path: Path, response: str) -> None:
         done = judge(tmp_path, [ITEM], [response], saying(by_lines), mode=mode)
         assert done.backend.calls == []
         assert done.one.unscored is None
-        assert (done.one.values["comprehensiveness"], done.one.values["hallucination_rate"]) == (0.0, 0.0)
+        assert (done.one.values["comprehensiveness"], done.one.values["hallucination_rate"]) == (
+            0.0,
+            0.0,
+        )
         assert done.one.values["answered"] == 0.0
 
 
@@ -82,7 +91,9 @@ MIXED = "I don't know the cause, but rest may help."
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_where_the_rule_is_not_sure_the_judge_is_asked_in_the_same_round(tmp_path: Path, answered: bool) -> None:
+def test_where_the_rule_is_not_sure_the_judge_is_asked_in_the_same_round(
+    tmp_path: Path, answered: bool
+) -> None:
     done = judge(tmp_path, [ITEM], [MIXED], saying(by_lines, answered=answered))
     assert done.backend.rounds == [5]
     assert done.backend.calls[0].question.id == "q1/answered"
@@ -99,7 +110,12 @@ def test_an_abstention_that_stays_open(tmp_path: Path) -> None:
     score = judge(tmp_path, [ITEM], [MIXED], script).one
     assert score.unscored == "judge: timeout"
     assert score.values["comprehensiveness"] == 1.0
-    assert {"answered", "words", "comprehensiveness_answered", "hallucination_rate_answered"} == set(score.limits)
+    assert {
+        "answered",
+        "words",
+        "comprehensiveness_answered",
+        "hallucination_rate_answered",
+    } == set(score.limits)
     assert score.limits["answered"] == score.limits["comprehensiveness_answered"] == (0.0, 1.0)
     assert score.limits["hallucination_rate_answered"] == (0.0, 4.0)
     for mode in ("single", "batched"):
@@ -117,7 +133,9 @@ def test_batched_decides_as_single_calls_do(tmp_path: Path, n: int) -> None:
     batched = judge(tmp_path, items, answers, saying(_by_hash), mode="batched")
     assert batched.scores == single.scores
     assert batched.backend.rounds == [n]
-    statements = sum(len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items)
+    statements = sum(
+        len(one.fields["must_have"]) + len(one.fields["nice_to_have"]) for one in items
+    )
     assert single.backend.rounds == [statements]  # all questions of all items in one round
 
 
@@ -129,7 +147,9 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
         if set(statements) == {""}:
             return verdict("contradiction")
         left_out = {"Sleep."} | ({"Drink."} if len(statements) == 4 else set())
-        return verdicts({name: "entailment" for name, text in statements.items() if text not in left_out})
+        return verdicts(
+            {name: "entailment" for name, text in statements.items() if text not in left_out}
+        )
 
     done = judge(tmp_path, [ITEM], [ANSWER], script, mode="batched")
     assert done.backend.rounds == [1, 1, 1]
@@ -150,7 +170,10 @@ def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> N
     [
         ("No idea.", [1, 4]),  # a batch that cannot be read: statement by statement
         (NoReply(key="", reason="prompt too long"), [1, 4]),
-        (NoReply(key="", reason="http 500"), [1]),  # a failing server is not asked eight times as often
+        (
+            NoReply(key="", reason="http 500"),
+            [1],
+        ),  # a failing server is not asked eight times as often
     ],
 )
 def test_a_batch_that_fails(tmp_path: Path, reply: str | NoReply, rounds: list[int]) -> None:
@@ -174,7 +197,9 @@ def test_a_batch_that_fails(tmp_path: Path, reply: str | NoReply, rounds: list[i
 def test_a_two_way_judge_cannot_tell_contradiction(tmp_path: Path) -> None:
     def script(call: Call) -> str:
         assert call.question.pair is not None
-        entailed = by_lines(call.question.pair.premise, call.question.pair.hypothesis) == "entailment"
+        entailed = (
+            by_lines(call.question.pair.premise, call.question.pair.hypothesis) == "entailment"
+        )
         return "entailment" if entailed else "not_entailment"
 
     score = judge(tmp_path, [ITEM], [ANSWER], script, reads="pair").one
@@ -222,7 +247,9 @@ def test_a_judge_that_repeats_what_was_planted_is_not_believed(tmp_path: Path, m
 class TestOfficial:
     def test_two_questions_a_must_have_one_a_nice_to_have(self, tmp_path: Path) -> None:
         answer = f"\n {ANSWER} \n"  # sent with the white space around it
-        done = judge(tmp_path, [ITEM], [answer], lambda call: "The answer is False.", prompts="official")
+        done = judge(
+            tmp_path, [ITEM], [answer], lambda call: "The answer is False.", prompts="official"
+        )
         assert [call.question.id for call in done.backend.calls] == [
             "q1/must/0/entails",
             "q1/must/0/contradicts",
@@ -245,8 +272,12 @@ class TestOfficial:
             "q1/nice/0/contradicts": "The answer is True.",
             "q1/nice/1/contradicts": "The answer is False.",
         }
-        score = judge(tmp_path, [ITEM], [ANSWER], lambda call: replies[call.question.id], prompts="official").one
-        assert score.values["comprehensiveness"] == score.values["comprehensiveness_official"] == 0.5
+        score = judge(
+            tmp_path, [ITEM], [ANSWER], lambda call: replies[call.question.id], prompts="official"
+        ).one
+        assert (
+            score.values["comprehensiveness"] == score.values["comprehensiveness_official"] == 0.5
+        )
         assert score.values["hallucination_rate"] == score.values["hallucination_official"] == 2.0
         assert score.parsed == "must 1/2, contradicted 2"
         assert "official differs: must/0 must/1" in score.why
@@ -259,13 +290,19 @@ class TestOfficial:
         done = judge(tmp_path, [ITEM], [ANSWER], script, prompts="official")
         assert len(done.backend.calls) == 12
         assert done.one.values["comprehensiveness"] == 1.0
-        assert done.one.values["comprehensiveness_official"] == 0.0  # the authors' script reads the first reply
+        assert (
+            done.one.values["comprehensiveness_official"] == 0.0
+        )  # the authors' script reads the first reply
 
     def test_a_reply_that_was_cut_decides_nothing(self, tmp_path: Path) -> None:
         cut = Reply(key="", text="The answer is True", finish="length")
         done = judge(tmp_path, [ITEM], [ANSWER], lambda call: cut, prompts="official")
         assert done.one.unscored == "judge: cut reply"
-        assert done.one.limits["comprehensiveness"] == done.one.limits["comprehensiveness_official"] == (0.0, 1.0)
+        assert (
+            done.one.limits["comprehensiveness"]
+            == done.one.limits["comprehensiveness_official"]
+            == (0.0, 1.0)
+        )
         (tmp_path / "healed").mkdir()
         healed = judge(
             tmp_path / "healed",
@@ -278,9 +315,17 @@ class TestOfficial:
         assert healed.one.limits["comprehensiveness_official"] == (0.0, 1.0)
         assert healed.one.unscored == "judge: cut reply"
 
-    def test_abstentions_and_blank_statements_are_asked_about_empty_answers_are_not(self, tmp_path: Path) -> None:
+    def test_abstentions_and_blank_statements_are_asked_about_empty_answers_are_not(
+        self, tmp_path: Path
+    ) -> None:
         blank = item("q", ["Rest.", " "])
-        done = judge(tmp_path, [blank], ["I don't know."], lambda call: "The answer is False.", prompts="official")
+        done = judge(
+            tmp_path,
+            [blank],
+            ["I don't know."],
+            lambda call: "The answer is False.",
+            prompts="official",
+        )
         assert len(done.backend.calls) == 4
         assert done.one.values["answered"] == 0.0
         done = judge(
@@ -292,45 +337,88 @@ class TestOfficial:
         )
         assert done.one.values["comprehensiveness"] == 1.0  # the blank one says nothing
         assert done.one.values["comprehensiveness_official"] == 0.5  # and counts for the authors
-        empty = judge(tmp_path, [blank], [" "], lambda call: "The answer is False.", prompts="official")
+        empty = judge(
+            tmp_path, [blank], [" "], lambda call: "The answer is False.", prompts="official"
+        )
         assert empty.backend.calls == []
         assert empty.one.values["comprehensiveness_official"] == 0.0
 
     def test_judges_of_entailment_decide_by_label(self, tmp_path: Path) -> None:
-        done = judge(tmp_path, [ITEM], [ANSWER], lambda call: "contradiction", reads="pair", prompts="official")
-        assert done.one.values["hallucination_official"] == done.one.values["hallucination_rate"] == 4.0
-        two_way = judge(tmp_path, [ITEM], [ANSWER], lambda call: "not_entailment", reads="pair", prompts="official").one
+        done = judge(
+            tmp_path,
+            [ITEM],
+            [ANSWER],
+            lambda call: "contradiction",
+            reads="pair",
+            prompts="official",
+        )
+        assert (
+            done.one.values["hallucination_official"]
+            == done.one.values["hallucination_rate"]
+            == 4.0
+        )
+        two_way = judge(
+            tmp_path,
+            [ITEM],
+            [ANSWER],
+            lambda call: "not_entailment",
+            reads="pair",
+            prompts="official",
+        ).one
         assert two_way.values["comprehensiveness_official"] == 0.0
         assert two_way.unscored == CANNOT_TELL
 
     def test_they_are_not_batched(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be batched"):
-            judge(tmp_path, [ITEM], [ANSWER], lambda call: "True", prompts="official", mode="batched")
+            judge(
+                tmp_path, [ITEM], [ANSWER], lambda call: "True", prompts="official", mode="batched"
+            )
 
     @pytest.mark.parametrize(
-        "name", ["five_of_seven_answered", "extra_unknown_question_dropped", "empty_must_have_gives_nan_recall"]
+        "name",
+        [
+            "five_of_seven_answered",
+            "extra_unknown_question_dropped",
+            "empty_must_have_gives_nan_recall",
+        ],
     )
     def test_cases_run_through_the_authors_script(self, tmp_path: Path, name: str) -> None:
-        fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]
+        fixture = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
+            "kqa"
+        ]
         case = next(one for one in fixture["cases"] if one["name"] == name)
         gold = {row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])}
-        texts = {(one["task"], one["question"], one["statement"]): one["text"] for one in fixture["judge_texts"]}
+        texts = {
+            (one["task"], one["question"], one["statement"]): one["text"]
+            for one in fixture["judge_texts"]
+        }
         assert (len(gold), len(texts)) == (10, 24)
         wanted = {one["Question"]: one for one in case["per_question"]}
         items = [item(q, gold[q]["Must_have"], gold[q]["Nice_to_have"], question=q) for q in wanted]
 
         def script(call: Call) -> str:
-            name, importance, number, kind = call.question.id.removesuffix("/official").rsplit("/", 3)
-            statement = gold[name]["Must_have" if importance == "must" else "Nice_to_have"][int(number)]
-            return str(texts["is_entails" if kind == "entails" else "is_contradict", name, statement])
+            name, importance, number, kind = call.question.id.removesuffix("/official").rsplit(
+                "/", 3
+            )
+            statement = gold[name]["Must_have" if importance == "must" else "Nice_to_have"][
+                int(number)
+            ]
+            return str(
+                texts["is_entails" if kind == "entails" else "is_contradict", name, statement]
+            )
 
-        scores = judge(tmp_path, items, ["Some answer"] * len(items), script, prompts="official", reasks=0).scores
+        scores = judge(
+            tmp_path, items, ["Some answer"] * len(items), script, prompts="official", reasks=0
+        ).scores
         for score in scores:
             recall = score.values["comprehensiveness_norm_official"]
             assert (None if math.isnan(recall) else recall) == wanted[score.id]["recall"]
             assert score.values["hallucination_official"] == wanted[score.id]["n_contra"]
         # Comp and Hall are sums over 201, whatever was answered.
-        comp, hall = (sum(s.values[f"{n}_official"] for s in scores) for n in ("comprehensiveness", "hallucination"))
+        comp, hall = (
+            sum(s.values[f"{n}_official"] for s in scores)
+            for n in ("comprehensiveness", "hallucination")
+        )
         assert comp / 201 == pytest.approx(case["expected"]["Comp"], rel=1e-12)
         assert hall / 201 == pytest.approx(case["expected"]["Hall"], rel=1e-12)
 
@@ -338,13 +426,27 @@ class TestOfficial:
 @pytest.mark.parametrize(
     ("values", "mode", "message"),
     [
-        ({"q1/must/0": "entailed"}, "single", "the verdict 'entailed' of the question q1/must/0 is none of entailment"),
+        (
+            {"q1/must/0": "entailed"},
+            "single",
+            "the verdict 'entailed' of the question q1/must/0 is none of entailment",
+        ),
         ({"q1/batch": "entailment"}, "batched", "q1/batch is no list of ids with labels"),
-        ({"q1/batch": (("s1", "yes"),)}, "batched", "the verdict 'yes' of the question q1/batch is none of"),
-        ({"q1/answered": "no", "q1/must/0": "neutral"}, "single", "q1/answered is neither true nor false"),
+        (
+            {"q1/batch": (("s1", "yes"),)},
+            "batched",
+            "the verdict 'yes' of the question q1/batch is none of",
+        ),
+        (
+            {"q1/answered": "no", "q1/must/0": "neutral"},
+            "single",
+            "q1/answered is neither true nor false",
+        ),
     ],
 )
-def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], mode: Any, message: str) -> None:
+def test_recorded_verdicts_of_another_kind_are_refused(
+    values: dict[str, Any], mode: Any, message: str
+) -> None:
     case = Case(id="q1", question="Q", answer=MIXED, must_have=("a",), nice_to_have=())
     judging = Judging(judge=TableJudge(values), prompts=load_judge_prompts(KQA), mode=mode)
     with pytest.raises(UsageError, match=message):

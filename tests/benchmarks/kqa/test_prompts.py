@@ -9,7 +9,13 @@ import pytest
 
 import medical_tasks.benchmarks.kqa.prompts as module
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_rows, load_items, typed_row
-from medical_tasks.benchmarks.kqa.prompts import DOCUMENTS_VARIABLE, EXEMPLARS, TEXTS, gold_response, load_prompts
+from medical_tasks.benchmarks.kqa.prompts import (
+    DOCUMENTS_VARIABLE,
+    EXEMPLARS,
+    TEXTS,
+    gold_response,
+    load_prompts,
+)
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, TaskSpec
@@ -20,7 +26,9 @@ MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
 
 
 def other_item(**columns: Any) -> Item:
-    (item,) = load_items(KQA, [typed_row(**{"question": "Is it a mole?", "must_have": ["It is."], **columns})])
+    (item,) = load_items(
+        KQA, [typed_row(**{"question": "Is it a mole?", "must_have": ["It is."], **columns})]
+    )
     return item
 
 
@@ -50,7 +58,13 @@ def test_the_four_forms() -> None:
     text = asked(load_prompts(KQA_ICL_RAG), MOLE)
     places = [
         text.index(part)
-        for part in (TEXTS["instructions"], TEXTS["sources_too"], TEXTS["examples"], "Sources:", "Answer:")
+        for part in (
+            TEXTS["instructions"],
+            TEXTS["sources_too"],
+            TEXTS["examples"],
+            "Sources:",
+            "Answer:",
+        )
     ]
     places[-1] = text.rindex("Answer:")
     assert places == sorted(places)
@@ -88,14 +102,14 @@ def test_without_documents_only_the_demo_is_asked() -> None:
             prompts = load_prompts(task, arguments=arguments)
             assert prompts.settings["corpus"] == "demo"
             assert len([asked(prompts, item) for item in ITEMS]) == 13
-            expected = (
-                f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
-            )
+            expected = f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
             with pytest.raises(MissingError, match=expected):
                 prompts.render(other_item())
 
 
-def test_the_variable_names_documents_where_no_argument_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_names_documents_where_no_argument_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}.txt").write_text(f"A mole in {name}.", encoding="utf-8")
@@ -116,11 +130,18 @@ def test_hashes_tell_tasks_apart_and_cover_every_text(monkeypatch: pytest.Monkey
 
 
 def test_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for kqa. Sets: own, official"):
+    with pytest.raises(
+        UsageError, match=r"unknown prompt set 'theirs' for kqa. Sets: own, official"
+    ):
         load_prompts(KQA, "theirs")
-    with pytest.raises(UsageError, match=r"kqa_icl: 'top_k' is no setting of this task. It takes none"):
+    with pytest.raises(
+        UsageError, match=r"kqa_icl: 'top_k' is no setting of this task. It takes none"
+    ):
         load_prompts(KQA_ICL, arguments={"top_k": "3"})
-    with pytest.raises(UsageError, match=r"kqa_rag: 'topk' is no setting of this task. It takes: documents, top_k, ch"):
+    with pytest.raises(
+        UsageError,
+        match=r"kqa_rag: 'topk' is no setting of this task. It takes: documents, top_k, ch",
+    ):
         load_prompts(KQA_RAG, arguments={"topk": "3"})
 
 
@@ -147,7 +168,12 @@ def test_our_texts_are_not_the_authors() -> None:
         theirs |= word_runs(path.read_text(encoding="utf-8"))
     for line in (folder / "questions_w_answers.jsonl").read_text(encoding="utf-8").splitlines():
         values = json.loads(line)
-        for text in (values["Question"], values["Free_form_answer"], *values["Must_have"], *values["Nice_to_have"]):
+        for text in (
+            values["Question"],
+            values["Free_form_answer"],
+            *values["Must_have"],
+            *values["Nice_to_have"],
+        ):
             theirs |= word_runs(text)
     assert len(theirs) > 10_000
 

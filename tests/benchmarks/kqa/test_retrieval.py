@@ -32,7 +32,13 @@ def document(text: str, name: str = "d", title: str = "") -> Document:
 
 
 def index_of(*texts: str) -> Index:
-    return Index(list(chunk_documents([document(text, f"d{number}") for number, text in enumerate(texts)], 150)))
+    return Index(
+        list(
+            chunk_documents(
+                [document(text, f"d{number}") for number, text in enumerate(texts)], 150
+            )
+        )
+    )
 
 
 def ids(chunks: list[Chunk]) -> list[str]:
@@ -55,12 +61,20 @@ def bm25(question: str, texts: list[str]) -> list[float]:
     return scores
 
 
-WORDS = st.lists(st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12).map(" ".join)
+WORDS = st.lists(st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12).map(
+    " ".join
+)
 
 
-@given(st.lists(WORDS.filter(bool), min_size=1, max_size=12), WORDS, st.integers(min_value=1, max_value=14))
+@given(
+    st.lists(WORDS.filter(bool), min_size=1, max_size=12),
+    WORDS,
+    st.integers(min_value=1, max_value=14),
+)
 @settings(deadline=None, max_examples=150)
-def test_the_best_passages_are_those_of_the_formula(texts: list[str], question: str, count: int) -> None:
+def test_the_best_passages_are_those_of_the_formula(
+    texts: list[str], question: str, count: int
+) -> None:
     found = [int(chunk.document.name[1:]) for chunk in index_of(*texts).best(question, count)]
     scores = bm25(question, texts)
     assert len(found) == min(count, sum(score > 0 for score in scores))
@@ -88,7 +102,10 @@ def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
 
 def test_the_demo_finds_what_its_questions_are_about() -> None:
     retriever = open_retriever("kqa_rag", {})
-    first = {str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][:1] for item in ITEMS}
+    first = {
+        str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][:1]
+        for item in ITEMS
+    }
     about = {
         "ibuprofen": "fever-medicines",
         "athletes": "athletes-foot",
@@ -100,7 +117,9 @@ def test_the_demo_finds_what_its_questions_are_about() -> None:
         "mole": "moles",
     }
     for word, name in about.items():
-        assert [found for question, found in first.items() if word in question] == [[f"demo/{name}#1"]], word
+        assert [found for question, found in first.items() if word in question] == [
+            [f"demo/{name}#1"]
+        ], word
 
 
 def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
@@ -138,7 +157,10 @@ def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [*cases("retrieval")["wrong_arguments"], ({"top_k": "9" * 5000}, r"top_k must be a whole number")],
+    [
+        *cases("retrieval")["wrong_arguments"],
+        ({"top_k": "9" * 5000}, r"top_k must be a whole number"),
+    ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -181,8 +203,15 @@ assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.mo
     home.mkdir()
     said = []
     for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(home), "PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=home, capture_output=True, text=True)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "HOME": str(home),
+            "PYTHONHASHSEED": seed,
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=home, capture_output=True, text=True
+        )
         assert (done.returncode, done.stderr) == (0, "")
         said.append(done.stdout)
     assert said[0] == said[1]
@@ -212,7 +241,10 @@ def test_ids_and_text_without_spaces() -> None:
     assert len(parts) == math.ceil((250 - 20) / 16) + 1
 
 
-@given(st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200), st.integers(min_value=20, max_value=30))
+@given(
+    st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200),
+    st.integers(min_value=20, max_value=30),
+)
 @settings(deadline=None, max_examples=150)
 def test_laws_of_passages(pieces: list[str], size: int) -> None:
     numbered = [f"{piece}{place}" if piece in "ab" else piece for place, piece in enumerate(pieces)]

@@ -30,7 +30,12 @@ from tests.support import SHARED, needs_shared
 NAMES = {metric.name for metric in METRICS}
 KQA_PLAIN = replace(KQA, groups=())
 THREE = ("entailment", "neutral", "contradiction")
-COUNTS = ("hallucination_rate", "hallucination_rate_answered", "hallucination_official", "hallucination_norm_official")
+COUNTS = (
+    "hallucination_rate",
+    "hallucination_rate_answered",
+    "hallucination_official",
+    "hallucination_norm_official",
+)
 
 
 def _score(must: str, nice: str = "", answer: str = "Take it easy.") -> ItemScore:
@@ -63,7 +68,11 @@ def test_by_hand() -> None:
     assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1; official: by label"
     assert (score.unscored, score.limits) == (None, {})
     score = _score("ee", "c", answer="I don't know.")
-    assert (score.values["comprehensiveness"], score.values["hallucination_rate"], score.values["contradicted"]) == (
+    assert (
+        score.values["comprehensiveness"],
+        score.values["hallucination_rate"],
+        score.values["contradicted"],
+    ) == (
         0,
         0,
         0,
@@ -75,16 +84,33 @@ def test_by_hand() -> None:
     score = _score("", "c")
     assert math.isnan(score.values["comprehensiveness"])
     assert math.isnan(score.values["comprehensiveness_norm_official"])
-    assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (0.0, 1.0)
+    assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (
+        0.0,
+        1.0,
+    )
     score = _score("")
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
-    assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (0.0, 3.0, None)
+    assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (
+        0.0,
+        3.0,
+        None,
+    )
     score = _score("ee?n", "c?")
     assert score.unscored == "judge: http 500"
-    assert score.limits["comprehensiveness"] == score.limits["comprehensiveness_norm_official"] == (0.5, 0.75)
-    assert score.limits["hallucination_rate"] == score.limits["hallucination_official"] == (1.0, 3.0)
-    assert score.values == {"contradicted": 1.0, "answered": 1.0, "words": 3.0}  # one contradiction is enough
+    assert (
+        score.limits["comprehensiveness"]
+        == score.limits["comprehensiveness_norm_official"]
+        == (0.5, 0.75)
+    )
+    assert (
+        score.limits["hallucination_rate"] == score.limits["hallucination_official"] == (1.0, 3.0)
+    )
+    assert score.values == {
+        "contradicted": 1.0,
+        "answered": 1.0,
+        "words": 3.0,
+    }  # one contradiction is enough
     assert score.parsed == "must 2 to 3/4, nice 0 to 1/2, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
 
@@ -92,13 +118,20 @@ def test_by_hand() -> None:
 def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
     reasons = iter(["timeout", "http 500", "http 500", "timeout", "http 500"])
     score = judge(
-        tmp_path, [item("i", list("abcde"))], ["A."], lambda call: NoReply(key=call.key, reason=next(reasons))
+        tmp_path,
+        [item("i", list("abcde"))],
+        ["A."],
+        lambda call: NoReply(key=call.key, reason=next(reasons)),
     ).one
     assert score.unscored == "judge: http 500"
     assert score.limits["comprehensiveness"] == (0.0, 1.0)
 
 
-@given(st.text("enc?", max_size=3), st.text("enc?", max_size=2), st.sampled_from(["A.", "I don't know.", ""]))
+@given(
+    st.text("enc?", max_size=3),
+    st.text("enc?", max_size=2),
+    st.sampled_from(["A.", "I don't know.", ""]),
+)
 @settings(deadline=None, max_examples=60)
 def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) -> None:
     score = _score(must, nice, answer)
@@ -121,7 +154,8 @@ def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) 
 def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
     """Brute force over what may come of the open abstention, beside every value the rest may have."""
     verdict = AnswerVerdict(
-        statements=tuple(StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)), answered=None
+        statements=tuple(StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)),
+        answered=None,
     )
     for others in itertools.product([0.0, 1.0, 5.0], repeat=2):
         case = Case(id="i", question="", answer="word " * 7, must_have=("a", "b"), nice_to_have=())
@@ -159,7 +193,13 @@ def _gold(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Item], list[str]]:
 
 
 def _released() -> tuple[list[Item], list[str]]:
-    return _gold(list(read_rows("answered", "test", {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"})))
+    return _gold(
+        list(
+            read_rows(
+                "answered", "test", {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"}
+            )
+        )
+    )
 
 
 def _full_marks(scores: list[ItemScore]) -> None:

@@ -28,7 +28,9 @@ class Score(NamedTuple):
     missing: int
 
 
-def weighted_score(labels: Any, weights: Any, relation: Any = "entails", *, normalised: bool = False) -> Score:
+def weighted_score(
+    labels: Any, weights: Any, relation: Any = "entails", *, normalised: bool = False
+) -> Score:
     counts = weighted_counts(labels, weights, relation, normalised=normalised)
     low, high = counts.limits
     missing = sum(one.missing for one in counts.verdicts if one.weight)
@@ -62,15 +64,26 @@ def test_by_hand() -> None:
 
 @given(labels_of, labels_of, st.booleans())
 @settings(deadline=None, max_examples=200)
-def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Label], answered: bool) -> None:
+def test_both_metrics_are_cases_of_it(
+    must: Sequence[Label], nice: Sequence[Label], answered: bool
+) -> None:
     statements = [statement_verdict(f"must/{i}", label) for i, label in enumerate(must)]
     statements += [statement_verdict(f"nice/{i}", label) for i, label in enumerate(nice)]
     verdict = AnswerVerdict(statements=tuple(statements), answered=answered)
-    case = Case(id="i", question="", answer="Rest.", must_have=("a",) * len(must), nice_to_have=("b",) * len(nice))
+    case = Case(
+        id="i",
+        question="",
+        answer="Rest.",
+        must_have=("a",) * len(must),
+        nice_to_have=("b",) * len(nice),
+    )
     metrics = item_score(case, verdict, most_statements=len(statements)).values
     labels = [*must, *nice]
     comp = weighted_score(
-        labels, statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}), "entails", normalised=True
+        labels,
+        statement_weights(len(must), len(nice), {"must_have": 1, "nice_to_have": 0}),
+        "entails",
+        normalised=True,
     )
     assert comp.value == pytest.approx(metrics["comprehensiveness"], nan_ok=True)
     hall = weighted_score(labels, [1] * len(labels), "contradicts")
@@ -81,36 +94,50 @@ def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Labe
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([*LABELS, None]), weights_of), max_size=4), st.sampled_from(sorted(RELATIONS))
+    st.lists(st.tuples(st.sampled_from([*LABELS, None]), weights_of), max_size=4),
+    st.sampled_from(sorted(RELATIONS)),
 )
 @settings(deadline=None, max_examples=150)
-def test_limits_are_those_of_all_completions(rows: list[tuple[Label | None, float]], relation: str) -> None:
+def test_limits_are_those_of_all_completions(
+    rows: list[tuple[Label | None, float]], relation: str
+) -> None:
     weights = [weight for _, weight in rows]
     score = weighted_score([label for label, _ in rows], weights, relation)
     # What is not known may be anything; `not_entailment` anything but entailment.
     open_to = {None: THREE_WAY, "not_entailment": ("neutral", "contradiction")}
     choices = [open_to.get(label, (label,)) for label, _ in rows]
-    values = [weighted_score(labels, weights, relation).value for labels in itertools.product(*choices)]
+    values = [
+        weighted_score(labels, weights, relation).value for labels in itertools.product(*choices)
+    ]
     assert min(values) == pytest.approx(score.low)
     assert max(values) == pytest.approx(score.high)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(THREE_WAY), weights_of), max_size=8), st.sampled_from(["entail", "contradict"])
+    st.lists(st.tuples(st.sampled_from(THREE_WAY), weights_of), max_size=8),
+    st.sampled_from(["entail", "contradict"]),
 )
 @settings(deadline=None, max_examples=100)
-def test_a_relation_and_its_negation_make_the_sum(rows: list[tuple[Label, float]], verb: str) -> None:
+def test_a_relation_and_its_negation_make_the_sum(
+    rows: list[tuple[Label, float]], verb: str
+) -> None:
     labels, weights = [label for label, _ in rows], [weight for _, weight in rows]
-    one, other = (weighted_score(labels, weights, name) for name in (f"{verb}s", f"does not {verb}"))
+    one, other = (
+        weighted_score(labels, weights, name) for name in (f"{verb}s", f"does not {verb}")
+    )
     assert one.value + other.value == pytest.approx(math.fsum(weights))
 
 
 def test_weights_and_bad_input() -> None:
     assert statement_weights(2, 1, {"must_have": 1, "nice_to_have": 0.5}) == (1, 1, 0.5)
     assert statement_weights(1, 2, [3, 2, 1]) == (3, 2, 1)
-    with pytest.raises(ValueError, match="need the keys must_have and nice_to_have; got \\['must'\\]"):
+    with pytest.raises(
+        ValueError, match="need the keys must_have and nice_to_have; got \\['must'\\]"
+    ):
         statement_weights(1, 1, {"must": 1})
-    with pytest.raises(ValueError, match="one for each of 1 must-have and 1 nice-to-have statements; got 3"):
+    with pytest.raises(
+        ValueError, match="one for each of 1 must-have and 1 nice-to-have statements; got 3"
+    ):
         statement_weights(1, 1, [1, 2, 3])
     with pytest.raises(ValueError, match="weights must be finite numbers"):
         statement_weights(1, 0, [math.nan])

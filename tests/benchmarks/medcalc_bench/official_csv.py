@@ -26,7 +26,11 @@ def v1_cells() -> list[dict[str, str]]:
 
 def gold_of(row: Mapping[str, str]) -> dict[str, Any]:
     """What decides about an answer to a row."""
-    gold = {"gold": row["Ground Truth Answer"], "lower": row["Lower Limit"], "upper": row["Upper Limit"]}
+    gold = {
+        "gold": row["Ground Truth Answer"],
+        "lower": row["Lower Limit"],
+        "upper": row["Upper Limit"],
+    }
     return {"calculator_id": int(row["Calculator ID"]), **gold}
 
 
@@ -47,7 +51,9 @@ def v12_rows() -> list[dict[str, str]]:
     return [official_row(number, **cells) for number, cells in enumerate(ROWS["v1.2"], start=1)]
 
 
-def csv_text(rows: Iterable[Mapping[str, str]], columns: Iterable[str] = tuple(OFFICIAL_COLUMNS)) -> str:
+def csv_text(
+    rows: Iterable[Mapping[str, str]], columns: Iterable[str] = tuple(OFFICIAL_COLUMNS)
+) -> str:
     """The rows as CSV, quoted and ended as the official files are."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, tuple(columns), lineterminator="\n", extrasaction="ignore")

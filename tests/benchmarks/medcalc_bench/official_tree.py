@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-RUN, CODE = (Path(__file__).with_name(f"official_{name}.txt").read_text(encoding="utf-8") for name in ("run", "code"))
+RUN, CODE = (
+    Path(__file__).with_name(f"official_{name}.txt").read_text(encoding="utf-8")
+    for name in ("run", "code")
+)
 
 EXAMPLES: Mapping[str, Any] = {
     key: {

@@ -27,12 +27,16 @@ def _right(reply: str, row: dict[str, object]) -> bool:
     return decide(reply, **row).correct  # type: ignore[arg-type]
 
 
-REPLIES: dict[str, Any] = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
+REPLIES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("answers.json").read_text(encoding="utf-8")
+)
 
 
 def answers(side: str) -> list[tuple[str, str]]:
     """Name of the row, and the answer."""
-    numbers = [(row, answer) for row, answers in REPLIES[f"{side}_numbers"].items() for answer in answers]
+    numbers = [
+        (row, answer) for row, answers in REPLIES[f"{side}_numbers"].items() for answer in answers
+    ]
     return [
         *numbers,
         *(("DUE", day) for day in REPLIES[f"{side}_dates"]),
@@ -47,7 +51,8 @@ def test_the_replies_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "reply"), [(side, reply) for side in ("right", "wrong") for reply in REPLIES[f"{side}_places"]]
+    ("side", "reply"),
+    [(side, reply) for side in ("right", "wrong") for reply in REPLIES[f"{side}_places"]],
 )
 def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
     assert _right(reply, CLEARANCE) is (side == "right")

@@ -48,10 +48,17 @@ COMA, PATCH = TABLES["coma"], TABLES["patch"]
 
 
 @pytest.mark.parametrize(
-    ("why", "calculator_id", "entities", "label", "verdict", "recomputed", "said"), TABLES["verdicts"]
+    ("why", "calculator_id", "entities", "label", "verdict", "recomputed", "said"),
+    TABLES["verdicts"],
 )
 def test_verdicts_and_their_reasons(
-    why: str, calculator_id: int, entities: dict[str, Any], label: str, verdict: str, recomputed: str, said: list[str]
+    why: str,
+    calculator_id: int,
+    entities: dict[str, Any],
+    label: str,
+    verdict: str,
+    recomputed: str,
+    said: list[str],
 ) -> None:
     made = audit_row(row(calculator_id, entities, label))
     assert (made.verdict, made.label, made.recomputed) == (verdict, label, recomputed), why
@@ -80,8 +87,12 @@ def test_what_cannot_be_audited() -> None:
     assert recompute(row(49, PATCH, "240"), frozenset({"fentanyl-patch-by-dose"})).answer == 240
 
 
-@pytest.mark.parametrize(("label", "lower", "upper", "answer", "agrees"), TABLES["what_agrees_with_a_label"])
-def test_what_agrees_with_a_label(label: str, lower: Any, upper: Any, answer: Any, agrees: bool) -> None:
+@pytest.mark.parametrize(
+    ("label", "lower", "upper", "answer", "agrees"), TABLES["what_agrees_with_a_label"]
+)
+def test_what_agrees_with_a_label(
+    label: str, lower: Any, upper: Any, answer: Any, agrees: bool
+) -> None:
     """Decimals within the limits, other answers exactly."""
     answer = tuple(answer) if isinstance(answer, list) else answer
     entry = {"ground_truth_answer": label, "lower_limit": lower, "upper_limit": upper}
@@ -90,7 +101,13 @@ def test_what_agrees_with_a_label(label: str, lower: Any, upper: Any, answer: An
 
 @pytest.mark.parametrize(
     ("answer", "text"),
-    [(18.0, "18"), (25.2380123456789, "25.23801235"), (4, "4"), ("05/30/2024", "05/30/2024"), (1e-05, "1e-05")],
+    [
+        (18.0, "18"),
+        (25.2380123456789, "25.23801235"),
+        (4, "4"),
+        ("05/30/2024", "05/30/2024"),
+        (1e-05, "1e-05"),
+    ],
 )
 def test_answers_are_written_as_the_dataset_does(answer: Any, text: str) -> None:
     assert answer_text(answer) == text
@@ -121,7 +138,9 @@ def test_a_score_of_nothing_has_a_derivation() -> None:
     entry = row(32, entities, "5")
     assert recompute(entry).answer == 6  # 1 + 2 + 2 + 1
     (quirk,) = label_quirks(entry, recompute(entry)) or []
-    assert quirk.startswith("Diabetes mellitus criteria for CCI rule: 'End-organ damage' scores 1 instead of 2")
+    assert quirk.startswith(
+        "Diabetes mellitus criteria for CCI rule: 'End-organ damage' scores 1 instead of 2"
+    )
     assert label_quirks({**entry, "ground_truth_answer": "4"}) is None
 
 
@@ -130,7 +149,11 @@ def test_written_rows_are_read_back(tmp_path: Path) -> None:
     assert write_audit(iter(made), tmp_path / "out.csv") == made
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
-    assert tuple(header) == COLUMNS == ("row", "calculator", "label", "recomputed", "verdict", "reason")
+    assert (
+        tuple(header)
+        == COLUMNS
+        == ("row", "calculator", "label", "recomputed", "verdict", "reason")
+    )
     assert rows == [[str(getattr(entry, column)) for column in COLUMNS] for entry in made]
     assert not any("\n" in cell for cells in rows for cell in cells)
 
@@ -165,9 +188,27 @@ def test_the_audit_of_v1() -> None:
     unknown = [entry for entry in rows if entry.verdict == "not computable"]
     assert [entry.row for entry in unknown] == [284, 595, 753, 772, 780, 785, 790, 794, 820, 824]
     assert all(entry.reason.endswith("Check the unit") for entry in unknown)
-    assert Counter(entry.calculator_id for entry in rows if entry.verdict == "convention") == {33: 13, 49: 6}
+    assert Counter(entry.calculator_id for entry in rows if entry.verdict == "convention") == {
+        33: 13,
+        49: 6,
+    }
     assert Counter(entry.calculator_id for entry in rows if entry.verdict == "wrong") == {
-        **{3: 2, 7: 2, 13: 15, 15: 15, 17: 13, 21: 20, 23: 4, 27: 3, 28: 20, 29: 2, 32: 16, 36: 20, 43: 19, 44: 2},
+        **{
+            3: 2,
+            7: 2,
+            13: 15,
+            15: 15,
+            17: 13,
+            21: 20,
+            23: 4,
+            27: 3,
+            28: 20,
+            29: 2,
+            32: 16,
+            36: 20,
+            43: 19,
+            44: 2,
+        },
         **{46: 16, 51: 10},
     }
     wrong = [entry for entry in v1_audit() if entry.verdict == "wrong"]
@@ -187,16 +228,26 @@ def test_the_audit_of_v1() -> None:
     counted = 0
     for scored in read_rows("v1.0", "test", {"test": V1}):
         result = recompute_or_none(scored)
-        if result is None or find(result.calculator_id).output != "integer" or isinstance(result.answer, tuple):
+        if (
+            result is None
+            or find(result.calculator_id).output != "integer"
+            or isinstance(result.answer, tuple)
+        ):
             continue
         counted += 1
         assert sum(points for _, points in score_steps(result.explanation)) == result.answer
-    assert counted == 18 * 20 - 4 - 3  # four comas have no total, three counts of white cells no unit
+    assert (
+        counted == 18 * 20 - 4 - 3
+    )  # four comas have no total, three counts of white cells no unit
     text = (ROOT / "docs" / "medcalc_audit.md").read_text(encoding="utf-8")
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
     assert table[0] == ("id", "calculator", "output", "rows", *VERDICTS)
-    told = {tuple(re.split(r"  +", line.strip())) for line in text.splitlines() if line.startswith("    ")}
+    told = {
+        tuple(re.split(r"  +", line.strip()))
+        for line in text.splitlines()
+        if line.startswith("    ")
+    }
     shown = [tuple(filter(None, cells)) for cells in table if cells[3] != cells[4]]
     assert len(shown) == 25
     rows_told = {cells for cells in told if len(cells) >= 6 and cells[0] != "--"}

@@ -32,7 +32,14 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
 from medical_tasks.errors import UsageError
-from tests.benchmarks.medcalc_bench.official_csv import V1, csv_text, official_row, v1_cells, v12_rows, write_csv
+from tests.benchmarks.medcalc_bench.official_csv import (
+    V1,
+    csv_text,
+    official_row,
+    v1_cells,
+    v12_rows,
+    write_csv,
+)
 from tests.support import needs_shared
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -59,12 +66,20 @@ def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
 def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None:
     rows = read(write_csv(tmp_path / "test_data.csv", v12_rows()), config)
     assert [row["category"] for row in rows] == ["lab", "dosage", "date", "date"]
-    assert [row["source_category"] for row in rows] == ["lab test", "dosage conversion", "date", "date"]
+    assert [row["source_category"] for row in rows] == [
+        "lab test",
+        "dosage conversion",
+        "date",
+        "date",
+    ]
     assert rows[2]["ground_truth_answer"] == "('15 weeks', '6 days')"
     assert rows[3]["ground_truth_answer"] == "5/9/2024"
 
 
-WIDE, TWICE = [{**official_row(1), "Difficulty": "hard"}], csv_text([official_row(1), official_row(2)])
+WIDE, TWICE = (
+    [{**official_row(1), "Difficulty": "hard"}],
+    csv_text([official_row(1), official_row(2)]),
+)
 SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
 
 
@@ -82,7 +97,10 @@ SHORT = [name for name in OFFICIAL_COLUMNS if name != "Note Type"]
         ),
         (csv_text(WIDE, SHORT), "missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"),
         (TWICE[: TWICE.rindex("sodium 140")], "."),
-        (TWICE[: TWICE.rindex(",pmc-1002-1")], "row 3 has 5 fields, the header has 14; the file is cut off"),
+        (
+            TWICE[: TWICE.rindex(",pmc-1002-1")],
+            "row 3 has 5 fields, the header has 14; the file is cut off",
+        ),
         ("", "x.csv: is empty"),
         (csv_text([]), "has a header and no rows"),
         (csv_text([official_row(1, Question="20 °C?")]), r"row 2 is not UTF-8"),
@@ -95,7 +113,9 @@ def test_files_that_are_refused(tmp_path: Path, text: str, message: str) -> None
 
 
 @pytest.mark.parametrize(("column", "value", "message"), TABLES["bad_cells_name_row_and_column"])
-def test_bad_cells_name_row_and_column(tmp_path: Path, column: str, value: str, message: str) -> None:
+def test_bad_cells_name_row_and_column(
+    tmp_path: Path, column: str, value: str, message: str
+) -> None:
     path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **{column: value})])
     with pytest.raises(UsageError, match=message) as caught:
         read(path)
@@ -114,7 +134,10 @@ def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: 
 
 
 def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**TABLES["item_rows"], "row_number": number, **change} for number, change in enumerate(changes, start=1)]
+    return [
+        {**TABLES["item_rows"], "row_number": number, **change}
+        for number, change in enumerate(changes, start=1)
+    ]
 
 
 def test_items_carry_id_groups_fields_and_clusters() -> None:
@@ -156,7 +179,11 @@ def v1() -> list[dict[str, Any]]:
 def test_v1(v1: list[dict[str, Any]]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
-    assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
+    assert (
+        len({row["calculator_id"] for row in v1})
+        == len({row["calculator_name"] for row in v1})
+        == 55
+    )
     assert Counter(row["category"] for row in v1) == TABLES["v1_counts"]
     assert set(CATEGORIES) == {row["category"] for row in v1}
     assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
@@ -172,14 +199,18 @@ def test_v1(v1: list[dict[str, Any]]) -> None:
     decimals = [row for row in v1 if row["output_type"] == "decimal"]
     assert len(decimals) == 627
     for row in decimals:
-        assert (row["lower_limit"], row["upper_limit"]) == decimal_limits(row["ground_truth_answer"]), row["row_number"]
+        assert (row["lower_limit"], row["upper_limit"]) == decimal_limits(
+            row["ground_truth_answer"]
+        ), row["row_number"]
     for row in v1:
         if row["output_type"] != "decimal":
             assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
     items = load_items(MEDCALC, v1)
     notes = {item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)}
     assert len(notes) == len(set(notes.values())) == len({row["patient_note"] for row in v1}) == 979
-    assert all(notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True))
+    assert all(
+        notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True)
+    )
     from medical_tasks.data.dataset_source import file_sha256
 
     assert file_sha256(V1) == V1_TEST_SHA256
@@ -248,7 +279,10 @@ def test_canonical_form(text: str, canonical: str) -> None:
     ("text", "message"),
     [
         *TABLES["refused"],
-        ("{'a': '" + "x" * MAX_ENTITIES_CHARS + "'}", f"characters, at most {MAX_ENTITIES_CHARS} are read"),
+        (
+            "{'a': '" + "x" * MAX_ENTITIES_CHARS + "'}",
+            f"characters, at most {MAX_ENTITIES_CHARS} are read",
+        ),
     ],
 )
 def test_refused(text: str, message: str) -> None:
@@ -272,7 +306,9 @@ def test_refused(text: str, message: str) -> None:
     ids=lambda text: text[:8],
 )
 def test_texts_made_to_exhaust_the_parser_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"neither a JSON|nested too deeply|a mapping of|Exceeds the limit"):
+    with pytest.raises(
+        ValueError, match=r"neither a JSON|nested too deeply|a mapping of|Exceeds the limit"
+    ):
         canonical_entities(text)
 
 
@@ -293,7 +329,9 @@ scalars = (
 )
 entities = st.dictionaries(
     st.text(max_size=12),
-    scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(max_size=5), scalars, max_size=2),
+    scalars
+    | st.lists(scalars, max_size=3)
+    | st.dictionaries(st.text(max_size=5), scalars, max_size=2),
     max_size=6,
 )
 
@@ -303,7 +341,9 @@ entities = st.dictionaries(
 def test_both_notations_mean_the_same(value: dict[str, Any]) -> None:
     canonical = canonical_entities(repr(value))
     assert (
-        canonical == canonical_entities(json.dumps(value)) == canonical_entities(json.dumps(value, ensure_ascii=False))
+        canonical
+        == canonical_entities(json.dumps(value))
+        == canonical_entities(json.dumps(value, ensure_ascii=False))
     )
     assert same(json.loads(canonical), value)
     assert canonical_entities(canonical) == canonical

@@ -33,7 +33,10 @@ def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[s
     answer = answer_text(find(calculator_id).calculate(entities).answer)
     limits = dict.fromkeys(("lower_limit", "upper_limit"), answer)
     if answer_kind(calculator_id) == "decimal" and calculator_id not in (8, 23):
-        limits = {"lower_limit": repr(float(answer) * 0.95), "upper_limit": repr(float(answer) * 1.05)}
+        limits = {
+            "lower_limit": repr(float(answer) * 0.95),
+            "upper_limit": repr(float(answer) * 1.05),
+        }
     return {
         "row_number": 1,
         "calculator_id": calculator_id,
@@ -50,18 +53,28 @@ def sort(case: Mapping[str, Any], reply: str) -> Sorted:
     return found
 
 
-PLANTED: dict[str, Any] = json.loads((Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8"))
-ROWS = {name: row(calculator_id, entities) for name, (calculator_id, entities) in PLANTED["rows"].items()}
+PLANTED: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "planted_errors.json").read_text(encoding="utf-8")
+)
+ROWS = {
+    name: row(calculator_id, entities)
+    for name, (calculator_id, entities) in PLANTED["rows"].items()
+}
 LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
 # A: a constant that is missing, another formula, other points, a criterion that is not known. B: another value for an entity,
 # the other sex, a finding that is there and said not to be. C: a calculation with another result than stated (paper, table 3),
 # a sum, the calendar. Undetermined: no working, right steps with another answer, working that cannot be read.
-CASES = [(each["type"], ROWS[each["row"]], each["reasoning"], each["answer"]) for each in PLANTED["replies"]]
+CASES = [
+    (each["type"], ROWS[each["row"]], each["reasoning"], each["answer"])
+    for each in PLANTED["replies"]
+]
 
 
 @pytest.mark.parametrize(("wanted", "case", "reasoning", "answer"), CASES)
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_constructed_replies(wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str) -> None:
+def test_constructed_replies(
+    wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str
+) -> None:
     reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
     found = sort(case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}")
     assert found.error_type == wanted, found.reason
@@ -85,10 +98,17 @@ def test_no_answer_is_another_error(reply: str, reason: str) -> None:
 
 def test_rows_without_a_type() -> None:
     assert sort_error(LDL, '{"answer": "128"}') is None
-    assert sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
+    assert (
+        sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
+    )
     assert sort_error(DUE, '{"answer": "12/15/2023"}') is None
     assert sort_error(HAS_BLED, '{"answer": "3"}') is None
-    assert sort_error({**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142") is None
+    assert (
+        sort_error(
+            {**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142"
+        )
+        is None
+    )
     assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
 
 
@@ -109,7 +129,11 @@ def test_written_scores_and_doses() -> None:
         assert found.error_type == each["type"], (each["reply"], found.reason)
     patch = row(
         49,
-        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
+        {
+            "FentANYL patch Dose": [25, "µg/h"],
+            "OxyCODONE Dose": [10, "mg"],
+            "OxyCODONE Dose Per Day": [3, "per day"],
+        },
     )
     found = sort(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
     assert found.error_type == "undetermined"
@@ -120,7 +144,11 @@ def test_planted_errors_are_found_in_every_layout() -> None:
     counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
     assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
     for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
-        own = {given: n for (planted, place, given), n in counts.items() if (planted, place) == (truth, layout)}
+        own = {
+            given: n
+            for (planted, place, given), n in counts.items()
+            if (planted, place) == (truth, layout)
+        }
         total = sum(own.values())
         right = sum(n for kind, n in own.items() if medcalc_errors.is_right(truth, kind))
         unsaid = 0 if truth == "none" else own.get("undetermined", 0)
@@ -130,7 +158,10 @@ def test_planted_errors_are_found_in_every_layout() -> None:
 
 
 @settings(max_examples=20)
-@given(heart_rate=st.integers(91, 180), threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]))
+@given(
+    heart_rate=st.integers(91, 180),
+    threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]),
+)
 def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
     """The rule's number stands in the label; the patient's stands elsewhere in the line, or not at all."""
     entities = {
@@ -183,11 +214,16 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
             except CalculatorInputError:
                 continue
             steps = other.explanation.rpartition("\n")[0]
-            found = sort_error(own, json.dumps({"steps": steps, "answer": answer_text(other.answer)}))
+            found = sort_error(
+                own, json.dumps({"steps": steps, "answer": answer_text(other.answer)})
+            )
             if found is not None:
                 counts["B", found.error_type] += 1
         if isinstance(result.answer, float):
-            reply = {"steps": result.explanation.rpartition("\n")[0], "answer": f"{result.answer * 1.23 + 2:.5g}"}
+            reply = {
+                "steps": result.explanation.rpartition("\n")[0],
+                "answer": f"{result.answer * 1.23 + 2:.5g}",
+            }
             found = sort_error(own, json.dumps(reply))
             if found is not None:
                 counts["C", found.error_type] += 1

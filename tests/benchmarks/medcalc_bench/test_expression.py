@@ -47,16 +47,16 @@ def test_bounds() -> None:
     assert evaluate(f"2**{MAX_BITS // 2 - 1}", {}) == 2 ** (MAX_BITS // 2 - 1)
     with pytest.raises(ExpressionError):
         evaluate(f"2**{MAX_BITS}", {})
-    assert evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1  # neither signs nor rows of operators nest
+    assert (
+        evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1
+    )  # neither signs nor rows of operators nest
     assert evaluate("+".join("1" * 500), {}) == 500
 
 
 def test_no_table_leads_to_code_or_files() -> None:
     names = {*EXTRACTION, *CHECK, *FORMULA}
     assert len(names) > 100
-    forbidden = (
-        "eval exec compile open getattr setattr vars globals locals type input breakpoint import class builtins os sys"
-    )
+    forbidden = "eval exec compile open getattr setattr vars globals locals type input breakpoint import class builtins os sys"
     assert not {name.split(".")[-1].strip("_") for name in names} & set(forbidden.split())
 
 

@@ -44,7 +44,12 @@ ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)
 
 
 def item_with(note: str, question: str, calculator: int) -> Item:
-    fields = {**ITEMS[0].fields, "patient_note": note, "question": question, "calculator_id": calculator}
+    fields = {
+        **ITEMS[0].fields,
+        "patient_note": note,
+        "question": question,
+        "calculator_id": calculator,
+    }
     return replace(ITEMS[0], fields=fields)
 
 
@@ -62,8 +67,12 @@ def test_the_messages_of_each_style(tree: Path) -> None:
 
 @example(note="n", question="q?", calculator=24)  # its example has a question of its own
 @given(note=st.text(max_size=60), question=st.text(max_size=30), calculator=st.integers(1, 69))
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_the_functions_of_the_file_would_make(tree: Path, note: str, question: str, calculator: int) -> None:
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_the_functions_of_the_file_would_make(
+    tree: Path, note: str, question: str, calculator: int
+) -> None:
     """The invented file's own f-strings, written out here once more."""
     item, example = item_with(note, question, calculator), EXAMPLES[str(calculator)]
     asked = "Another question?" if calculator == 24 else question
@@ -87,25 +96,38 @@ def test_the_recipe_names_the_files_as_git_does(tree: Path) -> None:
     for task in ASKED:
         prompts = load_prompts(task, "official", tree)
         paths = [tree / "evaluation" / name for name in wanted[task.name]]
-        told = subprocess.run(["git", "hash-object", *paths], capture_output=True, text=True, check=True).stdout
+        told = subprocess.run(
+            ["git", "hash-object", *paths], capture_output=True, text=True, check=True
+        ).stdout
         names = [f"evaluation/{name}" for name in wanted[task.name]]
         assert prompts.settings == {"files": dict(zip(names, told.split(), strict=True))}
 
 
 def test_every_text_is_in_the_hash(tmp_path: Path) -> None:
-    before = {task.name: load_prompts(task, "official", write_tree(tmp_path)).sha256 for task in ASKED}
+    before = {
+        task.name: load_prompts(task, "official", write_tree(tmp_path)).sha256 for task in ASKED
+    }
     assert len(set(before.values())) == 4
     changes: list[tuple[Any, dict[str, Any]]] = [
         (MEDCALC, {"run": RUN.replace("Think", "Ponder")}),
         (MEDCALC_DIRECT, {"run": RUN.replace("{note}|", "{note}||")}),
         (MEDCALC_ONE_SHOT, {"run": RUN.replace("Another", "A further")}),
         (MEDCALC_ONE_SHOT, {"examples": {**EXAMPLES, "2": EXAMPLES["3"]}}),
-        *((MEDCALC_CODE, {"code": CODE.replace(text, "X")}) for text in ("Say", "No code", "No print", "It wrote")),
+        *(
+            (MEDCALC_CODE, {"code": CODE.replace(text, "X")})
+            for text in ("Say", "No code", "No print", "It wrote")
+        ),
     ]
     for task, files in changes:
-        assert load_prompts(task, "official", write_tree(tmp_path, **files)).sha256 != before[task.name], files
+        assert (
+            load_prompts(task, "official", write_tree(tmp_path, **files)).sha256
+            != before[task.name]
+        ), files
     moved = RUN.replace("{note}|{question}", "{question}|{note}")
-    assert load_prompts(MEDCALC_DIRECT, "official", write_tree(tmp_path, run=moved)).sha256 != before["medcalc_direct"]
+    assert (
+        load_prompts(MEDCALC_DIRECT, "official", write_tree(tmp_path, run=moved)).sha256
+        != before["medcalc_direct"]
+    )
 
 
 def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
@@ -133,7 +155,8 @@ def test_a_script_of_another_form_is_refused(
         return
     script = {"run": "run", "code": "generate_code_prompt"}[file]
     with pytest.raises(
-        MissingError, match=rf"{script}\.py: not the authors' file .* expected .*{re.escape(expected)}"
+        MissingError,
+        match=rf"{script}\.py: not the authors' file .* expected .*{re.escape(expected)}",
     ) as told:
         load_prompts(task, "official", tmp_path)
     assert "ncbi-nlp/MedCalc-Bench" in str(told.value)
@@ -143,7 +166,10 @@ def test_a_script_of_another_form_is_refused(
 @pytest.mark.parametrize(("content", "message"), TABLES["examples_of_another_form"])
 def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
     write_tree(tmp_path, examples=content)
-    with pytest.raises(MissingError, match=rf"{EXAMPLES_FILE}: not the authors' file of worked.*{re.escape(message)}"):
+    with pytest.raises(
+        MissingError,
+        match=rf"{EXAMPLES_FILE}: not the authors' file of worked.*{re.escape(message)}",
+    ):
         load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
 
 
@@ -153,8 +179,13 @@ def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path
             load_prompts(task, "official")
         with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
             load_prompts(task, "official", tmp_path)
-        assert load_prompts(task, "official", tree / "evaluation").sha256 == load_prompts(task, "official", tree).sha256
-    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"):
+        assert (
+            load_prompts(task, "official", tree / "evaluation").sha256
+            == load_prompts(task, "official", tree).sha256
+        )
+    with pytest.raises(
+        UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"
+    ):
         load_prompts(MEDCALC_OPEN_BOOK, "official", tree)
     place = write_tree(tmp_path) / "evaluation"
     for name, task in (
@@ -166,25 +197,38 @@ def test_no_file_no_folder_no_example_and_no_such_set(tree: Path, tmp_path: Path
         with pytest.raises(MissingError, match=re.escape(name)):
             load_prompts(task, "official", tmp_path)
         write_tree(tmp_path)
-    prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples={"999": EXAMPLES["2"]}))
+    prompts = load_prompts(
+        MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples={"999": EXAMPLES["2"]})
+    )
     with pytest.raises(
-        MissingError, match=r"item 1: no worked example for calculator \d+ .*there is one for each of 999"
+        MissingError,
+        match=r"item 1: no worked example for calculator \d+ .*there is one for each of 999",
     ):
         prompts.render(ITEMS[0])
 
 
-def test_an_example_that_is_the_item_is_found_by_its_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_that_is_the_item_is_found_by_its_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     item, other = ITEMS[0], ITEMS[1]
     key = str(item.fields["calculator_id"])
     spaced = "  ".join(item.fields["patient_note"].split(" "))
     examples = {**EXAMPLES, key: {**EXAMPLES["2"], "Patient Note": spaced}}
     prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples=examples))
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [item, other]) == [item.id]
-    assert f"is the item itself, answer included, for 1 of 2 items: {item.id}." in capsys.readouterr().err
+    assert (
+        f"is the item itself, answer included, for 1 of 2 items: {item.id}."
+        in capsys.readouterr().err
+    )
     # Calculator 24: the same note under another question is another example.
     dose = item_with("example 24 µ {x}", "q?", 24)
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [dose]) == []
-    assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [item_with("example 24 µ {x}", "Another question?", 24)]) != []
+    assert (
+        leaking_examples(
+            MEDCALC_ONE_SHOT, prompts, [item_with("example 24 µ {x}", "Another question?", 24)]
+        )
+        != []
+    )
     assert leaking_examples(MEDCALC_ONE_SHOT, load_prompts(MEDCALC_ONE_SHOT), ITEMS) == []
     assert leaking_examples(MEDCALC, load_prompts(MEDCALC), ITEMS) == []
 
@@ -195,9 +239,15 @@ def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None
     folder = SHARED / "data" / "medcalc"
     write_tree(tmp_path, examples=(folder / EXAMPLES_FILE).read_text(encoding="utf-8"))
     prompts = load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
-    assert prompts.settings["files"][f"evaluation/{EXAMPLES_FILE}"] == "233a26eeb3a45d6f34ad2e9d3a328e021c82b133"
+    assert (
+        prompts.settings["files"][f"evaluation/{EXAMPLES_FILE}"]
+        == "233a26eeb3a45d6f34ad2e9d3a328e021c82b133"
+    )
     items = [
-        replace(item_with(row["Patient Note"], row["Question"], int(row["Calculator ID"])), id=row["Row Number"])
+        replace(
+            item_with(row["Patient Note"], row["Question"], int(row["Calculator ID"])),
+            id=row["Row Number"],
+        )
         for row in v1_cells()
     ]
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, items) == ["191"]
@@ -206,7 +256,10 @@ def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    assert (
+        main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")])
+        == 0
+    )
     return home
 
 
@@ -225,8 +278,31 @@ def test_a_run_sends_them_and_its_recipe_says_so(
 
     with FaultServer(answer=answer) as server:
         monkeypatch.setenv("SCRIPT_BASE_URL", server.base_url)
-        words = ["run", "--tasks", tasks, "--config", "demo", "--data", str(built), "--model", "openai-api/script/m"]
-        assert main([*words, "--prompts", "official", "--upstream", str(tree), "--out", str(tmp_path / "out")]) == 0
+        words = [
+            "run",
+            "--tasks",
+            tasks,
+            "--config",
+            "demo",
+            "--data",
+            str(built),
+            "--model",
+            "openai-api/script/m",
+        ]
+        assert (
+            main(
+                [
+                    *words,
+                    "--prompts",
+                    "official",
+                    "--upstream",
+                    str(tree),
+                    "--out",
+                    str(tmp_path / "out"),
+                ]
+            )
+            == 0
+        )
         sent = [json.dumps(call.body["messages"]) for call in server.calls]
     expected = [
         json.dumps(load_prompts(task, "official", tree).render(each))
@@ -236,7 +312,9 @@ def test_a_run_sends_them_and_its_recipe_says_so(
     assert sorted(sent) == sorted(expected)
     recipes = {
         name: entry["recipe"]
-        for name, entry in json.loads((tmp_path / "out" / "results.json").read_text())["tasks"].items()
+        for name, entry in json.loads((tmp_path / "out" / "results.json").read_text())[
+            "tasks"
+        ].items()
     }
     assert recipes["medcalc_one_shot"]["leaking_examples"] == [item.id]
     assert "leaking_examples" not in recipes["medcalc"]
@@ -247,12 +325,19 @@ def test_a_run_sends_them_and_its_recipe_says_so(
 def test_copying_the_example_is_a_baseline(built: Path, tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree")
     words = ["run", "--config", "demo", "--data", str(built), "--model", "baseline/copy-example"]
-    for name, more in (("own", []), ("official", ["--prompts", "official", "--upstream", str(tree)])):
+    for name, more in (
+        ("own", []),
+        ("official", ["--prompts", "official", "--upstream", str(tree)]),
+    ):
         out = tmp_path / name
         assert main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
-        recipe = json.loads((out / "results.json").read_text())["tasks"]["medcalc_one_shot"]["recipe"]
+        recipe = json.loads((out / "results.json").read_text())["tasks"]["medcalc_one_shot"][
+            "recipe"
+        ]
         prompts = load_prompts(MEDCALC_ONE_SHOT, name, tree)
         assert recipe["baseline"] == {"prompts": name, "sha256": prompts.sha256}
         if name == "official":
-            assert {row["parsed"] for row in read_items(out) if row["parsed"][:1].isdigit()} == {"1"}
+            assert {row["parsed"] for row in read_items(out) if row["parsed"][:1].isdigit()} == {
+                "1"
+            }
     assert main([*words, "--tasks", "medcalc", "--out", str(tmp_path / "no")]) == 2

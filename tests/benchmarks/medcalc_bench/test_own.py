@@ -19,7 +19,13 @@ from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
 
 MAP = '{"Systolic Blood Pressure": [120, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]}'
 MAP_NAME = "Mean Arterial Pressure (MAP)"
-HEADER = ["Calculator Name", "patient_note", "Relevant Entities", "Ground Truth Answer", "Output Type"]
+HEADER = [
+    "Calculator Name",
+    "patient_note",
+    "Relevant Entities",
+    "Ground Truth Answer",
+    "Output Type",
+]
 ROWS = [
     HEADER,
     # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
@@ -37,11 +43,17 @@ def read(folder: Path, content: bytes | str) -> list[dict[str, Any]]:
 
 def test_every_form_gives_the_same_rows_and_their_golds_are_right(tmp_path: Path) -> None:
     lines = "\n".join(json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS[1:])
-    first, *others = [read(tmp_path, each) for each in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)]
+    first, *others = [
+        read(tmp_path, each) for each in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)
+    ]
     assert others == [first] * 3
     assert [row["row_number"] for row in first] == [1, 2, 3, 4]
     assert first[0]["ground_truth_answer"] == "93.3333333333"
-    assert (first[1]["lower_limit"], first[1]["upper_limit"], first[1]["relevant_entities"]) == ("23.75", "26.25", "")
+    assert (first[1]["lower_limit"], first[1]["upper_limit"], first[1]["relevant_entities"]) == (
+        "23.75",
+        "26.25",
+        "",
+    )
     assert first[3]["ground_truth_answer"] == "('15 weeks', '1 days')"
     assert "mm Hg" in first[0]["question"]
     items = load_items(MEDCALC, first)
@@ -58,29 +70,66 @@ def test_a_row_that_does_not_fit(tmp_path: Path, row: list[str], message: str) -
 
 @tabled("change", "message")
 def test_a_record_that_does_not_fit(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    record = {"Calculator ID": 5, "Patient Note": "x", "Relevant Entities": json.loads(MAP), **change}
+    record = {
+        "Calculator ID": 5,
+        "Patient Note": "x",
+        "Relevant Entities": json.loads(MAP),
+        **change,
+    }
     with pytest.raises(UsageError, match=message):
         read(tmp_path, json.dumps(record))
 
 
-def test_a_release_keeps_labels_its_entities_contradict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    right = {"Calculator ID": "5", "Calculator Name": MAP_NAME, "Relevant Entities": MAP, "Ground Truth Answer": "93.3"}
-    given = official_row(7, **right, **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"})
-    wrong = {**given, "Row Number": "9", "Ground Truth Answer": "80", "Lower Limit": "76", "Upper Limit": "84"}
+def test_a_release_keeps_labels_its_entities_contradict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = {
+        "Calculator ID": "5",
+        "Calculator Name": MAP_NAME,
+        "Relevant Entities": MAP,
+        "Ground Truth Answer": "93.3",
+    }
+    given = official_row(
+        7, **right, **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"}
+    )
+    wrong = {
+        **given,
+        "Row Number": "9",
+        "Ground Truth Answer": "80",
+        "Lower Limit": "76",
+        "Upper Limit": "84",
+    }
     rows = read(tmp_path, as_csv([[*given], [*given.values()], [*wrong.values()]]))
     assert [row["ground_truth_answer"] for row in rows] == ["93.3", "80"]
-    assert "1 released labels that their entities do not bear out are kept (row 3 is" in capsys.readouterr().err
+    assert (
+        "1 released labels that their entities do not bear out are kept (row 3 is"
+        in capsys.readouterr().err
+    )
     del wrong["Ground Truth Explanation"]
-    with pytest.raises(UsageError, match="row 2, Row Number 9, column 'Ground Truth Answer': must agree"):
+    with pytest.raises(
+        UsageError, match="row 2, Row Number 9, column 'Ground Truth Answer': must agree"
+    ):
         read(tmp_path, as_csv([[*wrong], [*wrong.values()]]))
 
 
-def test_without_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_bytes(as_csv(ROWS))
     Path("answers.csv").write_bytes(b"Row Number,answer\n1,93\n2,31\n3,10/07/2024\n4,\n")
     assert main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"]) == 5
     assert "accuracy              66.7 %" in capsys.readouterr().out
-    Path("rows.csv").write_bytes(b"Calculater,Seen on ward 4\n5,x\n5,y\n")  # the second may be a note, without a header
-    assert main(["build", "medcalc_bench", "--config", "own", "--source", "rows.csv", "--out", "d"]) == 2
-    assert capsys.readouterr().err.count("no column of the dataset: 'Calculater', a text of 14 characters.") == 1
+    Path("rows.csv").write_bytes(
+        b"Calculater,Seen on ward 4\n5,x\n5,y\n"
+    )  # the second may be a note, without a header
+    assert (
+        main(["build", "medcalc_bench", "--config", "own", "--source", "rows.csv", "--out", "d"])
+        == 2
+    )
+    assert (
+        capsys.readouterr().err.count(
+            "no column of the dataset: 'Calculater', a text of 14 characters."
+        )
+        == 1
+    )

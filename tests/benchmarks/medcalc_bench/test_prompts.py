@@ -73,7 +73,9 @@ def test_every_calculator_has_a_page_that_names_every_input() -> None:
         r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset"
     )
     assert {number: found for number, text in PAGES.items() if (found := code.findall(text))} == {}
-    with pytest.raises(UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"):
+    with pytest.raises(
+        UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"
+    ):
         render_specification(1)
 
 
@@ -85,23 +87,44 @@ def test_the_numbers_of_the_rule_are_there(calculator: int, texts: tuple[str, ..
 
 
 def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
-    men, women = (next(line for line in PAGES[46].split("\n") if line.startswith(sex)) for sex in ("Men:", "Women:"))
+    men, women = (
+        next(line for line in PAGES[46].split("\n") if line.startswith(sex))
+        for sex in ("Men:", "Women:")
+    )
     for line, table in ((men, MEN), (women, WOMEN)):
         numbers = {float(number) for number in re.findall(r"-?\d+\.?\d*", line)}
         assert {value for value in vars(table).values() if value} <= numbers
     # By hand, for a man of 55: total cholesterol 200, HDL 45, pressure 130, untreated, no smoker.
-    terms = (52.00961, math.log(55)), (20.014077, math.log(200)), (-0.905964, math.log(45)), (1.305784, math.log(130))
+    terms = (
+        (52.00961, math.log(55)),
+        (20.014077, math.log(200)),
+        (-0.905964, math.log(45)),
+        (1.305784, math.log(130)),
+    )
     total = sum(factor * value for factor, value in terms) - 172.300168
     total += -4.605038 * math.log(55) * math.log(200) - 2.93323 * math.log(55) ** 2
     entry = next(entry for entry in CALCULATORS if entry.id == 46)
-    given = {"sex": "male", "age_years": 55, "total_cholesterol_mg_dl": 200, "hdl_mg_dl": 45, "systolic_mm_hg": 130}
-    assert entry(**given, treated=False, smoker=False) == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
-    steps = {"_gap": 39, "_corrected": 65}  # calculators whose formula is a function that others call too
+    given = {
+        "sex": "male",
+        "age_years": 55,
+        "total_cholesterol_mg_dl": 200,
+        "hdl_mg_dl": 45,
+        "systolic_mm_hg": 130,
+    }
+    assert entry(**given, treated=False, smoker=False) == pytest.approx(
+        100 * (1 - 0.9402 ** math.exp(total))
+    )
+    steps = {
+        "_gap": 39,
+        "_corrected": 65,
+    }  # calculators whose formula is a function that others call too
 
     def called(entry: Calculator[Any, Any]) -> set[int]:
         used = [entry.function.__globals__.get(name) for name in entry.function.__code__.co_names]
         others = [value for value in used if isinstance(value, Calculator)]
-        direct = {steps.get(getattr(value, "__name__", "")) for value in used} | {other.id for other in others}
+        direct = {steps.get(getattr(value, "__name__", "")) for value in used} | {
+            other.id for other in others
+        }
         return {number for number in direct if number}.union(*map(called, others)) - {entry.id}
 
     assert {key: set(others) for key, others in BUILDS_ON.items()} == {
@@ -119,11 +142,16 @@ def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: l
         page = PAGES[int(item.fields["calculator_id"])]
         assert text.count(page) == 1
         assert text.endswith(
-            TEXTS["question"].format(note=item.fields["patient_note"], question=item.fields["question"])
+            TEXTS["question"].format(
+                note=item.fields["patient_note"], question=item.fields["question"]
+            )
         )
         # Without the page it is the closed book's question.
         start = text.index("The calculation follows this specification")
-        assert text[:start] + text[text.index(page) + len(page) + 2 :] == plain.render(item)[0]["content"]
+        assert (
+            text[:start] + text[text.index(page) + len(page) + 2 :]
+            == plain.render(item)[0]["content"]
+        )
         assert item.fields["ground_truth_explanation"] not in text
 
 
@@ -132,9 +160,13 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     # The rules are read from docstrings: whoever edits one changes what models are asked, and the task's version.
     assert before == "2060cd00e5600fac7d54d92d2c10152445d57d0f2e2124890d06a837bc6be39e"
     assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
-    assert len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
+    assert (
+        len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
+    )
     changed = {**PAGES, 69: PAGES[69] + "."}
-    monkeypatch.setattr("medical_tasks.benchmarks.medcalc_bench.prompts.specifications", lambda: changed)
+    monkeypatch.setattr(
+        "medical_tasks.benchmarks.medcalc_bench.prompts.specifications", lambda: changed
+    )
     assert load_prompts(MEDCALC_OPEN_BOOK).sha256 != before
 
 
@@ -148,7 +180,9 @@ def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
     shared = set()
     for example in examples.values():
         words = json.dumps(example["Response"], ensure_ascii=False).split()
-        shared |= {run for n in range(len(words) - 11) if (run := " ".join(words[n : n + 12])) in book}
+        shared |= {
+            run for n in range(len(words) - 11) if (run := " ".join(words[n : n + 12])) in book
+        }
     assert shared == set()
 
 
@@ -160,10 +194,16 @@ def test_zero_shot_styles_ask_for_their_form() -> None:
     item = ITEMS[0]
     tail = f"Patient note:\n{item.fields['patient_note']}\n\nQuestion:\n{item.fields['question']}"
     direct = asked(load_prompts(MEDCALC_DIRECT), item)
-    assert direct == "\n\n".join([TEXTS["introduction"], TEXTS["answer_form"], TEXTS["direct"], tail])
+    assert direct == "\n\n".join(
+        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["direct"], tail]
+    )
     thought = asked(load_prompts(MEDCALC), item)
-    assert thought == "\n\n".join([TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail])
-    with pytest.raises(UsageError, match="unknown prompt set 'theirs' for medcalc. Sets: own, official."):
+    assert thought == "\n\n".join(
+        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail]
+    )
+    with pytest.raises(
+        UsageError, match="unknown prompt set 'theirs' for medcalc. Sets: own, official."
+    ):
         load_prompts(MEDCALC, "theirs")
 
 
@@ -183,7 +223,9 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
     assert len(FRESH) == 55
     for item in FRESH:
         example = own_exemplars()[str(item.fields["calculator_id"])]
-        head, tail = asked(load_prompts(MEDCALC_ONE_SHOT), item).split("Now the patient in question.")
+        head, tail = asked(load_prompts(MEDCALC_ONE_SHOT), item).split(
+            "Now the patient in question."
+        )
         assert head.count("Patient note:") == tail.count("Patient note:") == 1
         assert f"{example.note}\n\nQuestion:\n{example.question}\n\nReply:\n{example.reply}" in head
         assert item.fields["patient_note"] in tail

@@ -41,21 +41,42 @@ def test_the_program_of_a_reply(reply: str, program: str) -> None:
 def written(draw: st.DrawFn) -> tuple[str, str]:
     """A program, and a reply that has it in a block."""
     lines = draw(
-        st.lists(st.sampled_from(["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]), max_size=5)
+        st.lists(
+            st.sampled_from(["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]),
+            max_size=5,
+        )
     )
     program = "\n".join(["import math", *lines, "print(1)"])
     fence = draw(st.sampled_from(["```", "~~~", "````", "~~~~~"]))
-    word = draw(st.sampled_from(["python", "Python", "PY", "python3", "py3", "python3.11", "{.python}", "ipython"]))
-    title = draw(st.sampled_from(["", ' title="bmi.py"', " linenums", ":main.py", ",ignore", " # my program"]))
+    word = draw(
+        st.sampled_from(
+            ["python", "Python", "PY", "python3", "py3", "python3.11", "{.python}", "ipython"]
+        )
+    )
+    title = draw(
+        st.sampled_from(
+            ["", ' title="bmi.py"', " linenums", ":main.py", ",ignore", " # my program"]
+        )
+    )
     gap = draw(st.sampled_from(["", " ", "\t"]))
     lead, inner = draw(
         st.sampled_from(
-            [("", ""), ("  ", "  "), ("\t", "\t"), ("1. ", "   "), ("- ", "  "), ("   * ", "     "), ("> ", "> ")]
+            [
+                ("", ""),
+                ("  ", "  "),
+                ("\t", "\t"),
+                ("1. ", "   "),
+                ("- ", "  "),
+                ("   * ", "     "),
+                ("> ", "> "),
+            ]
         )
     )
     body = "\n".join(f"{inner}{line}" for line in program.split("\n"))
     end = draw(st.sampled_from([f"\n{inner}{fence}", f"\n{inner}{fence}  \nThat is all.", ""]))
-    before = draw(st.sampled_from(["", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"]))
+    before = draw(
+        st.sampled_from(["", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"])
+    )
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     reply = f"{before}{lead}{fence}{gap}{word}{title}\n{body}{end}"
     return program, reply.replace("\n", newline)
@@ -63,14 +84,19 @@ def written(draw: st.DrawFn) -> tuple[str, str]:
 
 @given(written())
 @settings(deadline=None, max_examples=150)
-def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(case: tuple[str, str]) -> None:
+def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
+    case: tuple[str, str],
+) -> None:
     program, reply = case
     assert program_of(reply) == program
 
 
 @given(
     st.lists(
-        st.sampled_from("I cannot weight 80 kg , . print (x) the = answer is 3 sorry ``` def".split()), max_size=12
+        st.sampled_from(
+            "I cannot weight 80 kg , . print (x) the = answer is 3 sorry ``` def".split()
+        ),
+        max_size=12,
     )
 )
 @settings(deadline=None, max_examples=150)
@@ -105,10 +131,16 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def run(code: str, *, limits: Limits | None = None) -> Outcome:
         programs.append(code)
         if "bad" in code:
-            return Outcome(stdout="", stderr_tail="x" * 3000 + "NameError: bad\n", exit="error", seconds=0.1)
+            return Outcome(
+                stdout="", stderr_tail="x" * 3000 + "NameError: bad\n", exit="error", seconds=0.1
+            )
         if "slow" in code:
-            return Outcome(stdout="1\n", stderr_tail="Stopped: it had not ended", exit="timeout", seconds=20)
-        return Outcome(stdout="" if "mute" in code else "7\n", stderr_tail="a warning", exit="ok", seconds=0.1)
+            return Outcome(
+                stdout="1\n", stderr_tail="Stopped: it had not ended", exit="timeout", seconds=20
+            )
+        return Outcome(
+            stdout="" if "mute" in code else "7\n", stderr_tail="a warning", exit="ok", seconds=0.1
+        )
 
     monkeypatch.setattr(module, "run_code", run)
     return programs
@@ -130,7 +162,9 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
         ("Sorry, I cannot.", TEXTS["no_program"]),
     ],
 )
-def test_a_failure_is_shown_and_another_program_asked_for(ran: list[str], reply: str, told: str) -> None:
+def test_a_failure_is_shown_and_another_program_asked_for(
+    ran: list[str], reply: str, told: str
+) -> None:
     made = turn("```python\nbad(1)\n```", reply)  # a new try sees the last program alone
     assert isinstance(made, Ask)
     opening, said, feedback = made.messages
@@ -190,7 +224,11 @@ def test_real_programs(official: OfficialCode) -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     records = Records()
-    replies = ["```python\nprint(80 / 1.8 ** 2)\n```", "```python\nimport numpy\n```", "Sorry, I cannot."]
+    replies = [
+        "```python\nprint(80 / 1.8 ** 2)\n```",
+        "```python\nimport numpy\n```",
+        "Sorry, I cannot.",
+    ]
     dialogues = [Dialogue(item=ITEM, opening=OPENING, answers=(reply,)) for reply in replies]
     done, failed, prose = CodeProtocol().next_turns(dialogues, records)
     assert done == Done('{"answer": "24.691358024691358"}')
@@ -204,7 +242,9 @@ def test_real_programs(official: OfficialCode) -> None:
     assert isinstance(made, Ask)
     said = made.messages[-1]["content"]
     assert said.startswith("It wrote\n                e\nµ\nTraceback (most recent call last):\n")
-    assert said.endswith("ZeroDivisionError: division by zero\n\n                and {that} is all.")
+    assert said.endswith(
+        "ZeroDivisionError: division by zero\n\n                and {that} is all."
+    )
     assert '  File "<string>", line 6, in <module>\n' in said
     assert program not in said
 
@@ -223,7 +263,9 @@ def official_turn(official: OfficialCode, *answers: str) -> Turn:
 CODE = "```python\nprint(7)\n```"
 
 
-def test_the_authors_dialogue_keeps_all_that_was_said(ran: list[str], official: OfficialCode) -> None:
+def test_the_authors_dialogue_keeps_all_that_was_said(
+    ran: list[str], official: OfficialCode
+) -> None:
     made = official_turn(official, "hm", "```python\nx\n```", CODE)
     assert isinstance(made, Ask)
     assert [message["content"] for message in made.messages] == TABLES["the_authors_dialogue"]
@@ -243,6 +285,8 @@ def test_the_authors_dialogue_keeps_all_that_was_said(ran: list[str], official: 
 
 
 @pytest.mark.parametrize(("reply", "text"), TABLES["ends"])
-def test_what_ends_the_authors_dialogue(ran: list[str], official: OfficialCode, reply: str, text: str) -> None:
+def test_what_ends_the_authors_dialogue(
+    ran: list[str], official: OfficialCode, reply: str, text: str
+) -> None:
     assert official_turn(official, "hm", reply) == Done(text)
     assert ran == []

@@ -15,7 +15,12 @@ import pytest
 from benchmarks import medcalc_reading
 from medical_tasks.benchmarks.medcalc_bench import statements
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
-from medical_tasks.benchmarks.medcalc_bench.gold import Decision, answer_kind, answer_text, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    Decision,
+    answer_kind,
+    answer_text,
+    recompute_or_none,
+)
 from medical_tasks.benchmarks.medcalc_bench.grammar import HINTS
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
@@ -29,7 +34,9 @@ from tests.support import SHARED, needs_shared
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
-def _item(calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal") -> Item:
+def _item(
+    calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal"
+) -> Item:
     fields = {
         "calculator_id": calculator_id,
         "output_type": output_type,
@@ -44,7 +51,10 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
     "verbatim": lambda row: row["Ground Truth Answer"],
     "json": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
     "json with reasoning": lambda row: json.dumps(
-        {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
+        {
+            "step_by_step_thinking": row["Ground Truth Explanation"],
+            "answer": row["Ground Truth Answer"],
+        }
     ),
     "prose": lambda row: f"The final answer is {row['Ground Truth Answer']}.",
     "other prose": lambda row: f"So the result is {row['Ground Truth Answer']}.",
@@ -56,37 +66,55 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
 @needs_shared
 def test_v1() -> None:
     """All of them, the policy choices included (fixtures/README.md)."""
-    for form, reply_of in FORMS.items():  # 1,047 of 1,047, also when the gold is only in the authors' explanation
+    for (
+        form,
+        reply_of,
+    ) in FORMS.items():  # 1,047 of 1,047, also when the gold is only in the authors' explanation
         decided = ((row["Row Number"], decide(reply_of(row), **gold_of(row))) for row in v1_cells())
         assert [pair for pair in decided if not pair[1].correct] == [], form
-    cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["medcalc"]
+    cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))[
+        "medcalc"
+    ]
     assert len(cases["raw_outputs"]) >= 142
     assert len(cases["direct_checks"]) >= 27
     for case in cases["raw_outputs"] + cases["direct_checks"]:
         reply = case["raw"] if "raw" in case else case["answer"] or ""
         decision = decide(
-            reply, calculator_id=int(case["calid"]), gold=case["ground_truth"], lower=case["lower"], upper=case["upper"]
+            reply,
+            calculator_id=int(case["calid"]),
+            gold=case["ground_truth"],
+            lower=case["lower"],
+            upper=case["upper"],
         )
         # The file takes "3%" for a score of 3; a share of something is no number of points.
-        assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (case, decision)
+        assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (
+            case,
+            decision,
+        )
     # Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md).
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
     computed = [recompute_or_none(item.fields) for item in items]
     labels = [item.fields["ground_truth_answer"] for item in items]
     rules = [
-        label if result is None else answer_text(result.answer) for label, result in zip(labels, computed, strict=True)
+        label if result is None else answer_text(result.answer)
+        for label, result in zip(labels, computed, strict=True)
     ]
     means = {}
     for name, replies in (("labels", labels), ("rules", rules)):
         scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
         for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
-            values = [score.values[metric] for score in scores if not math.isnan(score.values[metric])]
+            values = [
+                score.values[metric] for score in scores if not math.isnan(score.values[metric])
+            ]
             means[name, metric] = (sum(values), len(values))
     assert means == {
         ("labels", "accuracy"): (1047, 1047),
         ("labels", "accuracy_recomputed"): (839, 1025),
         ("labels", "accuracy_agreed"): (839, 839),
-        ("rules", "accuracy"): (861, 1047),  # 839, and the 22 labels that stand in where no rule has an answer
+        ("rules", "accuracy"): (
+            861,
+            1047,
+        ),  # 839, and the 22 labels that stand in where no rule has an answer
         ("rules", "accuracy_recomputed"): (1025, 1025),
         ("rules", "accuracy_agreed"): (839, 839),
     }
@@ -97,12 +125,19 @@ def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
     counts = medcalc_reading.counted()
     for side in (0, 1):
         assert sum(both[side].replies.total() for both in counts.values()) >= 5000
-    for author, lost, accepted in TABLES["replies_that_state_the_gold_and_replies_that_only_mention_it"]:
+    for author, lost, accepted in TABLES[
+        "replies_that_state_the_gold_and_replies_that_only_mention_it"
+    ]:
         right, wrong = counts[author]
         assert right.sane.total() >= (1 - lost) * right.replies.total(), right.misses[:20]
         assert wrong.sane.total() <= accepted * wrong.replies.total(), wrong.misses[:20]
-    made, document = medcalc_reading.table(counts), medcalc_reading.DOCUMENT.read_text(encoding="utf-8")
-    assert medcalc_reading.document_with(made, document) == document, "run benchmarks/medcalc_reading.py --write"
+    made, document = (
+        medcalc_reading.table(counts),
+        medcalc_reading.DOCUMENT.read_text(encoding="utf-8"),
+    )
+    assert medcalc_reading.document_with(made, document) == document, (
+        "run benchmarks/medcalc_reading.py --write"
+    )
 
 
 def test_the_hints_of_the_grammar_change_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +152,13 @@ def test_the_hints_of_the_grammar_change_no_decision(monkeypatch: pytest.MonkeyP
 
     def decided() -> list[Decision]:
         return [
-            decide(reply, calculator_id=case.calculator_id, gold=case.gold, lower=case.lower, upper=case.upper)
+            decide(
+                reply,
+                calculator_id=case.calculator_id,
+                gold=case.gold,
+                lower=case.lower,
+                upper=case.upper,
+            )
             for case, reply in cases
         ]
 
@@ -135,7 +176,11 @@ def test_the_hints_of_the_grammar_change_no_decision(monkeypatch: pytest.MonkeyP
 def test_kinds_are_those_of_the_55_calculators() -> None:
     kinds = Counter(answer_kind(entry.id, "integer") for entry in CALCULATORS)
     assert kinds == {"decimal": 34, "integer": 18, "date": 2, "gestational_age": 1}
-    assert [answer_kind(99, kind) for kind in ("integer", "decimal", "date")] == ["integer", "decimal", "date"]
+    assert [answer_kind(99, kind) for kind in ("integer", "decimal", "date")] == [
+        "integer",
+        "decimal",
+        "date",
+    ]
     with pytest.raises(UsageError, match=r"calculator 99 .* output type is 'text'"):
         answer_kind(99, "text")
 
@@ -160,11 +205,18 @@ def test_items_are_scored() -> None:
     with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
         score_items(MEDCALC, [_item(4, "3", "3", "3")], ["3", "3"])
     item = _item(21, "16", "16", "16", "integer")
-    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1])})
+    item = replace(
+        item,
+        fields={**item.fields, "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1])},
+    )
     (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
     assert score.why.endswith("; by the published rule: 12 is 12")
     (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
-    others = [task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)]
+    others = [
+        task.name
+        for task in BENCHMARK.tasks
+        if {metric.name for metric in task.metrics} != set(score.values)
+    ]
     assert others == ["medcalc_twins"]
 
 
@@ -193,7 +245,9 @@ def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -
         decide("3 on 3/7/2021 at 4w3d", **row)
 
 
-@pytest.mark.parametrize(("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"])
+@pytest.mark.parametrize(
+    ("calculator_id", "entities", "gold", "reply", "views"), TABLES["views_of_the_label"]
+)
 def test_views_of_the_label(
     calculator_id: int, entities: object, gold: str, reply: str, views: list[float | None]
 ) -> None:
@@ -208,9 +262,15 @@ def test_views_of_the_label(
 
 
 def test_a_unit_of_another_dimension_is_noted() -> None:
-    items = [_item(2, "25.2", "23.94", "26.46"), _item(2, "25.2", "23.94", "26.46"), _item(4, "3", "3", "3", "integer")]
+    items = [
+        _item(2, "25.2", "23.94", "26.46"),
+        _item(2, "25.2", "23.94", "26.46"),
+        _item(4, "3", "3", "3", "integer"),
+    ]
     replies = ["25.2 mg/dL", "25.2 mL/min", "3%"]
-    scores = score_items(MEDCALC, [replace(item, id=str(n)) for n, item in enumerate(items)], replies)
+    scores = score_items(
+        MEDCALC, [replace(item, id=str(n)) for n, item in enumerate(items)], replies
+    )
     assert [score.values["accuracy"] for score in scores] == [1, 1, 0]
     assert [score.notes for score in scores] == [
         ("unit_mismatch: mg/dL for mL/min",),
@@ -219,7 +279,10 @@ def test_a_unit_of_another_dimension_is_noted() -> None:
     ]
     entry = summarise(
         MEDCALC,
-        [replace(item, id=str(n), groups=dict.fromkeys(MEDCALC.groups, "x")) for n, item in enumerate(items)],
+        [
+            replace(item, id=str(n), groups=dict.fromkeys(MEDCALC.groups, "x"))
+            for n, item in enumerate(items)
+        ],
         {score.id: score for score in scores},
         {},
         recipe={},

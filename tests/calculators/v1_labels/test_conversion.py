@@ -24,7 +24,9 @@ def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[f
 
 
 @tabled("value", "unit", "name", "target", "expected")
-def test_concentration(value: float, unit: str, name: str | list[Any], target: str, expected: float) -> None:
+def test_concentration(
+    value: float, unit: str, name: str | list[Any], target: str, expected: float
+) -> None:
     compound = getattr(entities, name) if isinstance(name, str) else Compound(*name)
     assert convert(value, unit, compound, target)[0] == expected
     exact = exact_concentration(value, unit, target, compound)
@@ -43,4 +45,6 @@ def test_creatinine_comes_in_steps_of_a_tenth(micromoles: float) -> None:
     value, _ = convert(micromoles, "µmol/L", entities.CREATININE, "mg/dL")
     assert value * 10 == pytest.approx(round(value * 10), abs=1e-6)
     # half a step of the grams, and half a µmol for the third digit of the moles
-    assert value == pytest.approx(exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE), abs=0.056)
+    assert value == pytest.approx(
+        exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE), abs=0.056
+    )

@@ -41,8 +41,21 @@ def test_sofa(change: dict[str, Any], points: int) -> None:
 
 
 def test_names_of_later_versions_are_found() -> None:
-    later = {"age": [40.0, "years"], "Diabetes mellitus": "uncomplicated", "Chronic Pulmonary Disease": True}
+    later = {
+        "age": [40.0, "years"],
+        "Diabetes mellitus": "uncomplicated",
+        "Chronic Pulmonary Disease": True,
+    }
     assert label(32, later).answer == 2
-    assert label(11, {"Heart Rate or Pulse": [60, "bpm"], "QT Interval": [400, "msec"]}).answer == 400
-    assert label(27, {**TABLES["bleeding_patient"], "Melena Present": True, "Recent Syncope": True}).answer == 3
-    assert label(33, {"Symptom onset <=3 days": True, "Absence of cough or coryza": False}).answer == 1
+    assert (
+        label(11, {"Heart Rate or Pulse": [60, "bpm"], "QT Interval": [400, "msec"]}).answer == 400
+    )
+    assert (
+        label(
+            27, {**TABLES["bleeding_patient"], "Melena Present": True, "Recent Syncope": True}
+        ).answer
+        == 3
+    )
+    assert (
+        label(33, {"Symptom onset <=3 days": True, "Absence of cough or coryza": False}).answer == 1
+    )

@@ -25,7 +25,9 @@ def fixtures() -> tuple[dict[str, Any], ...]:
 
 @cache
 def rows() -> tuple[dict[str, str], ...]:
-    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(encoding="utf-8", newline="") as file:
+    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return tuple(csv.DictReader(file))
 
 
@@ -62,7 +64,11 @@ def test_the_rule_could_not_run_on_two_fixtures() -> None:
 
 
 def same(output: str, published: object, answer: object) -> bool:
-    if output == "decimal" and isinstance(published, int | float) and isinstance(answer, int | float):
+    if (
+        output == "decimal"
+        and isinstance(published, int | float)
+        and isinstance(answer, int | float)
+    ):
         return abs(answer - published) <= 0.05 * abs(published)
     return str(answer) == str(published) if isinstance(published, str) else answer == published
 
@@ -85,7 +91,9 @@ def test_a_row_that_deviates_from_the_published_rule_has_a_note() -> None:
     for row in rows():
         result, calculator_id = labelled(row), int(row["Calculator ID"])
         try:
-            published: object = calculate(calculator_id, ast.literal_eval(row["Relevant Entities"])).answer
+            published: object = calculate(
+                calculator_id, ast.literal_eval(row["Relevant Entities"])
+            ).answer
         except CalculatorInputError:
             published = None  # the published rule cannot be computed, as for a fentanyl patch in mg
         if published is None or not same(row["Output Type"], published, result.answer):

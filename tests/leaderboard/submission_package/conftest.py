@@ -92,8 +92,12 @@ def credentialed(runs: Runs) -> bytes:
 def chat_judged(runs: Runs, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """K-QA judged by one who reads prompts and says why, from a file."""
     file = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")), encoding="utf-8")
-    return runs.package("kqa", "--model", "baseline/reference", "--max-samples", "5", "--judge", f"recorded/{file}")
+    file.write_text(
+        "".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")), encoding="utf-8"
+    )
+    return runs.package(
+        "kqa", "--model", "baseline/reference", "--max-samples", "5", "--judge", f"recorded/{file}"
+    )
 
 
 class _Scripted:
@@ -109,7 +113,9 @@ class _Scripted:
         for question in questions:
             text = next(text for text in _REPLIES if isinstance(question.read(text), str | bool))
             value, sha256 = question.read(text), asked_sha256(question.messages)
-            made.append(Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256))
+            made.append(
+                Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
+            )
             self.rows.append({"id": question.id, "value": value, "text": text, "sha256": sha256})
         return made
 

@@ -47,7 +47,11 @@ class Opened:
             name: [json.loads(line) for line in members.get(name, b"").splitlines()]
             for name in (contents.ITEMS, contents.ANSWERS, contents.VERDICTS)
         }
-        return cls(json.loads(members[contents.MANIFEST]), json.loads(members[contents.RESULTS]), *lines.values())
+        return cls(
+            json.loads(members[contents.MANIFEST]),
+            json.loads(members[contents.RESULTS]),
+            *lines.values(),
+        )
 
     def totals(self) -> None:
         """Makes hashes of answers and verdicts, numbers of verdicts and results what they now are."""
@@ -63,8 +67,13 @@ class Opened:
             if "judge" in entry:
                 decided = sum("value" in row for row in said)
                 entry["judge"]["verdicts"] |= {"asked": len(said), "decided": decided}
-            read = [{key: float("nan") if value == "nan" else value for key, value in row.items()} for row in rows]
-            made = recompute(reported_task(task_spec(name), entry), entry, read, contents.DEFAULT_LIMITS)
+            read = [
+                {key: float("nan") if value == "nan" else value for key, value in row.items()}
+                for row in rows
+            ]
+            made = recompute(
+                reported_task(task_spec(name), entry), entry, read, contents.DEFAULT_LIMITS
+            )
             entry |= {key: made[key] for key in ("n_items", "metrics", "coverage", "breakdown")}
 
     def verdict_hashes(self) -> None:
@@ -74,7 +83,11 @@ class Opened:
             row["verdicts_sha256"] = contents.verdicts_sha256(by_item.get(row["id"], ()))
         reasons = Counter(row["unscored"] for row in self.verdicts if "unscored" in row)
         decided = len(self.verdicts) - reasons.total()
-        self.entry["judge"]["verdicts"] = {"asked": len(self.verdicts), "decided": decided, "unscored": dict(reasons)}
+        self.entry["judge"]["verdicts"] = {
+            "asked": len(self.verdicts),
+            "decided": decided,
+            "unscored": dict(reasons),
+        }
 
     def closed(self) -> bytes:
         """The package, with the hashes of its files right."""
@@ -103,7 +116,9 @@ def put(opened: Opened, changes: Mapping[str, Any]) -> None:
         *above, name = path.split(".")
         part: Any = {**vars(opened), "entry": opened.entry}
         for key in above:
-            part = part[int(key) if isinstance(part, list) else next(iter(part)) if key == "*" else key]
+            part = part[
+                int(key) if isinstance(part, list) else next(iter(part)) if key == "*" else key
+            ]
         last: Any = int(name) if isinstance(part, list) else name
         part[last] = part[last] | value if isinstance(value, dict) else part[last] + value
 

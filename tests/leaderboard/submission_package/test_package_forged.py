@@ -13,7 +13,11 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.cli.entry import main
-from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_LIMITS,
+    Verification,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
@@ -49,7 +53,9 @@ def changed_answer(opened: Opened) -> None:
 
 
 def better_score(opened: Opened) -> None:
-    row_of(opened, 0.0).update(accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0)
+    row_of(opened, 0.0).update(
+        accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0
+    )
 
 
 def added_item(opened: Opened) -> None:
@@ -76,7 +82,9 @@ def changed_cluster(opened: Opened) -> None:
 
 def flipped(opened: Opened) -> None:
     """One verdict more for the model, with all that follows from it."""
-    row = next(row for row in opened.verdicts if row["value"] == "neutral" and "/must/" in row["id"])
+    row = next(
+        row for row in opened.verdicts if row["value"] == "neutral" and "/must/" in row["id"]
+    )
     row.update(value="entailment", votes=["entailment"])
     item = opened.item(row["id"].partition("/")[0])
     of = sum(each["id"].startswith(f"{item['id']}/must/") for each in opened.verdicts)
@@ -101,7 +109,9 @@ def renamed(judge: str, **identity: str) -> Callable[[Opened], None]:
 
     def change(opened: Opened) -> None:
         named = opened.entry["recipe"]["judge"]
-        kept = {part: named[part] for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")}
+        kept = {
+            part: named[part] for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")
+        }
         opened.entry["recipe"]["judge"] = {**kept, **identity, "name": judge, "comparable": True}
         opened.entry["judge"] |= {"name": judge, "comparable": True}
         for row in opened.verdicts:
@@ -150,10 +160,19 @@ OF_VERDICTS: dict[str, Callable[[Opened], None]] = {
 
 @pytest.mark.parametrize(("package", "change", "said"), CASES["what_is_forged_is_found"])
 def test_what_is_forged_is_found(
-    request: pytest.FixtureRequest, package: str, change: str | dict[str, Any], said: dict[str, list[str]]
+    request: pytest.FixtureRequest,
+    package: str,
+    change: str | dict[str, Any],
+    said: dict[str, list[str]],
 ) -> None:
-    made = OF_VERDICTS.get(change) or globals()[change] if isinstance(change, str) else lambda one: put(one, change)
-    found = verified(forged(request.getfixturevalue(package), made, totals=made not in OF_VERDICTS.values()))
+    made = (
+        OF_VERDICTS.get(change) or globals()[change]
+        if isinstance(change, str)
+        else lambda one: put(one, change)
+    )
+    found = verified(
+        forged(request.getfixturevalue(package), made, totals=made not in OF_VERDICTS.values())
+    )
     assert found.differs
     assert not found.matches
     for part, texts in said.items():
@@ -188,7 +207,9 @@ def better_recall(opened: Opened) -> None:
     opened.items[0]["rouge1"] = 0.125
 
 
-def test_credentialed_answers_are_given_by_whoever_has_them(credentialed: bytes, runs: Runs, tmp_path: Path) -> None:
+def test_credentialed_answers_are_given_by_whoever_has_them(
+    credentialed: bytes, runs: Runs, tmp_path: Path
+) -> None:
     without = verified(credentialed)
     assert without.unproven == ("mimic_rrs",)
     assert not without.matches
@@ -208,7 +229,10 @@ def test_credentialed_answers_are_given_by_whoever_has_them(credentialed: bytes,
 def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: Path) -> None:
     answers = read_package(right).answers["medcalc"]
     given = tmp_path / "answers.jsonl"
-    given.write_text("".join(f"{json.dumps({'id': each, 'response': answers[each]})}\n" for each in answers), "utf-8")
+    given.write_text(
+        "".join(f"{json.dumps({'id': each, 'response': answers[each]})}\n" for each in answers),
+        "utf-8",
+    )
     assert verified(right, responses=given).matches
     # Right hashes say nothing of scores that nobody computed.
     found = verified(right, responses=given, data=tmp_path)
@@ -222,9 +246,16 @@ def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: P
 
 def test_without_the_data_nothing_is_called_a_match(medcalc: bytes, tmp_path: Path) -> None:
     found = verified(medcalc, data=tmp_path)
-    assert outcomes(found)["data"] == outcomes(found)["items"] == outcomes(found)["scores"] == "not checked"
+    assert (
+        outcomes(found)["data"]
+        == outcomes(found)["items"]
+        == outcomes(found)["scores"]
+        == "not checked"
+    )
     assert "not computed from answers" in detail(found, "results")
-    assert outcomes(found)["answers"] == "match"  # with the package's own hashes, which proves nothing
+    assert (
+        outcomes(found)["answers"] == "match"
+    )  # with the package's own hashes, which proves nothing
     assert not found.matches
     assert found.unproven == ("medcalc",)
 
@@ -233,22 +264,39 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, 
     """Forty judged answers of which four lack their verdict."""
     task = replace(task_spec("ehrnoteqa_open_level1"), groups=(), cluster=None)
     task = replace(task, metrics=task.metrics[:1])
-    items = [Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place)) for place in range(40)]
-    known = [Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),)) for place in range(36)]
+    items = [
+        Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place)) for place in range(40)
+    ]
+    known = [
+        Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),)) for place in range(36)
+    ]
     lost = [Counts(how="count", verdicts=(Verdicts(missing=1),)) for _ in range(4)]
     scores = [
-        ItemScore.counted({"accuracy": counts}, id=item.id, unscored=None if counts.known else "judge: http 500")
+        ItemScore.counted(
+            {"accuracy": counts}, id=item.id, unscored=None if counts.known else "judge: http 500"
+        )
         for item, counts in zip(items, [*known, *lost], strict=True)
     ]
     named = {score.id: score for score in scores}
     entry = summarise(task, items, named, {}, recipe={"judge": None})
-    return task, entry, [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})]
+    return (
+        task,
+        entry,
+        [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})],
+    )
 
 
-@pytest.mark.parametrize(("change", "found"), CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"])
-def test_an_estimate_lies_where_the_undecided_items_can_bring_it(change: dict[str, Any], found: int) -> None:
+@pytest.mark.parametrize(
+    ("change", "found"), CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"]
+)
+def test_an_estimate_lies_where_the_undecided_items_can_bring_it(
+    change: dict[str, Any], found: int
+) -> None:
     task, entry, rows = _with_a_missing_verdict()
-    assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (0.5, 4)
+    assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (
+        0.5,
+        4,
+    )
     made = recompute(task, entry, rows, DEFAULT_LIMITS)
     entry["metrics"]["accuracy"] |= change
     assert len(list(result_differences(task, entry, made, rows))) == found
@@ -265,7 +313,9 @@ def mind(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     def answer(call: Call) -> str:
         number = sha256(str(call.body["messages"][0]["content"]).encode()).digest()[0] + mind[0]
-        return json.dumps({"reason": "So it is.", "verdict": ("entailed", "contradicted", "neither")[number % 3]})
+        return json.dumps(
+            {"reason": "So it is.", "verdict": ("entailed", "contradicted", "neither")[number % 3]}
+        )
 
     with FaultServer((), answer=answer) as server:
         monkeypatch.setenv("JUDGE_HOST_BASE_URL", server.base_url)
@@ -287,7 +337,10 @@ def test_the_judge_is_asked_again(
     assert main(asked) == 6
     assert "0 of " in capsys.readouterr().out
     assert main([*asked[:2], "--judge", "openai-api/judge-host/another"]) == 2
-    assert "is another judge than that of kqa: judge, model: 'scripted' in the package" in capsys.readouterr().err
+    assert (
+        "is another judge than that of kqa: judge, model: 'scripted' in the package"
+        in capsys.readouterr().err
+    )
     assert main(asked[:2]) == 0
     told = capsys.readouterr().out
     assert "was not asked again; give --judge" in told

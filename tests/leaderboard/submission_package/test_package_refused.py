@@ -51,7 +51,10 @@ def twice(package: bytes) -> bytes:
 ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda package: b"", "is not a zip file"),
     (lambda package: b"\0" * 5000, "is not a zip file"),
-    (lambda package: package[:-1], "is not a zip file, or something stands behind its end, or it is cut off"),
+    (
+        lambda package: package[:-1],
+        "is not a zip file, or something stands behind its end, or it is cut off",
+    ),
     (lambda package: package + b"\n", "something stands behind its end"),
     (lambda package: b"#!/bin/sh\n" + package, "has something beside its files and their list"),
     (overlapping, "overlapping with another file"),
@@ -60,7 +63,10 @@ ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
 
 
 def header(fields: dict[str, Any]) -> Callable[[bytes], bytes]:
-    made = {key: value.encode("latin-1") if key in ("extra", "comment") else value for key, value in fields.items()}
+    made = {
+        key: value.encode("latin-1") if key in ("extra", "comment") else value
+        for key, value in fields.items()
+    }
     return lambda package: zipped(package, **made)
 
 
@@ -77,7 +83,9 @@ ZIPS += [(listed(place, value), said) for place, value, said in CASES["listed"]]
 
 
 @pytest.mark.parametrize(("change", "said"), ZIPS)
-def test_zip_files_that_are_not_plain(medcalc: bytes, change: Callable[[bytes], bytes], said: str) -> None:
+def test_zip_files_that_are_not_plain(
+    medcalc: bytes, change: Callable[[bytes], bytes], said: str
+) -> None:
     with pytest.raises(contents.PackageError, match=said):
         read_package(change(medcalc))
 
@@ -88,7 +96,8 @@ def test_damaged_content_and_a_bomb(medcalc: bytes) -> None:
         read_package(medcalc[:start] + bytes([medcalc[start] ^ 4]) + medcalc[start + 1 :])
     bomb = rehashed({**members_of(medcalc), contents.ANSWERS: b"\0" * (1 << 20)})
     with pytest.raises(
-        contents.PackageError, match=r"has answers\.jsonl packed [\d,]+ to 1, and at most 200 to 1 are taken"
+        contents.PackageError,
+        match=r"has answers\.jsonl packed [\d,]+ to 1, and at most 200 to 1 are taken",
     ):
         read_package(bomb)
 
@@ -100,13 +109,25 @@ def test_limits(medcalc: bytes, limits: dict[str, int], said: str) -> None:
 
 
 LONG = [
-    (contents.ITEMS, '"accuracy": 0.0', '"accuracy": ' + "9" * 5000, "a number of 5,000 characters"),
-    (contents.ITEMS, '"parsed": ', '"parsed": ' + "[" * 3000 + "]" * 3000 + ', "x": ', "more than 24 deep"),
+    (
+        contents.ITEMS,
+        '"accuracy": 0.0',
+        '"accuracy": ' + "9" * 5000,
+        "a number of 5,000 characters",
+    ),
+    (
+        contents.ITEMS,
+        '"parsed": ',
+        '"parsed": ' + "[" * 3000 + "]" * 3000 + ', "x": ',
+        "more than 24 deep",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), [*CASES["content"], *LONG])
-def test_content_that_is_not_of_the_form(medcalc: bytes, name: str, old: str, new: str, said: str) -> None:
+def test_content_that_is_not_of_the_form(
+    medcalc: bytes, name: str, old: str, new: str, said: str
+) -> None:
     members = members_of(medcalc)
     assert old.encode() in members[name]
     members[name] = members[name].replace(old.encode(), new.encode("latin-1"), 1)
@@ -117,7 +138,11 @@ def test_content_that_is_not_of_the_form(medcalc: bytes, name: str, old: str, ne
 def test_a_text_without_an_end_takes_no_time_in_squares(medcalc: bytes) -> None:
     members = members_of(medcalc)
     members[contents.ITEMS] = (
-        b'{"a": [1, ' + b'"' + b"".join(b'\\"' + b"%d" % n for n in range(90_000)) + b"," * 6000 + b"\n"
+        b'{"a": [1, '
+        + b'"'
+        + b"".join(b'\\"' + b"%d" % n for n in range(90_000))
+        + b"," * 6000
+        + b"\n"
     )
     with pytest.raises(contents.PackageError, match="not JSON .Unterminated string"):
         read_package(rehashed(members))
@@ -125,10 +150,14 @@ def test_a_text_without_an_end_takes_no_time_in_squares(medcalc: bytes) -> None:
 
 CHANGES: dict[str, Callable[[Opened], Any]] = {
     "item twice": lambda opened: opened.items.append(opened.items[0]),
-    "false cost": lambda opened: opened.entry["judge"].update(usage=opened.entry["judge"]["usage"] | {"cost_usd": 0.5}),
+    "false cost": lambda opened: opened.entry["judge"].update(
+        usage=opened.entry["judge"]["usage"] | {"cost_usd": 0.5}
+    ),
     "no judge": lambda opened: opened.entry["recipe"].update(judge=None),
     "no answer": lambda opened: opened.answers.pop(),
-    "verdict of nobody": lambda opened: opened.verdicts.append({**opened.verdicts[0], "id": "nobody/must/0"}),
+    "verdict of nobody": lambda opened: opened.verdicts.append(
+        {**opened.verdicts[0], "id": "nobody/must/0"}
+    ),
     "shortened": lambda opened: opened.entry["recipe"].update(
         truncation={"words_left_out": {opened.items[0]["id"]: 3}}
     ),
@@ -148,7 +177,9 @@ def test_parts_that_do_not_belong_together_and_text_of_credentialed_data(
     assert "slept" not in str(caught.value)
 
 
-def test_values_without_a_denominator_are_not_those_undecided_and_members_are_those_documented(kqa: bytes) -> None:
+def test_values_without_a_denominator_are_not_those_undecided_and_members_are_those_documented(
+    kqa: bytes,
+) -> None:
     raw = [json.loads(line) for line in members_of(kqa)[contents.ITEMS].splitlines()]
     read = read_package(kqa).items
     tokens = [(row["id"], name) for row in raw for name, value in row.items() if value == "nan"]
@@ -170,7 +201,9 @@ def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_hostile_packages_are_refused_or_taken_by_rule(right: bytes) -> None:
-    outcomes = [(kind, try_package(content)) for kind, content in hostile_packages(right, 150, seed=8)]
+    outcomes = [
+        (kind, try_package(content)) for kind, content in hostile_packages(right, 150, seed=8)
+    ]
     taken = [kind for kind, outcome in outcomes if outcome == "taken"]
     assert len(outcomes) == 150
     assert taken.count("sound") == 10

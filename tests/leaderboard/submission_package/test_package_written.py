@@ -27,23 +27,45 @@ OPEN = ("aci_bench_section", "meqsum", "kqa_rag", "medcalc_code")
 
 
 def submit(folder: Path, out: Path, *more: str) -> int:
-    words = ["submit", str(folder), "--to", "space", "--model-name", "My Model 7B", "--out", str(out), *more]
+    words = [
+        "submit",
+        str(folder),
+        "--to",
+        "space",
+        "--model-name",
+        "My Model 7B",
+        "--out",
+        str(out),
+        *more,
+    ]
     return main(words)
 
 
-def test_a_run_gives_the_same_bytes_and_its_own_rows(runs: Runs, medcalc: bytes, kqa: bytes) -> None:
+def test_a_run_gives_the_same_bytes_and_its_own_rows(
+    runs: Runs, medcalc: bytes, kqa: bytes
+) -> None:
     assert runs.package(*MEDCALC) == medcalc
     package = read_package(kqa)
     written = read_items(runs.folder(*KQA))
     for row, said in zip(written, package.items, strict=True):
-        assert {name: repr(value) for name, value in row.items()} == {name: repr(said[name]) for name in row}
+        assert {name: repr(value) for name, value in row.items()} == {
+            name: repr(said[name]) for name in row
+        }
         assert said["answer_sha256"] == answer_sha256(package.answers["kqa"][row["id"]])
         own = [each for each in package.verdicts if each["id"].startswith(f"{row['id']}/")]
         assert said["verdicts_sha256"] == verdicts_sha256(own)
 
 
 def test_open_tasks_verify(runs: Runs) -> None:
-    words = (",".join(OPEN), "--model", "baseline/random", "--judging", "single", "--max-samples", "2")
+    words = (
+        ",".join(OPEN),
+        "--model",
+        "baseline/random",
+        "--judging",
+        "single",
+        "--max-samples",
+        "2",
+    )
     found = verify_package(read_package(runs.package(*words)))
     assert [check for check in found.checks if check.outcome != "match"] == []
     assert found.matches
@@ -59,30 +81,53 @@ def test_credentialed_packages_hold_no_text(runs: Runs, tmp_path: Path) -> None:
     assert b'"text"' not in members["verdicts.jsonl"]
 
 
-def test_submit_and_verify_commands(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_submit_and_verify_commands(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, out = runs.folder(*MEDCALC), tmp_path / "made" / "package.zip"
     assert submit(folder, out) == 2
     assert "is not a result over the whole official split" in capsys.readouterr().err
     assert not out.exists()
-    more = ["--organisation", "Lab", "--url", "https://example.org/m", "--open-weights", "no", "--parameters", "7"]
+    more = [
+        "--organisation",
+        "Lab",
+        "--url",
+        "https://example.org/m",
+        "--open-weights",
+        "no",
+        "--parameters",
+        "7",
+    ]
     assert submit(folder, out, "--allow-partial", *more) == 0
     told = capsys.readouterr()
     assert "medcalc (9 items)" in told.out
     assert "It ran on the synthetic demo records." in told.err
     submitter = read_package(out).manifest.submitter
-    assert (submitter.organisation, submitter.open_weights, submitter.parameters) == ("Lab", False, 7.0)
+    assert (submitter.organisation, submitter.open_weights, submitter.parameters) == (
+        "Lab",
+        False,
+        7.0,
+    )
     assert main(["verify", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["matches"] is True
     assert main(["verify", str(out), "--data", str(tmp_path)]) == 5
     assert "not checked" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("counts", "step"), CASES["a_run_too_large_for_a_package_is_refused_before_its_rows_are_read"])
+@pytest.mark.parametrize(
+    ("counts", "step"), CASES["a_run_too_large_for_a_package_is_refused_before_its_rows_are_read"]
+)
 def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
-    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: dict[str, int], step: str
+    runs: Runs,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    counts: dict[str, int],
+    step: str,
 ) -> None:
     results = json.loads((runs.folder(*MEDCALC) / "results.json").read_text())
-    results["tasks"] = {name: results["tasks"]["medcalc"] | {"n_items": count} for name, count in counts.items()}
+    results["tasks"] = {
+        name: results["tasks"]["medcalc"] | {"n_items": count} for name, count in counts.items()
+    }
     (tmp_path / "results.json").write_text(json.dumps(results))
     assert submit(tmp_path, tmp_path / "package.zip") == 2
     told = capsys.readouterr().err
@@ -111,11 +156,17 @@ def test_verify_tells_by_its_exit_code(
     assert "is not a zip file" in capsys.readouterr().err
 
 
-def test_runs_that_cannot_be_submitted(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_that_cannot_be_submitted(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = runs.folder(*MEDCALC)
     for words, code, said in (
         (["--task", "kqa", "--allow-partial"], 2, "has no results of kqa"),
-        (["--organisation", "two\nlines", "--allow-partial"], 2, "organisation: must be a text of 0 to 96 characters"),
+        (
+            ["--organisation", "two\nlines", "--allow-partial"],
+            2,
+            "organisation: must be a text of 0 to 96 characters",
+        ),
         (["--data", str(tmp_path), "--allow-partial"], 3, "demo is not built in"),
     ):
         assert submit(folder, tmp_path / "p.zip", *words) == code
@@ -132,11 +183,22 @@ def test_recipes_tell_nothing_of_the_machine(said: dict[str, Any], kept: dict[st
 
 
 def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
-    judge = {"name": "nli//data/true", "check": "judge nli//data/true was never checked", "trouble": "gpu7 is down"}
-    results = {"items_sha256": "x", "tasks": {"kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}}}
+    judge = {
+        "name": "nli//data/true",
+        "check": "judge nli//data/true was never checked",
+        "trouble": "gpu7 is down",
+    }
+    results = {
+        "items_sha256": "x",
+        "tasks": {"kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}},
+    }
     made = scrub(results)
     assert "items_sha256" not in made
-    told = {"name": "nli/true", "check": "judge nli/true was never checked", "trouble": "[not told]"}
+    told = {
+        "name": "nli/true",
+        "check": "judge nli/true was never checked",
+        "trouble": "[not told]",
+    }
     assert made["tasks"]["kqa"]["judge"] == told
     found = {
         name

@@ -11,10 +11,17 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
-from medical_tasks.report.published.figures import PublishedResult, all_published, published_results, read_figures
+from medical_tasks.report.published.figures import (
+    PublishedResult,
+    all_published,
+    published_results,
+    read_figures,
+)
 from tests.support import ROOT
 
-CASES: dict[str, Any] = json.loads((Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8"))
+CASES: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "cases" / "figures.json").read_text(encoding="utf-8")
+)
 ROWS: dict[str, int] = CASES["rows"]  # of each table
 FILE: dict[str, Any] = CASES["file"]  # a small file of figures
 TEAMS = {source for source in ROWS if source.endswith(", teams")}
@@ -23,7 +30,12 @@ GROUPS = {"category": set(CATEGORIES)}
 
 def figures(result: PublishedResult) -> list[tuple[str, float]]:
     """All values of a result with their metrics, those of groups too."""
-    of_groups = [item for groups in result.breakdown.values() for told in groups.values() for item in told.items()]
+    of_groups = [
+        item
+        for groups in result.breakdown.values()
+        for told in groups.values()
+        for item in told.items()
+    ]
     return [*result.metrics.items(), *of_groups]
 
 
@@ -68,7 +80,9 @@ def test_every_headline_that_is_published_is_found_from_the_headline_metric() ->
         if tasks()[result.task].metrics[0].name not in {*result.metrics, *result.beside.values()}
     }
     # Tables of text metrics alone.
-    text_metrics = {f"DocLens, table {number}" for number in (20, 28, 32)} | {"EHRNoteQA, table 15 (text metrics)"}
+    text_metrics = {f"DocLens, table {number}" for number in (20, 28, 32)} | {
+        "EHRNoteQA, table 15 (text metrics)"
+    }
     assert without - TEAMS == text_metrics
 
 
@@ -118,7 +132,11 @@ def test_the_document_counts_what_is_there() -> None:
 def test_a_row_is_read_with_what_its_table_says() -> None:
     first, second = read_figures(FILE)
     assert (first.model, first.setting, first.task) == ("M", "7B", "t")
-    assert (first.source, first.link, first.judge) == ("Paper, table 1", "https://example.org/1", "Somebody")
+    assert (first.source, first.link, first.judge) == (
+        "Paper, table 1",
+        "https://example.org/1",
+        "Somebody",
+    )
     assert first.metrics == {"accuracy_official": 0.1234}
     assert first.breakdown == {"kind": {"a": {"accuracy_official": 1.0}}}
     assert first.beside == {"accuracy_official": "accuracy"}
@@ -129,14 +147,31 @@ def test_a_row_is_read_with_what_its_table_says() -> None:
 
 
 def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
-    content = json.loads((ROOT / "medical_tasks" / "report" / "published" / "figures.json").read_text(encoding="utf-8"))
+    content = json.loads(
+        (ROOT / "medical_tasks" / "report" / "published" / "figures.json").read_text(
+            encoding="utf-8"
+        )
+    )
     rows = [(table, row) for table in content["tables"] for row in table["rows"]]
-    keys = [(table["source"], row["task"], row["model"], row.get("setting", "")) for table, row in rows]
+    keys = [
+        (table["source"], row["task"], row["model"], row.get("setting", "")) for table, row in rows
+    ]
     assert len(keys) == len(set(keys)) == 291
-    used = {key for table, row in rows for key in (*table.get("differences", ()), *row.get("differences", ()))}
+    used = {
+        key
+        for table, row in rows
+        for key in (*table.get("differences", ()), *row.get("differences", ()))
+    }
     assert used == set(content["differences"])
     for table in content["tables"]:
-        columns = [(column["metric"], column.get("by"), column.get("group")) for column in table["columns"]]
+        columns = [
+            (column["metric"], column.get("by"), column.get("group")) for column in table["columns"]
+        ]
         assert len(columns) == len(set(columns))
-        assert set(table) <= {*"source link configs judge n_items differences beside columns rows".split()}
-    assert all(set(row) <= {*"task model setting link values differences n_items".split()} for _, row in rows)
+        assert set(table) <= {
+            *"source link configs judge n_items differences beside columns rows".split()
+        }
+    assert all(
+        set(row) <= {*"task model setting link values differences n_items".split()}
+        for _, row in rows
+    )

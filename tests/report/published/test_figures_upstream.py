@@ -25,17 +25,32 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def medcalc() -> Iterator[tuple[Key, float]]:
-    names = {"zero_shot_direct": "medcalc_direct", "zero_shot_cot": "medcalc", "one_shot_cot": "medcalc_one_shot"}
+    names = {
+        "zero_shot_direct": "medcalc_direct",
+        "zero_shot_cot": "medcalc",
+        "one_shot_cot": "medcalc_one_shot",
+    }
     for row in rows("medcalc_table2"):
-        start = ("MedCalc-Bench, table 2", names[row["prompting"]], row["model"], row["size"].replace("N/A", ""))
+        start = (
+            "MedCalc-Bench, table 2",
+            names[row["prompting"]],
+            row["model"],
+            row["size"].replace("N/A", ""),
+        )
         for group in ("overall", *CATEGORIES):
-            yield (*start, "accuracy_official", group.replace("overall", "")), float(row[group]) / 100
+            yield (
+                (*start, "accuracy_official", group.replace("overall", "")),
+                float(row[group]) / 100,
+            )
     for row in rows("medcalc_table15"):
         if row["setting"] == "zero_shot_cot":  # table 2 has it
             continue
         start = ("MedCalc-Bench, table 15", "medcalc_code", row["model"], "")
         for group in ("overall", *CATEGORIES):
-            yield (*start, "accuracy_official", group.replace("overall", "")), float(row[group]) / 100
+            yield (
+                (*start, "accuracy_official", group.replace("overall", "")),
+                float(row[group]) / 100,
+            )
 
 
 def ehrnoteqa() -> Iterator[tuple[Key, float]]:
@@ -43,7 +58,11 @@ def ehrnoteqa() -> Iterator[tuple[Key, float]]:
         for form, column in (("mc", "multi_choice"), ("open", "open_ended")):
             for level in (1, 2):
                 if printed := row[f"{column}_level{level}"]:
-                    start = (f"EHRNoteQA, table 4 (level {level})", f"ehrnoteqa_{form}_level{level}", row["model"])
+                    start = (
+                        f"EHRNoteQA, table 4 (level {level})",
+                        f"ehrnoteqa_{form}_level{level}",
+                        row["model"],
+                    )
                     yield (*start, "", "accuracy", ""), float(printed) / 100
     for row in rows("ehrnoteqa_table15"):
         for kind in ("index", "value"):
@@ -51,17 +70,30 @@ def ehrnoteqa() -> Iterator[tuple[Key, float]]:
             key = ("EHRNoteQA, table 15 (probabilities)", task, row["model"], "", "accuracy", "")
             yield key, float(row[f"multi_choice_prob_{kind}"]) / 100
         for name in ("bleu", "rouge_l"):
-            key = ("EHRNoteQA, table 15 (text metrics)", "ehrnoteqa_open_level1", row["model"], "", name, "")
+            key = (
+                "EHRNoteQA, table 15 (text metrics)",
+                "ehrnoteqa_open_level1",
+                row["model"],
+                "",
+                name,
+                "",
+            )
             yield key, float(row[f"open_ended_{name}"])
 
 
 def kqa() -> Iterator[tuple[Key, float]]:
-    names = {"comprehensiveness": "comprehensiveness_official", "hallucination": "hallucination_official"}
+    names = {
+        "comprehensiveness": "comprehensiveness_official",
+        "hallucination": "hallucination_official",
+    }
     for row in rows("kqa_table4"):
         model, _, setting = row["model"].partition("+")
         task = "_".join(["kqa", *setting.lower().split("+")]).rstrip("_")
         for column in ("comprehensiveness", "hallucination", "percent_responded"):
-            yield ("K-QA, table 4", task, model, setting, names.get(column, "answered"), ""), float(row[column]) / 100
+            yield (
+                ("K-QA, table 4", task, model, setting, names.get(column, "answered"), ""),
+                float(row[column]) / 100,
+            )
 
 
 def doclens() -> Iterator[tuple[Key, float]]:
@@ -95,18 +127,27 @@ def archehr() -> Iterator[tuple[Key, float]]:
     names = {"rouge": "rougeLsum", "overall_score_human": "overall_score"}
     parts = {"p": "_precision", "r": "_recall", "f1": ""}
     for row in rows("archehr_table3"):
-        task, model = f"archehr_{row.pop('approach')}", row.pop("model").replace("none", "Heuristic")
+        task, model = (
+            f"archehr_{row.pop('approach')}",
+            row.pop("model").replace("none", "Heuristic"),
+        )
         for column, printed in row.items():
             metric = names.get(column, column)
             if column.startswith("essential"):
-                which = "factuality_lenient" if column.startswith("essential_supplementary") else "factuality"
+                which = (
+                    "factuality_lenient"
+                    if column.startswith("essential_supplementary")
+                    else "factuality"
+                )
                 mean, part = column.split("_")[-2:]
                 metric = which + ("_macro" if mean == "macro" else "") + parts[part] + "_official"
             yield ("ArchEHR-QA, table 3", task, model, "", metric, ""), float(printed) / 100
 
 
 def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
-    printed = dict(entry for table in (medcalc, ehrnoteqa, kqa, doclens, archehr) for entry in table())
+    printed = dict(
+        entry for table in (medcalc, ehrnoteqa, kqa, doclens, archehr) for entry in table()
+    )
     assert len(printed) == 921
     here: dict[Key, float] = {}
     for result in all_published():
@@ -115,6 +156,10 @@ def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
         start = (result.source, result.task, result.model, result.setting)
         here |= {(*start, name, ""): value for name, value in result.metrics.items()}
         for groups in result.breakdown.values():
-            here |= {(*start, name, group): value for group, told in groups.items() for name, value in told.items()}
+            here |= {
+                (*start, name, group): value
+                for group, told in groups.items()
+                for name, value in told.items()
+            }
     assert here.keys() == printed.keys()
     assert {key: here[key] for key in here if abs(here[key] - printed[key]) > 1e-12} == {}

@@ -23,7 +23,9 @@ def row(concept: int, text: str, language: str = "ENG") -> str:
 
 def write_umls(folder: Path, strings: str, types: Mapping[int, str] = TYPES) -> Path:
     (folder / "MRCONSO.RRF").write_text(strings)
-    (folder / "MRSTY.RRF").write_text("".join(f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in types.items()))
+    (folder / "MRSTY.RRF").write_text(
+        "".join(f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in types.items())
+    )
     return folder
 
 
@@ -48,33 +50,50 @@ def found(folder: Path, *asked: str) -> list[tuple[int, str, tuple[str, ...]]]:
 def test_what_an_index_holds(tmp_path: Path) -> None:
     info = build_index(write_umls(tmp_path, STRINGS), tmp_path / "index")
     assert (info.terms, info.strings, info.without_type) == (3, 8, 1)
-    asked = ["x", "Crohn disease", "crohn disease", "appendectomy", "enfermedad", "Sjögren's syndrome", "no type"]
+    asked = [
+        "x",
+        "Crohn disease",
+        "crohn disease",
+        "appendectomy",
+        "enfermedad",
+        "Sjögren's syndrome",
+        "no type",
+    ]
     assert found(tmp_path / "index", *asked) == [
         (1, "Crohn disease", ("C0000001", "C0000003")),
         (5, "Sjo\u0308gren's syndrome", ("C0000001",)),
     ]
-    assert found(tmp_path / "index", "one two three four five", "one two three four five six", "") == [
-        (0, "one two three four five", ("C0000004",))
-    ]
+    assert found(
+        tmp_path / "index", "one two three four five", "one two three four five six", ""
+    ) == [(0, "one two three four five", ("C0000004",))]
     assert found(tmp_path / "index") == []
     assert len(GROUPS) == 7
     assert sum(len(each.split()) for each in GROUPS.values()) == len(MEDCON_TYPES) == 66
     # The folding decides under what a term is found.
     write_umls(tmp_path, STRINGS + row(4, "hypertension") + row(4, "Straße"))
     build_index(tmp_path, tmp_path / "index")
-    assert [term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")] == ["hypertension"]
+    assert [term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")] == [
+        "hypertension"
+    ]
     build_index(tmp_path, tmp_path / "index", folding=Folding(lowercase=True, ascii_only=True))
-    assert [term for _, term, _ in found(tmp_path / "index", "Hypertension", "SJÖGREN’S syndrome", "strasse")] == [
+    assert [
+        term
+        for _, term, _ in found(tmp_path / "index", "Hypertension", "SJÖGREN’S syndrome", "strasse")
+    ] == [
         "hypertension",
         "sjogren's syndrome",
         "strasse",
     ]
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     strings=st.lists(
-        st.tuples(st.integers(1, 4), st.text(st.sampled_from("abA é"), min_size=1, max_size=6)), min_size=1, max_size=30
+        st.tuples(st.integers(1, 4), st.text(st.sampled_from("abA é"), min_size=1, max_size=6)),
+        min_size=1,
+        max_size=30,
     )
 )
 def test_the_same_as_a_dictionary(tmp_path: Path, strings: list[tuple[int, str]]) -> None:
@@ -116,7 +135,8 @@ def test_the_releases_own_folders_and_gzip(tmp_path: Path) -> None:
 
 def test_without_the_umls(tmp_path: Path) -> None:
     with pytest.raises(
-        MissingError, match=r"holds no MRCONSO\.RRF\. The UMLS needs a licence of your own, which is free"
+        MissingError,
+        match=r"holds no MRCONSO\.RRF\. The UMLS needs a licence of your own, which is free",
     ):
         build_index(tmp_path, tmp_path / "index")
     write_umls(tmp_path, STRINGS)

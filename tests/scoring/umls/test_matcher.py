@@ -12,7 +12,14 @@ import pytest
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.umls.index import MEDCON_TYPES, Folding, UmlsIndex, build_index
-from medical_tasks.scoring.umls.matcher import CLOSED_CLASSES, STOP_WORDS, Matcher, every_window, phrases, tokenizer
+from medical_tasks.scoring.umls.matcher import (
+    CLOSED_CLASSES,
+    STOP_WORDS,
+    Matcher,
+    every_window,
+    phrases,
+    tokenizer,
+)
 from tests.support import SHARED, needs_shared
 
 FIXTURE = SHARED / "fixtures" / "umls"
@@ -27,7 +34,9 @@ TEXTS = [
 
 def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingError, match=r"spaCy is not installed: pip install 'spacy>=3.8'; no model"):
+    with pytest.raises(
+        MissingError, match=r"spaCy is not installed: pip install 'spacy>=3.8'; no model"
+    ):
         tokenizer({})
     assert len(STOP_WORDS) == 179 + 1  # as in the reference
 
@@ -44,16 +53,32 @@ class TestWithSpacy:
         assert set(told["semantic_types"]) == MEDCON_TYPES
         pairs = 0
         for config in told["configs"]:
-            folding = Folding(lowercase=config["lowercase_install"], ascii_only=config["normalize_unicode_install"])
+            folding = Folding(
+                lowercase=config["lowercase_install"],
+                ascii_only=config["normalize_unicode_install"],
+            )
             build_index(FIXTURE, tmp_path / "index", folding=folding)
             with UmlsIndex(tmp_path / "index") as umls:
                 variant = "aci-bench" if config["ignore_syntax_effective"] else "archehr"
-                matcher = Matcher(umls, variant=variant, parts=told["pos_lexicon"] if config["pos_lexicon"] else {})
+                matcher = Matcher(
+                    umls,
+                    variant=variant,
+                    parts=told["pos_lexicon"] if config["pos_lexicon"] else {},
+                )
                 found = [matcher.concepts(text) for text in told["texts"]]
-                spans = [[(each.start, each.end) for each in matcher.matches(text)] for text in told["texts"]]
-            for text, concepts, places, expected in zip(told["texts"], found, spans, config["results"], strict=True):
-                assert {term: sorted(each) for term, each in concepts.items()} == expected["concepts"], text
-                assert places == [(each["start"], each["end"]) for each in expected["matches"]], text
+                spans = [
+                    [(each.start, each.end) for each in matcher.matches(text)]
+                    for text in told["texts"]
+                ]
+            for text, concepts, places, expected in zip(
+                told["texts"], found, spans, config["results"], strict=True
+            ):
+                assert {term: sorted(each) for term, each in concepts.items()} == expected[
+                    "concepts"
+                ], text
+                assert places == [(each["start"], each["end"]) for each in expected["matches"]], (
+                    text
+                )
             for pair in config["pairs"]:
                 score = medcon(found[pair["reference"]], found[pair["prediction"]])
                 assert score.f1 == pytest.approx(pair["medcon"], abs=1e-9)
@@ -92,7 +117,9 @@ class TestWithSpacy:
     def test_the_longest_wins_and_capitals_find_small_letters(self, tmp_path: Path) -> None:
         rows = ["heart failure", "heart", "failure of heart", "copd"]
         (tmp_path / "MRSTY.RRF").write_text("C0000001|T047|\n")
-        (tmp_path / "MRCONSO.RRF").write_text("".join(f"C0000001|ENG{'|' * 13}{each}|0||\n" for each in rows))
+        (tmp_path / "MRCONSO.RRF").write_text(
+            "".join(f"C0000001|ENG{'|' * 13}{each}|0||\n" for each in rows)
+        )
         build_index(tmp_path, tmp_path / "index")
         with UmlsIndex(tmp_path / "index") as umls:
             matcher = Matcher(umls, variant="aci-bench")
@@ -101,6 +128,10 @@ class TestWithSpacy:
                 "heart",
                 "copd",
             ]
-            assert [each.term for each in matcher.matches("HEART FAILURE. Heart failure")] == ["heart failure"]
-            with pytest.raises(UsageError, match="variant must be one of aci-bench, archehr, got 'both'"):
+            assert [each.term for each in matcher.matches("HEART FAILURE. Heart failure")] == [
+                "heart failure"
+            ]
+            with pytest.raises(
+                UsageError, match="variant must be one of aci-bench, archehr, got 'both'"
+            ):
                 Matcher(umls, variant="both")

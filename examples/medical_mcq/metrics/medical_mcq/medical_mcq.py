@@ -22,5 +22,8 @@ class MedicalMCQ(evaluate.Metric):
         )
 
     def _compute(self, *, predictions: list[str], references: list[str]) -> dict[str, float]:
-        right = [letter_of(answer) == letter for answer, letter in zip(predictions, references, strict=True)]
+        right = [
+            letter_of(answer) == letter
+            for answer, letter in zip(predictions, references, strict=True)
+        ]
         return {"accuracy": sum(right) / len(right)}

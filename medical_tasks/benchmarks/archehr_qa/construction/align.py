@@ -16,7 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCodes, load_admission_codes, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.codes import (
+    AdmissionCodes,
+    load_admission_codes,
+    load_post_codes,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.files import (
     WORDS,
     content_words,
@@ -39,14 +43,27 @@ from medical_tasks.io.progress import Progress
 TOP: Final = 10
 """Notes a message (paper)."""
 
-COLUMNS: Final = ("index", "post_id", "rank", "note_id", "score", "notes", "post", "chosen", "narrative", "comment")
+COLUMNS: Final = (
+    "index",
+    "post_id",
+    "rank",
+    "note_id",
+    "score",
+    "notes",
+    "post",
+    "chosen",
+    "narrative",
+    "comment",
+)
 
 _KNOWN_WORDS: Final = 1 << 17
 _OTHER: Final = -1
 _FUNCTION: Final = -2
 _FIELDS: Final = {
     "post_id": files.ID,
-    "rank": Field(holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"),
+    "rank": Field(
+        holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"
+    ),
     "note_id": files.ID,
     "document_id": files.ID,
     "score": Field(holds=lambda value: type(value) is float, rule="a number"),
@@ -97,30 +114,44 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     recipe = {
         "notes_sha256": construction.text_sha256(source),
         "posts_sha256": construction.text_sha256(folder / files.POSTS),
-        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES) if titles else None,
-        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES) if codes.numbers else None,
+        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES)
+        if titles
+        else None,
+        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES)
+        if codes.numbers
+        else None,
         "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
         "top": top,
     }
     place = folder / files.ALIGNMENT
     made, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
-        raise UsageError(f"{folder}: holds another alignment, of other files or settings. Work in another --folder.")
+        raise UsageError(
+            f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
+        )
     if made:
         return made
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
-    ranking = Ranking([[word for text in each for word in content_words(text)] for each in texts], top=top)
+    ranking = Ranking(
+        [[word for text in each for word in content_words(text)] for each in texts], top=top
+    )
     hits, counted = _ranked(source, codes, ranking)
     lines = [
-        _line(post, rank, hit) for post, of_post in zip(posts, hits, strict=True) for rank, hit in enumerate(of_post, 1)
+        _line(post, rank, hit)
+        for post, of_post in zip(posts, hits, strict=True)
+        for rank, hit in enumerate(of_post, 1)
     ]
     if not lines:
-        raise UsageError(f"{source}: no note shares a word with any of the {len(posts):,} messages.")
+        raise UsageError(
+            f"{source}: no note shares a word with any of the {len(posts):,} messages."
+        )
     _write_notes(source, folder, {line["note_id"] for line in lines})
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     if not (folder / files.CANDIDATES_SHEET).exists():
         said = {post.id: post.text for post in posts}
-        rows = (_row(number, line, said[line["post_id"]]) for number, line in enumerate(lines, start=1))
+        rows = (
+            _row(number, line, said[line["post_id"]]) for number, line in enumerate(lines, start=1)
+        )
         write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
     files.write_guidelines(folder)
     made = {
@@ -136,7 +167,9 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     return made
 
 
-def _ranked(source: Path, codes: AdmissionCodes, ranking: Ranking) -> tuple[list[list[Hit]], dict[str, int]]:
+def _ranked(
+    source: Path, codes: AdmissionCodes, ranking: Ranking
+) -> tuple[list[list[Hit]], dict[str, int]]:
     size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
     counted = {"notes": 0, "notes_with_codes": 0}
     with Progress("bytes of notes", 2 * size) as progress:
@@ -157,7 +190,14 @@ def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
 def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
     place = f"{files.NOTES}/{file_name(line['note_id'])}"
     empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
-    return {**line, **empty, "index": number, "score": round(line["score"], 2), "notes": place, "post": text}
+    return {
+        **line,
+        **empty,
+        "index": number,
+        "score": round(line["score"], 2),
+        "notes": place,
+        "post": text,
+    }
 
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
@@ -183,7 +223,10 @@ YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column."""
-    candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
+    candidates = {
+        (each.values["post_id"], each.values["note_id"]): each.values
+        for each in load_candidates(folder)
+    }
     narratives = {post.id: post.text for post in load_posts(folder)}
     chosen: dict[tuple[str, str], str] = {}
     seen: dict[tuple[str, str], SheetRow] = {}
@@ -255,27 +298,32 @@ class Note:
 
     id: str
     hadm_id: str  # the admission's; "" where it is not known
-    document_id: (
-        str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
-    )
+    document_id: str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
     text: str
 
 
 def read_notes(
-    path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
+    path: Path,
+    *,
+    only: Collection[str] | None = None,
+    on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Note]:
     """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
     wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
         wanted["note_id"] = only
     found = False
-    for row in read_table(path, _COLUMNS, optional=_OPTIONAL, wanted=wanted, release=_RELEASE, on_read=on_read):
+    for row in read_table(
+        path, _COLUMNS, optional=_OPTIONAL, wanted=wanted, release=_RELEASE, on_read=on_read
+    ):
         if row.cells.get("error", "").strip() != "1":
             found = True
             yield _checked_note(path, row)
     if not found:
         ids = " with the ids looked for" if only is not None else ""
-        raise UsageError(f"{path}: has no note{ids}, of the category {_CATEGORY!r} where it has categories.")
+        raise UsageError(
+            f"{path}: has no note{ids}, of the category {_CATEGORY!r} where it has categories."
+        )
 
 
 def _checked_note(path: Path, row: StreamedRow) -> Note:
@@ -283,7 +331,9 @@ def _checked_note(path: Path, row: StreamedRow) -> Note:
     name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
-            raise UsageError(f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters.")
+            raise UsageError(
+                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters."
+            )
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
 
@@ -299,7 +349,11 @@ Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
 def bag_of(counts: Mapping[int, int], length: int) -> Bag:
     """Makes a bag of the counts of numbered words."""
     words = sorted(counts)
-    return np.array(words, dtype=np.intp), np.array([counts[word] for word in words], dtype=np.float64), length
+    return (
+        np.array(words, dtype=np.intp),
+        np.array([counts[word] for word in words], dtype=np.float64),
+        length,
+    )
 
 
 class Hit(NamedTuple):
@@ -322,7 +376,9 @@ class Ranking:
         bags = [Counter(query) for query in queries]
         self.numbers = {word: number for number, word in enumerate(sorted(set().union(*bags)))}
         rows = sorted(
-            (self.numbers[word], query, count) for query, bag in enumerate(bags) for word, count in bag.items()
+            (self.numbers[word], query, count)
+            for query, bag in enumerate(bags)
+            for word, count in bag.items()
         )
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         self._starts = np.searchsorted(table[:, 0], np.arange(len(self.numbers) + 1))
@@ -356,13 +412,17 @@ class Ranking:
             if len(hits) >= 4 * self._top:
                 self._cut(query)
 
-    def _scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _scores(
+        self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
         each = np.repeat(weights, lengths) * self._count[places]
-        return np.bincount(self._query[places], weights=each, minlength=len(self._hits)).astype(np.float64, copy=False)
+        return np.bincount(self._query[places], weights=each, minlength=len(self._hits)).astype(
+            np.float64, copy=False
+        )
 
     def best(self) -> list[list[Hit]]:
         """The best notes of each query, the best first; fewer where fewer share a word with it."""

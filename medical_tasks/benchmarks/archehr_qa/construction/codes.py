@@ -54,7 +54,9 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
         cells = row.cells
         code, description = one_line(cells["code"]), one_line(cells["description"])
         if not code or not description:
-            raise UsageError(f"{source}: row {row.number:,}: code and description must not be empty.")
+            raise UsageError(
+                f"{source}: row {row.number:,}: code and description must not be empty."
+            )
         if cells["id"].strip() not in found:
             others += 1
             continue
@@ -71,9 +73,16 @@ def codes_from_model(arguments: Namespace) -> dict[str, Any]:
     posts = load_posts(folder)
     _check_unused(folder)
     settings = {"prompts": _TEMPLATE, "posts": construction.text_sha256(folder / files.POSTS)}
-    how: Any = {"template": _TEMPLATE, "read": read_codes, "again": _TEXTS["again"], "max_tokens": MAX_NEW_TOKENS}
+    how: Any = {
+        "template": _TEMPLATE,
+        "read": read_codes,
+        "again": _TEXTS["again"],
+        "max_tokens": MAX_NEW_TOKENS,
+    }
     with asked(arguments, settings, what="descriptions", finished=files.POST_CODES) as model:
-        found = model.ask([Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts])
+        found = model.ask(
+            [Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts]
+        )
     made = {
         "recipe": model.recipe,
         "asked_again": sum(model.tries[name] - 1 for name in found),
@@ -83,9 +92,15 @@ def codes_from_model(arguments: Namespace) -> dict[str, Any]:
     return _noted(folder, "posts", {**made, **_written(folder, posts, found)})
 
 
-def _written(folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _written(
+    folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
     lines = [
-        {"id": post.id, "codes": list(found.get(post.id, ())), "descriptions": list(found.get(post.id, {}).values())}
+        {
+            "id": post.id,
+            "codes": list(found.get(post.id, ())),
+            "descriptions": list(found.get(post.id, {}).values()),
+        }
         for post in posts
     ]
     return {
@@ -123,7 +138,9 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
         return {}
     made = (_expansion(folder).get("posts") or {}).get("sha256")
     if made != construction.text_sha256(place):
-        raise UsageError(f"{place}: was changed since it was written. Do this step again: construct archehr expand.")
+        raise UsageError(
+            f"{place}: was changed since it was written. Do this step again: construct archehr expand."
+        )
     return {
         record.values["id"]: record.values["descriptions"]
         for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")
@@ -131,7 +148,10 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
 
 
 _CODES: Final = {"hadm_id": ("hadm_id", "admission_id"), "code": ("icd_code", "icd9_code", "code")}
-_DESCRIPTIONS: Final = {"code": ("icd_code", "icd9_code", "code"), "description": ("long_title", "description")}
+_DESCRIPTIONS: Final = {
+    "code": ("icd_code", "icd9_code", "code"),
+    "description": ("long_title", "description"),
+}
 _VERSION: Final = {"version": ("icd_version", "version")}
 _FIELDS: Final = {
     "hadm_id": files.ID,
@@ -210,7 +230,10 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
     numbers: dict[tuple[str, str], int] = {}
     versioned = False
     for row in (
-        each.cells for each in read_table(dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes")
+        each.cells
+        for each in read_table(
+            dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes"
+        )
     ):
         versioned = "version" in row
         title = one_line(row["description"])
@@ -241,7 +264,9 @@ def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]
         values = None
     known = isinstance(values, dict) and values.keys() == fields.keys()
     if not known or not all(field.holds(values[name]) for name, field in fields.items()):
-        raise UsageError(f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand.")
+        raise UsageError(
+            f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
+        )
     return dict(values)
 
 
@@ -272,7 +297,11 @@ def _code(value: Any) -> str | None:
     if not isinstance(value["code"], str) or not _CODE.fullmatch(value["code"].strip().upper()):
         return "must hold codes of 2 to 9 letters, digits and dots"
     description = value["description"]
-    if not is_text().holds(description) or not one_line(description) or len(description) > _LONGEST_DESCRIPTION:
+    if (
+        not is_text().holds(description)
+        or not one_line(description)
+        or len(description) > _LONGEST_DESCRIPTION
+    ):
         return f"must hold descriptions of 1 to {_LONGEST_DESCRIPTION} characters"
     return None
 

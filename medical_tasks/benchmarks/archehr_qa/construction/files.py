@@ -69,7 +69,10 @@ def read_table(
         raise MissingError(f"{path}: no such file. Give the {release}.")
     header = read_header(path, release=release)
     uses = {**required, **(optional or {})}
-    there = {use: [name for name in header if name.strip().lower() in names] for use, names in uses.items()}
+    there = {
+        use: [name for name in header if name.strip().lower() in names]
+        for use, names in uses.items()
+    }
     columns = {use: names[0] for use, names in there.items() if len(names) == 1}
     missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]
     if missing:
@@ -78,7 +81,9 @@ def read_table(
         )
     texts = {columns[use]: each for use, each in (wanted or {}).items() if use in columns}
     for row in stream_rows(path, header, wanted=texts, release=release, on_read=on_read):
-        yield StreamedRow(number=row.number, cells={use: row.cells[name] for use, name in columns.items()})
+        yield StreamedRow(
+            number=row.number, cells={use: row.cells[name] for use, name in columns.items()}
+        )
 
 
 LONGEST_ID: Final = 64
@@ -100,12 +105,19 @@ def one_line(text: str) -> str:
 
 def is_id(value: object) -> bool:
     """Whether a value may be an id: a printable text without white space, of at most 64 characters."""
-    return isinstance(value, str) and value.split() == [value] and len(value) <= LONGEST_ID and value.isprintable()
+    return (
+        isinstance(value, str)
+        and value.split() == [value]
+        and len(value) <= LONGEST_ID
+        and value.isprintable()
+    )
 
 
 ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 
-WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
+WORDS: Final = (
+    "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
+)
 """What recipes say; the number changes whenever the words do."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
+from medical_tasks.benchmarks.archehr_qa.construction.files import (
+    LONGEST_ID,
+    is_id,
+    one_line,
+    read_table,
+)
 from medical_tasks.data import construction
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
@@ -25,7 +30,9 @@ _LONGEST: Final = 8
 _RELEASE: Final = "file of messages"
 _COLUMNS: Final = {"id": ("id", "post_id", "message_id"), "text": ("text", "message", "post")}
 _FIELDS: Final = {
-    "id": construction.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
+    "id": construction.private_field(
+        Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")
+    ),
     "text": construction.private_field(is_text(blank=True)),
 }
 _POST_FIELDS: Final = {
@@ -48,7 +55,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
     finder = keyword_finder(words)
     if not source.exists():
-        raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
+        raise MissingError(
+            f"{source}: no such file. Give --source a CSV file with the columns id and text."
+        )
     recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
@@ -78,7 +87,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         "schema_version": 1,
         "recipe": recipe,
         **read,
-        "by_keyword": {word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))},
+        "by_keyword": {
+            word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))
+        },
         "sha256": {files.POSTS: digest},
     }
     if not read["kept"]:
@@ -105,7 +116,11 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
     def found(text: str) -> list[str]:
         words = _WORD.findall(text.casefold())
-        runs = (tuple(words[start : start + length]) for length in lengths for start in range(len(words) - length + 1))
+        runs = (
+            tuple(words[start : start + length])
+            for length in lengths
+            for start in range(len(words) - length + 1)
+        )
         return sorted({known[run] for run in runs if run in known})
 
     return found
@@ -141,7 +156,9 @@ def _messages(source: Path) -> Iterator[tuple[str, str]]:
                 f"got one of {len(name)}."
             )
         if name in seen:
-            raise UsageError(f"{source}: message number {number}: the id stands twice. Ids must be unique.")
+            raise UsageError(
+                f"{source}: message number {number}: the id stands twice. Ids must be unique."
+            )
         seen.add(name)
         yield name, one_line(text)
 
@@ -162,5 +179,7 @@ def load_posts(folder: Path) -> list[Post]:
     files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
     return [
         Post(id=record.values["id"], text=record.values["text"])
-        for record in construction.read_lines(folder / files.POSTS, _POST_FIELDS, step="archehr filter")
+        for record in construction.read_lines(
+            folder / files.POSTS, _POST_FIELDS, step="archehr filter"
+        )
     ]

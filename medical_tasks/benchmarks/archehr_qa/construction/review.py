@@ -48,10 +48,14 @@ from medical_tasks.io.json_records import is_list_of, is_text, one_of
 class ReviewOptions:
     """How sheets are read, and what is made of them; the last three are as in the round before where None."""
 
-    blank_not_relevant: bool = False  # a sentence without a mark is not relevant; else it is not annotated yet
+    blank_not_relevant: bool = (
+        False  # a sentence without a mark is not relevant; else it is not annotated yet
+    )
     partial: bool = False  # sheets of some annotators may be missing; the cases on which they decide are then left out
     note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
-    dev: int | None = None  # how many cases at most are for the development of prompts; `seed` decides which
+    dev: int | None = (
+        None  # how many cases at most are for the development of prompts; `seed` decides which
+    )
     seed: int | None = None
 
 
@@ -73,7 +77,9 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     after, problems = _merged(number, before, readings, shares["first"])
     refuse(problems)
     if not after:
-        raise UsageError("no case is annotated by the one who decides about it, so there is nothing to write.")
+        raise UsageError(
+            "no case is annotated by the one who decides about it, so there is nothing to write."
+        )
     splits = split_cases(after, dev=form["dev"], seed=form["seed"])
     if not splits["test"]:
         raise UsageError(
@@ -81,7 +87,10 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         )
     place = rounds.round_folder(folder, number)
     history = [
-        change for name, each in readings.items() for reading in each for change in _changes(before[name], reading)
+        change
+        for name, each in readings.items()
+        for reading in each
+        for change in _changes(before[name], reading)
     ]
     construction.write_lines(place / rounds.HISTORY, history)
     digests = {
@@ -114,7 +123,9 @@ def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str
     said = {"note_source": options.note_source, "dev": options.dev, "seed": options.seed}
     form |= {name: value for name, value in said.items() if value is not None}
     if form["note_source"] not in ("", *NOTE_SOURCES):
-        raise UsageError(f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}.")
+        raise UsageError(
+            f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}."
+        )
     if form["dev"] < 0:
         raise UsageError(f"--dev must be 0 or more, got {form['dev']}.")
     checked_seed(form["seed"])
@@ -122,7 +133,10 @@ def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str
 
 
 def _merged(
-    number: int, before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]], first: Mapping[str, str]
+    number: int,
+    before: Mapping[str, OwnCase],
+    readings: Mapping[str, Sequence[Reading]],
+    first: Mapping[str, str],
 ) -> tuple[list[OwnCase], list[str]]:
     after: list[OwnCase] = []
     problems: list[str] = []
@@ -139,7 +153,9 @@ def _merged(
     return after, problems
 
 
-def _marks(before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]) -> list[dict[str, Any]]:
+def _marks(
+    before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]
+) -> list[dict[str, Any]]:
     told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
@@ -158,7 +174,9 @@ def _counts(cases: Sequence[OwnCase]) -> dict[str, Any]:
         "cases": len(cases),
         "sentences": labels.total(),
         "labels": {name: labels[name] for name in LABELS},
-        "without_essential": sum(ESSENTIAL not in case.annotation.labels.values() for case in cases),
+        "without_essential": sum(
+            ESSENTIAL not in case.annotation.labels.values() for case in cases
+        ),
         "without_answer": sum(count == 0 for count in words),
         "answers_missing_essential": sum(map(_misses_essential, cases)),
         "answers_over_word_limit": sum(count > WORD_LIMIT for count in words),
@@ -169,32 +187,46 @@ def _misses_essential(case: OwnCase) -> bool:
     """Whether an answer leaves an essential sentence uncited, which the guidelines do not allow."""
     said = case.annotation
     cited = {number for sentence in said.answer for number in sentence.citations}
-    return bool(said.answer) and any(label == ESSENTIAL and each not in cited for each, label in said.labels.items())
+    return bool(said.answer) and any(
+        label == ESSENTIAL and each not in cited for each, label in said.labels.items()
+    )
 
 
 def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew; or says what is wrong, without any text."""
     said = reading.annotation
-    wanted = {number for number, label in said.labels.items() if label != NOT_RELEVANT} | reading.context
+    wanted = {
+        number for number, label in said.labels.items() if label != NOT_RELEVANT
+    } | reading.context
     kept = kept_paragraphs(case.sentences, wanted)
     if not kept:
         return f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, so nothing is left of the note"
     ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
-    lost = sorted({cited for sentence in said.answer for cited in sentence.citations if cited not in ids}, key=int)
+    lost = sorted(
+        {cited for sentence in said.answer for cited in sentence.citations if cited not in ids},
+        key=int,
+    )
     if lost:
         return (
             f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences {', '.join(lost)}, of whose paragraphs "
             "everything is not-relevant; mark what the answer needs, or context"
         )
-    paragraphs = {name: str(number) for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))}
+    paragraphs = {
+        name: str(number)
+        for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))
+    }
     return replace(
         case,
-        sentences=tuple(replace(each, id=ids[each.id], paragraph_id=paragraphs[each.paragraph_id]) for each in kept),
+        sentences=tuple(
+            replace(each, id=ids[each.id], paragraph_id=paragraphs[each.paragraph_id])
+            for each in kept
+        ),
         annotation=replace(
             said,
             labels={ids[each.id]: said.labels[each.id] for each in kept},
             answer=tuple(
-                replace(each, citations=tuple(ids[cited] for cited in each.citations)) for each in said.answer
+                replace(each, citations=tuple(ids[cited] for cited in each.citations))
+                for each in said.answer
             ),
         ),
     )
@@ -219,10 +251,16 @@ def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
         }
 
 
-def _row(reading: Reading, kind: str, number: str, column: str, before: str, after: str) -> SheetRow | None:
+def _row(
+    reading: Reading, kind: str, number: str, column: str, before: str, after: str
+) -> SheetRow | None:
     """The row of a change; where rows before it were left empty, that of its text."""
     if column == "text" and after:
-        same = (row for key, row in reading.rows.items() if key[0] == kind and one_line(row.cells["text"]) == after)
+        same = (
+            row
+            for key, row in reading.rows.items()
+            if key[0] == kind and one_line(row.cells["text"]) == after
+        )
         return next(same, None)
     return reading.rows.get((kind, number))
 
@@ -259,10 +297,15 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
     for post in construction.ranked(list(by_post), seed, str):
         if len(drawn) + len(by_post[post]) <= dev:
             drawn |= {case.id for case in by_post[post]}
-    return {split: [case for case in cases if (case.id in drawn) == (split == "dev")] for split in _SPLITS}
+    return {
+        split: [case for case in cases if (case.id in drawn) == (split == "dev")]
+        for split in _SPLITS
+    }
 
 
-def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = "") -> None:
+def write_release(
+    folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = ""
+) -> None:
     """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner; an empty split's are removed."""
     make_folder(folder)
     for split in _SPLITS:
@@ -294,17 +337,27 @@ def _released(case: OwnCase, note_source: str) -> FullCase:
     )
 
 
-_MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is_list_of(one_of(LABELS))}
+_MARK_FIELDS: Final = {
+    "case_id": is_text(),
+    "reviewer": is_text(),
+    "labels": is_list_of(one_of(LABELS)),
+}
 
 
-def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Sequence[str]) -> dict[str, Any]:
+def label_agreement(
+    before: Sequence[str], after: Sequence[str], clusters: Sequence[str]
+) -> dict[str, Any]:
     """Compares two labels of each sentence; clusters are the sentences' cases, which the bootstrap for kappa draws whole."""
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.intervals import proportion_interval
 
     found = agreement_of(before, after, classes=LABELS, clusters=clusters)
-    edits = [(one, other, case) for one, other, case in zip(before, after, clusters, strict=True) if one != other]
+    edits = [
+        (one, other, case)
+        for one, other, case in zip(before, after, clusters, strict=True)
+        if one != other
+    ]
     kinds = Counter((one, other) for one, other, _ in edits)
     shares = {
         kind: proportion_interval(
@@ -342,12 +395,16 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
     kept, words = [each for each, _ in answers], [each for _, each in answers]
     return {
         "cases": len(pairs),
-        "labels": label_agreement(one, other, [case.id for case, _ in pairs for _ in case.sentences]),
+        "labels": label_agreement(
+            one, other, [case.id for case, _ in pairs for _ in case.sentences]
+        ),
         "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
         "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
         "answers": {
             "answers": len(answers),
-            "changed": sum(a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer),
+            "changed": sum(
+                a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer
+            ),
             "words": sum(words),
             "words_retained": sum(kept),
             "retained": as_json(bootstrap_ratio(kept, words)) if answers else None,
@@ -368,11 +425,17 @@ def _labels(case: OwnCase) -> list[str]:
 def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
     place = rounds.round_folder(folder, number)
     files.checked_step(
-        place / rounds.MARKS, construction.read_json(place / rounds.REVIEW, step="archehr import"), step="import"
+        place / rounds.MARKS,
+        construction.read_json(place / rounds.REVIEW, step="archehr import"),
+        step="import",
     )
     marks: dict[str, dict[str, list[str]]] = {}
-    for record in construction.read_lines(place / rounds.MARKS, _MARK_FIELDS, step="archehr import"):
-        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values["labels"]
+    for record in construction.read_lines(
+        place / rounds.MARKS, _MARK_FIELDS, step="archehr import"
+    ):
+        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
+            "labels"
+        ]
     found = []
     for names, both, first, second in construction.each_two(marks):
         clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
@@ -396,7 +459,9 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
             {
                 "round": number,
                 # The first round annotates what has no labels yet.
-                "against_round_before": round_agreement(cases[number - 1], cases[number]) if number > 1 else None,
+                "against_round_before": round_agreement(cases[number - 1], cases[number])
+                if number > 1
+                else None,
                 "among_annotators": _among_annotators(folder, number),
             }
             for number in cases

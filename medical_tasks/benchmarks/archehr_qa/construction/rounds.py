@@ -57,7 +57,9 @@ _FIELDS: Final = {
     "sentences": construction.private_field(
         is_list_of(
             Field(
-                holds=lambda value: isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value)),
+                holds=lambda value: (
+                    isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value))
+                ),
                 rule="a list of id, paragraph and text",
             )
         )
@@ -104,7 +106,10 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
     answer = zip(values["answer"], values["citations"], strict=True)
     return OwnCase(
         **{name: values[name] for name in ("id", "post_id", "document_id", "narrative")},
-        sentences=tuple(Sentence(id=name, paragraph_id=part, text=text) for name, part, text in values["sentences"]),
+        sentences=tuple(
+            Sentence(id=name, paragraph_id=part, text=text)
+            for name, part, text in values["sentences"]
+        ),
         annotation=Annotation(
             phrases=tuple(values["phrases"]),
             question=values["question"],
@@ -119,7 +124,9 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
 
 def split_note(text: str) -> tuple[Sentence, ...]:
     """Cuts a note into numbered sentences; no word is lost, and paragraphs without any sentence are none."""
-    paragraphs = [part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))]
+    paragraphs = [
+        part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))
+    ]
     found = [(str(place), sentence) for place, part in enumerate(paragraphs) for sentence in part]
     return tuple(
         Sentence(id=str(number), paragraph_id=place, text=sentence)
@@ -129,7 +136,9 @@ def split_note(text: str) -> tuple[Sentence, ...]:
 
 def _sentences(paragraph: str) -> Iterator[str]:
     lines = paragraph.split("\n")
-    for heading, block in groupby(enumerate(lines), key=lambda each: each[0] if _is_heading(each[1]) else -1):
+    for heading, block in groupby(
+        enumerate(lines), key=lambda each: each[0] if _is_heading(each[1]) else -1
+    ):
         text = "\n".join(line for _, line in block)
         if heading >= 0:
             yield one_line(text)
@@ -142,7 +151,9 @@ def _is_heading(line: str) -> bool:
     return 0 < len(words) <= _HEADING_WORDS and words[-1].endswith(":")
 
 
-def kept_paragraphs(sentences: Collection[Sentence], wanted: Collection[str]) -> tuple[Sentence, ...]:
+def kept_paragraphs(
+    sentences: Collection[Sentence], wanted: Collection[str]
+) -> tuple[Sentence, ...]:
     """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note."""
     kept = {sentence.paragraph_id for sentence in sentences if sentence.id in wanted}
     return tuple(sentence for sentence in sentences if sentence.paragraph_id in kept)
@@ -163,7 +174,9 @@ def round_folder(folder: Path, number: int) -> Path:
 
 def latest(folder: Path, name: str) -> int:
     """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`); 0 where there is none."""
-    return next(number for number in count() if not (round_folder(folder, number + 1) / name).exists())
+    return next(
+        number for number in count() if not (round_folder(folder, number + 1) / name).exists()
+    )
 
 
 def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
@@ -178,7 +191,9 @@ def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
 def load_shares(folder: Path, number: int) -> dict[str, Any]:
     """Reads who has which cases of a round."""
     if number < 1:
-        raise MissingError(f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet.")
+        raise MissingError(
+            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet."
+        )
     shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
     before = round_folder(folder, number - 1) / CASES
     if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):

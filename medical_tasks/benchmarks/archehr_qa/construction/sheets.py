@@ -40,15 +40,29 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
     said = case.annotation
     yield _row(case, "patient", "1", text=case.narrative)
     for number in range(max(_FOCUS_ROWS, len(said.phrases) + 1)):
-        yield _row(case, "focus", str(number + 1), text=said.phrases[number] if number < len(said.phrases) else "")
+        yield _row(
+            case,
+            "focus",
+            str(number + 1),
+            text=said.phrases[number] if number < len(said.phrases) else "",
+        )
     yield _row(case, "question", "1", text=said.question)
     for sentence in case.sentences:
         label = said.labels.get(sentence.id, "")
-        yield _row(case, "sentence", sentence.id, paragraph=sentence.paragraph_id, text=sentence.text, relevance=label)
+        yield _row(
+            case,
+            "sentence",
+            sentence.id,
+            paragraph=sentence.paragraph_id,
+            text=sentence.text,
+            relevance=label,
+        )
     for number in range(max(_ANSWER_ROWS, len(said.answer) + 1)):
         there = said.answer[number] if number < len(said.answer) else None
         cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
-        yield _row(case, "answer", str(number + 1), text=there.text if there else "", citations=cited)
+        yield _row(
+            case, "answer", str(number + 1), text=there.text if there else "", citations=cited
+        )
 
 
 def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, object]:
@@ -57,7 +71,12 @@ def _row(case: OwnCase, kind: str, number: str, **cells: str) -> dict[str, objec
 
 
 def export_sheets(
-    folder: Path, reviewers: Sequence[str], *, chosen: Sequence[Path] = (), overlap: int = 0, seed: int = 0
+    folder: Path,
+    reviewers: Sequence[str],
+    *,
+    chosen: Sequence[Path] = (),
+    overlap: int = 0,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody; returns `shares.json` and the round."""
     number = rounds.latest(folder, rounds.REVIEW) + 1
@@ -174,7 +193,11 @@ class SheetCheck:
         if key[0] in ("focus", "answer"):
             known = set(map(str, range(1, 100)))
         else:
-            known = {each.id for each in self.cases[case_id].sentences} if key[0] == "sentence" else {"1"}
+            known = (
+                {each.id for each in self.cases[case_id].sentences}
+                if key[0] == "sentence"
+                else {"1"}
+            )
         if key[1] not in known:
             return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
         return None
@@ -189,14 +212,17 @@ class SheetCheck:
         for reviewer in self.given():
             for case_id in self.sheets[reviewer]:
                 rows = self._rows.get((reviewer, case_id), {})
-                found.setdefault(case_id, []).append(self._reading(reviewer, self.cases[case_id], rows))
+                found.setdefault(case_id, []).append(
+                    self._reading(reviewer, self.cases[case_id], rows)
+                )
         return found
 
     def _reading(self, reviewer: str, case: OwnCase, rows: Mapping[Key, SheetRow]) -> Reading:
         lost = [
             f"{row['kind']} {row['number']}"
             for row in sheet_rows(case)
-            if (row["kind"], row["number"]) not in rows and (row["text"] or row["kind"] == "question")
+            if (row["kind"], row["number"]) not in rows
+            and (row["text"] or row["kind"] == "question")
         ]
         if lost:
             more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
@@ -213,7 +239,10 @@ class SheetCheck:
             annotation=Annotation(
                 phrases=self._phrases(case, rows),
                 question=self._question(rows),
-                labels={number: NOT_RELEVANT if label == CONTEXT else label for number, label in labels.items()},
+                labels={
+                    number: NOT_RELEVANT if label == CONTEXT else label
+                    for number, label in labels.items()
+                },
                 answer=self._answer(case, rows),
             ),
             context=frozenset(number for number, label in labels.items() if label == CONTEXT),
@@ -235,20 +264,26 @@ class SheetCheck:
     def _phrases(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[str, ...]:
         said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
         phrases = [(row, text) for row, text in said if text]
-        for (row, _), place in zip(phrases, phrase_places(case.narrative, [text for _, text in phrases]), strict=True):
+        for (row, _), place in zip(
+            phrases, phrase_places(case.narrative, [text for _, text in phrases]), strict=True
+        ):
             if place < 0:
                 self.problems.append(
                     f"{row.place('text')}: does not stand in the message of case {case.id}; copy its words as they are"
                 )
         if not phrases and said:
-            self.problems.append(f"{said[0][0].place('text')}: is empty; copy the words of the message that ask")
+            self.problems.append(
+                f"{said[0][0].place('text')}: is empty; copy the words of the message that ask"
+            )
         return tuple(text for _, text in phrases)
 
     def _question(self, rows: Mapping[Key, SheetRow]) -> str:
         row = rows.get(("question", "1"))
         text = one_line(row.cells["text"]) if row is not None else ""
         if row is not None and not text:
-            self.problems.append(f"{row.place('text')}: is empty; write the question as a clinician would put it")
+            self.problems.append(
+                f"{row.place('text')}: is empty; write the question as a clinician would put it"
+            )
         return text
 
     def _answer(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[AnswerSentence, ...]:
@@ -257,9 +292,13 @@ class SheetCheck:
         for row in _numbered(rows, "answer"):
             text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
             if cited and not text:
-                self.problems.append(f"{row.place('text')}: is empty, and citations stand beside it")
+                self.problems.append(
+                    f"{row.place('text')}: is empty, and citations stand beside it"
+                )
             if cited and not _CITED.fullmatch(cited):
-                self.problems.append(f"{row.place('citations')}: must be of the form |1,2|, or empty")
+                self.problems.append(
+                    f"{row.place('citations')}: must be of the form |1,2|, or empty"
+                )
                 cited = ""
             ids = {part.strip() for part in cited.strip("|").split(",")} if cited else set()
             if ids - set(known):
@@ -273,7 +312,10 @@ class SheetCheck:
 
 
 def _numbered(rows: Mapping[Key, SheetRow], kind: str) -> list[SheetRow]:
-    return [rows[key] for key in sorted((key for key in rows if key[0] == kind), key=lambda key: int(key[1]))]
+    return [
+        rows[key]
+        for key in sorted((key for key in rows if key[0] == kind), key=lambda key: int(key[1]))
+    ]
 
 
 def _misplaced(kind: str, row: SheetRow) -> Iterator[str]:

@@ -11,9 +11,19 @@ from typing import Any
 from medical_tasks.benchmarks.archehr_qa.construction import codes, files, rounds
 from medical_tasks.benchmarks.archehr_qa.construction.align import TOP, align_posts
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
-from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets, measure_agreement
+from medical_tasks.benchmarks.archehr_qa.construction.review import (
+    ReviewOptions,
+    import_sheets,
+    measure_agreement,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
-from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
+from medical_tasks.data.construction import (
+    check_answered,
+    checked_seed,
+    numbers,
+    parse_names,
+    tell_private,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
@@ -27,12 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     file: Any = {"type": Path, "metavar": "FILE"}
     group.add_argument("--codes", **file, help="expand: codes of admissions, as DIAGNOSES_ICD")
     group.add_argument("--dictionary", **file, help="expand: what codes mean, as D_ICD_DIAGNOSES")
-    group.add_argument("--post-codes", **file, help="expand: codes of messages, instead of a --model")
+    group.add_argument(
+        "--post-codes", **file, help="expand: codes of messages, instead of a --model"
+    )
     group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
     said = "import: a sentence without a mark is not-relevant"
     group.add_argument("--blank-not-relevant", action="store_true", help=said)
-    group.add_argument("--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping")
-    group.add_argument("--dev", type=int, metavar="N", help="import: at most N cases go to the split dev (default 0)")
+    group.add_argument(
+        "--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping"
+    )
+    group.add_argument(
+        "--dev",
+        type=int,
+        metavar="N",
+        help="import: at most N cases go to the split dev (default 0)",
+    )
 
 
 def _filter(arguments: argparse.Namespace) -> int:
@@ -44,9 +63,16 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 
 def _expand(arguments: argparse.Namespace) -> int:
-    notes, file, model = (arguments.codes is not None, arguments.post_codes is not None, arguments.model is not None)
+    notes, file, model = (
+        arguments.codes is not None,
+        arguments.post_codes is not None,
+        arguments.model is not None,
+    )
     for wrong, said in (
-        (notes != (arguments.dictionary is not None), " needs --codes and --dictionary together. See: --help"),
+        (
+            notes != (arguments.dictionary is not None),
+            " needs --codes and --dictionary together. See: --help",
+        ),
         (model and file, " takes --model or --post-codes, not both."),
         (
             not (notes or model or file),
@@ -67,7 +93,9 @@ def _expand(arguments: argparse.Namespace) -> int:
             **numbers(made),
         )
     asked = codes.codes_from_model(arguments) if model else None
-    found = asked or (codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None)
+    found = asked or (
+        codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None
+    )
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
         tell(
@@ -78,13 +106,19 @@ def _expand(arguments: argparse.Namespace) -> int:
     if asked:
         then = "They are searched by their own words alone. "
         check_answered(
-            asked["failed_posts"], asked["posts"], "messages have no usable reply", then=then, file="expand.json"
+            asked["failed_posts"],
+            asked["posts"],
+            "messages have no usable reply",
+            then=then,
+            file="expand.json",
         )
     return 0
 
 
 def _align(arguments: argparse.Namespace) -> int:
-    made = align_posts(arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top)
+    made = align_posts(
+        arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
+    )
     tell(
         f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
         f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
@@ -117,7 +151,9 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    options = ReviewOptions(**{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)})
+    options = ReviewOptions(
+        **{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)}
+    )
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     tell(
@@ -141,7 +177,9 @@ def _agreement(arguments: argparse.Namespace) -> int:
             for edit in against["labels"]["edits"]:
                 share = edit["of_edits"]
                 edits = against["labels"]["sentences"] - against["labels"]["agreed"]
-                tell(f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]")
+                tell(
+                    f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]"
+                )
             answers = against["answers"]
             if answers["retained"] is not None:
                 tell(
@@ -172,7 +210,11 @@ def _labels(made: Mapping[str, Any]) -> str:
 def _percent(share: Mapping[str, Any]) -> str:
     if share["value"] is None:
         return "n/a"
-    ends = "" if share["ci_low"] is None else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
+    ends = (
+        ""
+        if share["ci_low"] is None
+        else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
+    )
     return f"{100 * share['value']:.1f} %{ends}"
 
 
@@ -182,7 +224,11 @@ STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tup
     "expand": (_expand, ("folder",), ("codes", "dictionary", "post_codes", *_MODEL)),
     "align": (_align, ("folder", "source"), ("top",)),
     "sheet": (_sheet, ("folder", "reviewers"), ("paths", "overlap", "seed")),
-    "import": (_import, ("folder", "paths"), ("blank_not_relevant", "partial", "note_source", "dev", "seed")),
+    "import": (
+        _import,
+        ("folder", "paths"),
+        ("blank_not_relevant", "partial", "note_source", "dev", "seed"),
+    ),
     "agreement": (_agreement, ("folder",), ()),
 }
 """Name to function, options it needs, options it takes."""

@@ -38,14 +38,26 @@ def generate_drafts(arguments: Namespace) -> dict[str, Any]:
     """Drafts a question for each patient, as parsed options say; returns the content of `drafts.json`."""
     folder, seed = arguments.folder, construction.checked_seed(arguments.seed)
     patients = load_patients(folder)
-    settings = {"prompts": _TEMPLATE, "sample": construction.text_sha256(folder / files.NOTES), "seed": seed}
+    settings = {
+        "prompts": _TEMPLATE,
+        "sample": construction.text_sha256(folder / files.NOTES),
+        "seed": seed,
+    }
     usual = {"temperature": TEMPERATURE}
-    with asked(arguments, settings, what="drafts", finished=files.DRAFTS_RECIPE, args=usual) as model:
-        first = [_question(each.id, question_messages(each.notes), read_question) for each in patients]
+    with asked(
+        arguments, settings, what="drafts", finished=files.DRAFTS_RECIPE, args=usual
+    ) as model:
+        first = [
+            _question(each.id, question_messages(each.notes), read_question) for each in patients
+        ]
         questions = model.ask(first, step="question: ")
         tries = model.tries
         second = [
-            _question(each.id, choices_messages(each.notes, asked_for["question"], asked_for["answer"]), read_choices)
+            _question(
+                each.id,
+                choices_messages(each.notes, asked_for["question"], asked_for["answer"]),
+                read_choices,
+            )
             for each in patients
             if (asked_for := questions.get(each.id))
         ]
@@ -58,7 +70,9 @@ def generate_drafts(arguments: Namespace) -> dict[str, Any]:
         f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
         "they are. Move the sheets and shares.json away first, or work in another --folder."
     )
-    construction.check_exported(folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal)
+    construction.check_exported(
+        folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
+    )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
     made = {
         "schema_version": 1,
@@ -81,7 +95,9 @@ def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str
     return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
 
 
-def _draft(name: str, question: Mapping[str, Any], drafted: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _draft(
+    name: str, question: Mapping[str, Any], drafted: Mapping[str, Any], seed: int
+) -> dict[str, Any]:
     choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{name}")
     return {
         "id": name,
@@ -101,7 +117,9 @@ def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     written = Counter(draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts)
     right = [len(draft["choices"][LETTERS.index(draft["answer"])]) for draft in drafts]
     lengths = [sorted(map(len, draft["choices"])) for draft in drafts]
-    longest = sum(length == last > before for length, (*_, before, last) in zip(right, lengths, strict=True))
+    longest = sum(
+        length == last > before for length, (*_, before, last) in zip(right, lengths, strict=True)
+    )
     every = sum(map(sum, lengths))
     wrong = len(drafts) * (len(LETTERS) - 1)
     return {
@@ -145,7 +163,9 @@ def read_question(reply: str) -> dict[str, str] | Unreadable:
 
 def read_choices(reply: str) -> dict[str, Any] | Unreadable:
     """Reads the reply to `prompts.choices_messages`: `choices`, `answer`, `reason`."""
-    found = read_object(reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text})
+    found = read_object(
+        reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text}
+    )
     if isinstance(found, Unreadable):
         return found
     choices = [one_line(found["choices"][letter]) for letter in LETTERS]
@@ -154,7 +174,9 @@ def read_choices(reply: str) -> dict[str, Any] | Unreadable:
     if len(set(map(same_text, choices))) < len(choices):
         return Unreadable("two choices are the same; all five must differ")
     labels = [_LABEL.match(choice) for choice in choices]
-    if all(label and label[1].upper() == letter for label, letter in zip(labels, LETTERS, strict=True)):
+    if all(
+        label and label[1].upper() == letter for label, letter in zip(labels, LETTERS, strict=True)
+    ):
         return Unreadable("choices must not begin with their letter")
     if not all(map(is_text().holds, (*choices, found["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
@@ -172,18 +194,31 @@ def _choices(value: Any) -> str | None:
 
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Asks for a question and its answer."""
-    return _user(_TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes))
+    return _user(
+        _TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes)
+    )
 
 
-def choices_messages(notes: Sequence[Mapping[str, Any]], question: str, answer: str) -> tuple[Message, ...]:
+def choices_messages(
+    notes: Sequence[Mapping[str, Any]], question: str, answer: str
+) -> tuple[Message, ...]:
     """Asks for five choices to a question."""
     case = _TEXTS["case"].format(question=quoted(question), answer=quoted(answer))
-    return _user(_TEXTS["setting"], _TEXTS["choices_task"], _TEXTS["choices_form"], case, note_blocks(notes))
+    return _user(
+        _TEXTS["setting"], _TEXTS["choices_task"], _TEXTS["choices_form"], case, note_blocks(notes)
+    )
 
 
 def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], Any]) -> Question:
     again = _TEXTS["again"]
-    return Question(id=name, messages=messages, template=_TEMPLATE, read=read, again=again, max_tokens=MAX_NEW_TOKENS)
+    return Question(
+        id=name,
+        messages=messages,
+        template=_TEMPLATE,
+        read=read,
+        again=again,
+        max_tokens=MAX_NEW_TOKENS,
+    )
 
 
 def _user(*parts: str) -> tuple[Message, ...]:

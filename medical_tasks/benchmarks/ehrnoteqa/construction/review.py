@@ -29,7 +29,17 @@ from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.json_records import Field, is_text
 
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
-COLUMNS: Final = ("index", "id", "reviewer", "notes", "inclusion", "question", "answer", *CHOICE_COLUMNS, "comment")
+COLUMNS: Final = (
+    "index",
+    "id",
+    "reviewer",
+    "notes",
+    "inclusion",
+    "question",
+    "answer",
+    *CHOICE_COLUMNS,
+    "comment",
+)
 NOTES_FOLDER: Final = "notes"
 
 _DRAFT_FIELDS: Final = {
@@ -41,7 +51,9 @@ _DRAFT_FIELDS: Final = {
     "question_reason": construction.private_field(is_text()),
     "choices_reason": construction.private_field(is_text()),
     "written_order": construction.private_field(is_text()),
-    "tries": construction.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
+    "tries": construction.private_field(
+        Field(holds=lambda value: isinstance(value, list), rule="a list")
+    ),
 }
 
 
@@ -60,7 +72,9 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
+def export_sheets(
+    folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0
+) -> dict[str, Any]:
     """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
     drafts = load_drafts(folder)
     made: dict[str, Any] = {
@@ -77,9 +91,15 @@ def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, s
     )
     construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = construction.make_folder(folder / files.SHEETS)
-    write_notes(sheets / NOTES_FOLDER, {each.id: each.notes for each in load_patients(folder) if each.id in drafts})
+    write_notes(
+        sheets / NOTES_FOLDER,
+        {each.id: each.notes for each in load_patients(folder) if each.id in drafts},
+    )
     own = made["sheets"].items()
-    rows = {name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)] for name, ids in own}
+    rows = {
+        name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
+        for name, ids in own
+    }
     construction.write_sheets(sheets, COLUMNS, rows)
     return made
 
@@ -94,7 +114,11 @@ def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) 
 
 
 def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
-    told = {"index": number, "reviewer": reviewer, "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}"}
+    told = {
+        "index": number,
+        "reviewer": reviewer,
+        "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
+    }
     kept = {name: draft[name] for name in ("id", "question", "answer")}
     choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
     return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
@@ -149,7 +173,9 @@ class _Check:
         problems = list(_content_problems(row, content)) if inclusion == "keep" else []
         self.problems += problems
         if not problems:
-            self.opinions[reviewer, identifier] = _Opinion(row=row, inclusion=inclusion, content=content)
+            self.opinions[reviewer, identifier] = _Opinion(
+                row=row, inclusion=inclusion, content=content
+            )
 
     def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
         if reviewer not in self.sheets:
@@ -169,8 +195,12 @@ class _Check:
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-            self.problems.append(f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})")
+            shown = ", ".join(missing[:5]) + (
+                f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            )
+            self.problems.append(
+                f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})"
+            )
 
 
 def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
@@ -178,7 +208,9 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
         yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
-    for name, text in zip(("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True):
+    for name, text in zip(
+        ("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True
+    ):
         if is_formula_error(text):
             yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
     texts: dict[str, str] = {}
@@ -198,12 +230,16 @@ def import_sheets(
     drafts = load_drafts(folder)
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
-        raise UsageError(f"{folder}: the sheets were exported of other drafts than are there now. Export them again.")
+        raise UsageError(
+            f"{folder}: the sheets were exported of other drafts than are there now. Export them again."
+        )
     check = _Check(
         first=shares["first"],
         sheets=shares["sheets"],
         drafts={
-            name: Content(question=each["question"], answer=each["answer"], choices=tuple(each["choices"]))
+            name: Content(
+                question=each["question"], answer=each["answer"], choices=tuple(each["choices"])
+            )
             for name, each in drafts.items()
         },
         blank_keeps=blank_keeps,
@@ -229,31 +265,60 @@ def import_sheets(
 def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
     """Makes one question of what its reviewers made of it; None where the one who decides has not handed in."""
     first, before = check.first[identifier], check.drafts[identifier]
-    opinions = {name: check.opinions[name, identifier] for name in check.sheets if (name, identifier) in check.opinions}
+    opinions = {
+        name: check.opinions[name, identifier]
+        for name in check.sheets
+        if (name, identifier) in check.opinions
+    }
     if first not in opinions:
         return None
-    edits = {name: each for name, each in opinions.items() if each.inclusion == "keep" and each.content != before}
+    edits = {
+        name: each
+        for name, each in opinions.items()
+        if each.inclusion == "keep" and each.content != before
+    }
     one, edit = next(iter(edits.items()), ("", opinions[first]))
     kept = opinions[first].inclusion == "keep"
     for name, other in edits.items():
         if kept and other.content != edit.content:
-            columns = ", ".join(column for column, _, _ in changed_fields(edit.content, other.content))
+            columns = ", ".join(
+                column for column, _, _ in changed_fields(edit.content, other.content)
+            )
             check.problems.append(
                 f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} ({other.row.path}, row "
                 f"{other.row.number}) edited it differently: {columns}; make them alike"
             )
-    history = [record for name, each in opinions.items() for record in _history(identifier, name, before, each)]
+    history = [
+        record
+        for name, each in opinions.items()
+        for record in _history(identifier, name, before, each)
+    ]
     # Without an edit whoever kept it left it as it was.
-    return Reviewed(id=identifier, reviewer=first, before=before, after=edit.content if kept else None), history
+    return Reviewed(
+        id=identifier, reviewer=first, before=before, after=edit.content if kept else None
+    ), history
 
 
-def _history(identifier: str, reviewer: str, before: Content, opinion: _Opinion) -> Iterator[dict[str, Any]]:
-    changes = changed_fields(before, opinion.content) if opinion.inclusion == "keep" else [("inclusion", "", "x")]
+def _history(
+    identifier: str, reviewer: str, before: Content, opinion: _Opinion
+) -> Iterator[dict[str, Any]]:
+    changes = (
+        changed_fields(before, opinion.content)
+        if opinion.inclusion == "keep"
+        else [("inclusion", "", "x")]
+    )
     comment = opinion.row.cells["comment"].strip()
     changes += [("comment", "", comment)] if comment else []
     sheet = {"sheet": opinion.row.path.name, "row": opinion.row.number}
     for name, old, new in changes:
-        yield {"id": identifier, "reviewer": reviewer, **sheet, "field": name, "before": old, "after": new}
+        yield {
+            "id": identifier,
+            "reviewer": reviewer,
+            **sheet,
+            "field": name,
+            "before": old,
+            "after": new,
+        }
 
 
 def _written(
@@ -351,7 +416,9 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     names = sorted({each.reviewer for each in reviewed})
     return {
         **_counts(reviewed),
-        "by_reviewer": {name: _counts([each for each in reviewed if each.reviewer == name]) for name in names},
+        "by_reviewer": {
+            name: _counts([each for each in reviewed if each.reviewer == name]) for name in names
+        },
     }
 
 
@@ -365,7 +432,9 @@ def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
         "answers_revised": sum(before.right != after.right for before, after in kept),
         "letters_changed": sum(before.answer != after.answer for before, after in kept),
         "wrong_choices": len(kept) * (len(LETTERS) - 1),
-        "wrong_choices_revised": sum((Counter(after.wrong) - Counter(before.wrong)).total() for before, after in kept),
+        "wrong_choices_revised": sum(
+            (Counter(after.wrong) - Counter(before.wrong)).total() for before, after in kept
+        ),
         "unchanged": sum(before == after for before, after in kept),
     }
 

@@ -69,7 +69,9 @@ def parse_bounds(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text.replace(" ", ""))
     bounds = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 0 < bounds[0] < bounds[1]:
-        raise UsageError(f"--bounds must be two growing numbers of tokens, such as 3000,7000, got {text!r}.")
+        raise UsageError(
+            f"--bounds must be two growing numbers of tokens, such as 3000,7000, got {text!r}."
+        )
     return bounds
 
 
@@ -90,7 +92,10 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
         raise UsageError(
             f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
         )
-    return {cell: construction.ranked(members[cell], spec.seed, str)[:wanted] for cell, wanted in spec.cells.items()}
+    return {
+        cell: construction.ranked(members[cell], spec.seed, str)[:wanted]
+        for cell, wanted in spec.cells.items()
+    }
 
 
 def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
@@ -102,10 +107,14 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
     return members
 
 
-def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> dict[str, Any]:
+def make_sample(
+    source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
+) -> dict[str, Any]:
     """Measures all patients, draws some and writes them with their notes; a sample that is there is left as it is."""
     if not source.is_file():
-        raise MissingError(f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz.")
+        raise MissingError(
+            f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
+        )
     construction.make_folder(folder)
     recipe: dict[str, Any] = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
@@ -134,14 +143,23 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
         files.NOTES: construction.write_lines(
-            folder / files.NOTES, ({"patient_id": patient, "notes": notes[patient]} for patient in level)
+            folder / files.NOTES,
+            ({"patient_id": patient, "notes": notes[patient]} for patient in level),
         ),
         files.PATIENTS: construction.write_lines(
             folder / files.PATIENTS,
-            ({"patient_id": patient, "level": level[patient], **asdict(lengths[patient])} for patient in level),
+            (
+                {"patient_id": patient, "level": level[patient], **asdict(lengths[patient])}
+                for patient in level
+            ),
         ),
     }
-    made = {"schema_version": 1, "recipe": recipe, **_counts(lengths, drawn, spec), "sha256": digests}
+    made = {
+        "schema_version": 1,
+        "recipe": recipe,
+        **_counts(lengths, drawn, spec),
+        "sha256": digests,
+    }
     construction.write_json(place, made)
     return made
 
@@ -158,14 +176,18 @@ def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[dict[str
     return found
 
 
-def _lengths(source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[str, Any]) -> dict[str, PatientLength]:
+def _lengths(
+    source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[str, Any]
+) -> dict[str, PatientLength]:
     """Measures, or takes what an earlier command measured of the same file with the same tokenizer."""
     place = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
     if place.exists():
         kept = construction.read_json(place, step="ehrnoteqa sample")
         if kept.get("about") == about:
-            return {patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()}
+            return {
+                patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()
+            }
     lengths = measure_patients(source, counter)
     patients = {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
     construction.write_json(place, {"about": about, "patients": patients}, indent=None)
@@ -176,7 +198,10 @@ def _counts(
     lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
 ) -> dict[str, Any]:
     """The paper's table 2, and what is in none of its rows."""
-    every = {cell: [lengths[each].tokens for each in ids] for cell, ids in _members(lengths, spec).items()}
+    every = {
+        cell: [lengths[each].tokens for each in ids]
+        for cell, ids in _members(lengths, spec).items()
+    }
     beyond = sum(level_of(each.tokens, spec.bounds) is None for each in lengths.values())
     return {
         "patients": len(lengths),
@@ -191,7 +216,9 @@ def _counts(
                 "mean_tokens": _mean(every[level, notes]),
                 "asked_for": wanted,
                 "sampled": len(drawn[level, notes]),
-                "sampled_mean_tokens": _mean([lengths[patient].tokens for patient in drawn[level, notes]]),
+                "sampled_mean_tokens": _mean(
+                    [lengths[patient].tokens for patient in drawn[level, notes]]
+                ),
             }
             for (level, notes), wanted in spec.cells.items()
         ],
@@ -223,7 +250,9 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
     with reading(path, "MB measured") as on_read:
         rows = _prepared(path, on_read)
         while batch := list(islice(rows, _BATCH)):
-            for (patient, _), length in zip(batch, counter.count([text for _, text in batch]), strict=True):
+            for (patient, _), length in zip(
+                batch, counter.count([text for _, text in batch]), strict=True
+            ):
                 notes[patient] = notes.get(patient, 0) + 1
                 tokens[patient] = tokens.get(patient, 0) + length
     return {patient: PatientLength(count, tokens[patient]) for patient, count in notes.items()}
@@ -240,7 +269,12 @@ def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str,
             )
         yield (
             patient,
-            prepared_text(cells["text"], patient_id=patient, hadm_id=cells["hadm_id"], charttime=cells["charttime"]),
+            prepared_text(
+                cells["text"],
+                patient_id=patient,
+                hadm_id=cells["hadm_id"],
+                charttime=cells["charttime"],
+            ),
         )
 
 
@@ -280,7 +314,9 @@ def open_counter(name: str) -> TokenCounter:
         raise MissingError(
             f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this machine, or {ESTIMATE}."
         )
-    files = sorted({path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()})
+    files = sorted(
+        {path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()}
+    )
     if not files:
         raise MissingError(
             f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the folder that save_pretrained wrote, "
@@ -297,7 +333,10 @@ def open_counter(name: str) -> TokenCounter:
 
     def count(texts: Sequence[str]) -> list[int]:
         # Not verbose: notes longer than the model's context are no fault here.
-        return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+        return [
+            len(ids)
+            for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        ]
 
     return TokenCounter(identity={"tokenizer": folder.resolve().name, **digests}, count=count)
 
@@ -316,4 +355,6 @@ def _loaded(folder: Path) -> Any:
     except Exception as error:
         if type(error) is not Exception:
             raise
-        raise ValueError(str(error)) from error  # what is JSON and no tokenizer has no type of its own in the library
+        raise ValueError(
+            str(error)
+        ) from error  # what is JSON and no tokenizer has no type of its own in the library

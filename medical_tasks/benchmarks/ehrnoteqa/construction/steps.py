@@ -15,7 +15,13 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.answers import (
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS, SHEETS
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets, import_sheets
 from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
-from medical_tasks.data.construction import check_answered, checked_seed, numbers, parse_names, tell_private
+from medical_tasks.data.construction import (
+    check_answered,
+    checked_seed,
+    numbers,
+    parse_names,
+    tell_private,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
@@ -33,11 +39,22 @@ def _sample(arguments: argparse.Namespace) -> int:
     rows = [
         tuple(
             "n/a" if row[name] is None else f"{row[name]:,}"
-            for name in ("level", "num_notes", "patients", "mean_tokens", "sampled", "sampled_mean_tokens")
+            for name in (
+                "level",
+                "num_notes",
+                "patients",
+                "mean_tokens",
+                "sampled",
+                "sampled_mean_tokens",
+            )
         )
         for row in made["table"]
     ]
-    tell("\n".join(align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)))
+    tell(
+        "\n".join(
+            align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)
+        )
+    )
     tell(
         f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have longer notes, "
         f"{made['in_no_cell']:,} another number of them. Tokens: {made['recipe']['tokenizer']['tokenizer']}.",
@@ -60,7 +77,11 @@ def _generate(arguments: argparse.Namespace) -> int:
     tell_private(arguments.folder)
     written = "The others are written. " if made["drafted"] else ""
     check_answered(
-        made["failed_patients"], made["patients"], "patients have no draft", then=written, file="drafts.json"
+        made["failed_patients"],
+        made["patients"],
+        "patients have no draft",
+        then=written,
+        file="drafts.json",
     )
     return 0
 
@@ -83,7 +104,10 @@ def _sheet(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     made = import_sheets(
-        arguments.folder, arguments.paths, blank_keeps=arguments.blank_keeps, partial=arguments.partial
+        arguments.folder,
+        arguments.paths,
+        blank_keeps=arguments.blank_keeps,
+        partial=arguments.partial,
     )
     tell(
         f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} kept. Of these, revised: "
@@ -112,13 +136,17 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
         folder=arguments.out,
     )
     if made["left_out"]:
-        tell(f"{made['left_out']:,} questions are left out because not every model has an answer to them.")
+        tell(
+            f"{made['left_out']:,} questions are left out because not every model has an answer to them."
+        )
     return tell_private(arguments.out)
 
 
 def _scores(arguments: argparse.Namespace) -> int:
     if len(arguments.paths) != 1:
-        raise UsageError(f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}.")
+        raise UsageError(
+            f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}."
+        )
     folder: Path = arguments.paths[0]
     header, rows = write_scores(folder, arguments.out, partial=arguments.partial)
     tell("\n".join(align(header, rows)))
@@ -131,8 +159,16 @@ def _scores(arguments: argparse.Namespace) -> int:
 
 _GUARD = ("allow_remote", "attest_zero_retention")
 STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "sample": (_sample, ("folder", "source"), ("seed", "tokenizer", "cells", "bounds", "allow_fewer")),
-    "generate": (_generate, ("folder", "model"), ("seed", "model_args", "tries", "max_new_tokens", *_GUARD)),
+    "sample": (
+        _sample,
+        ("folder", "source"),
+        ("seed", "tokenizer", "cells", "bounds", "allow_fewer"),
+    ),
+    "generate": (
+        _generate,
+        ("folder", "model"),
+        ("seed", "model_args", "tries", "max_new_tokens", *_GUARD),
+    ),
     "sheet": (_sheet, ("folder", "reviewers"), ("seed", "overlap")),
     "import": (_import, ("folder", "paths"), ("blank_keeps", "partial")),
     "answer-sheet": (

@@ -5,6 +5,11 @@ The n-th row depends on seed and n alone.
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import FreshItem, draw_item, fresh_row, fresh_rows
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (
+    FreshItem,
+    draw_item,
+    fresh_row,
+    fresh_rows,
+)
 
 __all__ = ["FreshItem", "draw_item", "fresh_row", "fresh_rows"]

@@ -29,10 +29,16 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
     """Draws the patient of a calculator, with all that is stated of it."""
     name = CASE_OF[calculator.id]
     case = _DATA["cases"][name]
-    chart = _OPENINGS[name](calculator, draw, case) if name in _OPENINGS else _opened(calculator, draw, case)
+    chart = (
+        _OPENINGS[name](calculator, draw, case)
+        if name in _OPENINGS
+        else _opened(calculator, draw, case)
+    )
     for method, *arguments in case["steps"]:
         options = arguments.pop() if arguments and isinstance(arguments[-1], dict) else {}
-        step = functools.partial(_STEPS[method], chart) if method in _STEPS else getattr(chart, method)
+        step = (
+            functools.partial(_STEPS[method], chart) if method in _STEPS else getattr(chart, method)
+        )
         step(*arguments, **options)
     return chart
 
@@ -58,7 +64,10 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
 def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     """An operation is planned, of elevated risk (intraperitoneal, intrathoracic or suprainguinal vascular) or not."""
     elevated, reason = draw.pick(_TEXTS["operations"])
-    reasons = (f"for assessment {reason}//The anaesthetist asked for it.", f"for assessment {reason}")
+    reasons = (
+        f"for assessment {reason}//The anaesthetist asked for it.",
+        f"for assessment {reason}",
+    )
     chart = _opened(calculator, draw, {**case, "reason": reasons})
     chart.enter("elevated_risk_surgery", elevated)
     return chart
@@ -66,17 +75,27 @@ def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, An
 
 def _open_throat(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     if "near" in case:
-        person = draw_person(draw, 3, 64, near=case["near"]) if draw.chance(0.5) else draw_person(draw, 3, 17)
+        person = (
+            draw_person(draw, 3, 64, near=case["near"])
+            if draw.chance(0.5)
+            else draw_person(draw, 3, 17)
+        )
     else:
         person = draw_person(draw, *case["ages"])
     given = {"person": person, "setting": "child" if person.child else "clinic"}
-    return _opened(calculator, draw, {"voice": "parent" if person.age < 14 else "self", **case, **given})
+    return _opened(
+        calculator, draw, {"voice": "parent" if person.age < 14 else "self", **case, **given}
+    )
 
 
 def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
     # Irregular periods are a woman's reason, and not one of her later years.
-    person = draw_person(draw, 19, 44, sex="female") if "periods" in reason else draw_person(draw, 19, 69)
+    person = (
+        draw_person(draw, 19, 44, sex="female")
+        if "periods" in reason
+        else draw_person(draw, 19, 69)
+    )
     return _opened(calculator, draw, {**case, "person": person, "reason": (reason,)})
 
 
@@ -93,8 +112,14 @@ def _open_charlson(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any
 def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     low, high, months, light, heavy = draw.pick(_TEXTS["fluid_ages"])
     person = draw_person(draw, low, high, months=months)
-    setting, voice, reason = ("child", "parent", "child") if person.child else ("ward", "self", "adult")
-    given = {"person": person, "setting": setting, "reason": f"fasting_{'infant' if months else reason}"}
+    setting, voice, reason = (
+        ("child", "parent", "child") if person.child else ("ward", "self", "adult")
+    )
+    given = {
+        "person": person,
+        "setting": setting,
+        "reason": f"fasting_{'infant' if months else reason}",
+    }
     chart = _opened(calculator, draw, {"voice": voice, **case, **given})
     chart.measure("weight_kg", "weight", light, heavy, near=(10, 20))
     return chart
@@ -126,7 +151,9 @@ def surgery_or_bed(chart: Chart) -> None:
 
 def hormones(chart: Chart) -> None:
     woman = chart.person.sex == "female" and chart.person.age < 52
-    chart.find("hormone_use", "hormones", present=0.4 if woman else 0.0, known=0.7 if woman else 0.3)
+    chart.find(
+        "hormone_use", "hormones", present=0.4 if woman else 0.0, known=0.7 if woman else 0.3
+    )
 
 
 def bed_and_leg(chart: Chart) -> None:
@@ -172,7 +199,9 @@ def without(chart: Chart, parameter: str, symptom: str) -> None:
     """The entity says that the symptom is absent; the note, if at all, speaks of the symptom itself."""
     if chart.draw.chance(0.8):
         there = chart.draw.chance(0.45)
-        chart.enter(parameter, not there, what=symptom, text=chart.state(FINDINGS[symptom], there=there))
+        chart.enter(
+            parameter, not there, what=symptom, text=chart.state(FINDINGS[symptom], there=there)
+        )
 
 
 _NORMAL_GAP: Final = 12
@@ -189,7 +218,12 @@ def gap(chart: Chart) -> None:
     while abs(distance + (2.5 * (4 - albumin) if corrected else 0) - _NORMAL_GAP) < _SMALLEST_DELTA:
         distance += 1
     chart.measure("sodium_mmol_l", "sodium", sodium, sodium)
-    chart.measure("chloride_mmol_l", "chloride", sodium - bicarbonate - distance, sodium - bicarbonate - distance)
+    chart.measure(
+        "chloride_mmol_l",
+        "chloride",
+        sodium - bicarbonate - distance,
+        sodium - bicarbonate - distance,
+    )
     chart.measure("bicarbonate_mmol_l", "bicarbonate", bicarbonate, bicarbonate)
     if corrected:
         chart.measure("albumin_g_dl", "albumin", albumin, albumin)
@@ -241,8 +275,18 @@ def burden(chart: Chart) -> None:
     chart.leave_open(*(name for _, name in entries))
     for parameter, finding in draw.some(entries, 11):
         young = finding == "dementia" and chart.person.age < _GERIATRIC_AGE
-        chart.find(parameter, finding, present=0.0 if young else 0.22, known=0.7, clouds=finding == "dementia")
-    names = {"liver_disease": "charlson_liver", "diabetes": "charlson_diabetes", "solid_tumor": "solid_tumor"}
+        chart.find(
+            parameter,
+            finding,
+            present=0.0 if young else 0.22,
+            known=0.7,
+            clouds=finding == "dementia",
+        )
+    names = {
+        "liver_disease": "charlson_liver",
+        "diabetes": "charlson_diabetes",
+        "solid_tumor": "solid_tumor",
+    }
     for parameter, name in names.items():
         if draw.chance(0.7):
             chart.choose(parameter, name, *((0,) if draw.chance(0.5) else (1, 2)))
@@ -255,7 +299,9 @@ def coma(chart: Chart) -> None:
         chart.choose(parameter, parameter, round((len(GRADES[parameter]) - 1) * share))
 
 
-def ranged(chart: Chart, parameter: str, amount: str, *ranges: Sequence[float], near: Sequence[float]) -> None:
+def ranged(
+    chart: Chart, parameter: str, amount: str, *ranges: Sequence[float], near: Sequence[float]
+) -> None:
     """A value in the first range, the usual one, more often than in one of the disturbed ones."""
     low, high = ranges[0] if chart.draw.chance(0.6) else chart.draw.pick(ranges[1:])
     chart.measure(parameter, amount, low, high, near=near)
@@ -265,7 +311,9 @@ def oxygen(chart: Chart) -> None:
     """The inspired oxygen with what APACHE II counts beside it: from 50 % on the gradient, else PaO2."""
     much = chart.draw.chance(0.5)
     if much:
-        reading = chart.measure("fio2_percent", "fio2", 50, 100, near=(50,) if chart.draw.chance(0.3) else ())
+        reading = chart.measure(
+            "fio2_percent", "fio2", 50, 100, near=(50,) if chart.draw.chance(0.3) else ()
+        )
     else:
         reading = chart.measure("fio2_percent", "fio2", 21, 45)
     if much and reading.base >= 49.5:  # one drawn beside 50 % may come out below it
@@ -277,7 +325,9 @@ def oxygen(chart: Chart) -> None:
 def renal_failure(chart: Chart) -> None:
     failing = chart.draw.chance(0.3)
     low, high = (1.6, 5.2) if failing else (0.6, 1.9)
-    chart.measure("creatinine_mg_dl", "coarse_creatinine", low, high, near=(2.0, 3.5) if failing else (1.5,))
+    chart.measure(
+        "creatinine_mg_dl", "coarse_creatinine", low, high, near=(2.0, 3.5) if failing else (1.5,)
+    )
     chart.find("acute_renal_failure", forced=failing, known=0.7)
     if not failing:
         chart.find("chronic_renal_failure", present=0.12, known=0.5)

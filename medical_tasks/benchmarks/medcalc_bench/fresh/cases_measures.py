@@ -11,7 +11,12 @@ from collections.abc import Callable
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    Draw,
+    Reading,
+    read_json,
+)
 
 __all__ = ["MONTHS", "STEPS", "steroid_words", "written_date"]
 
@@ -28,7 +33,9 @@ def draw_height(chart: Chart) -> Reading:
     return chart.measure("height_cm", "height", height, height)
 
 
-def draw_weight(chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()) -> None:
+def draw_weight(
+    chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()
+) -> None:
     """States a weight for a BMI from `low` to `high`, away from `clear_of`: rounding a height must not decide the class."""
     squared = (height_cm / 100) ** 2
     index = chart.draw.between(low, high)
@@ -78,7 +85,9 @@ def size_of_a_class(chart: Chart) -> None:
     if chart.draw.chance(0.12):
         size_on_a_bound(chart)
     else:
-        low, high = chart.draw.pick(((16.2, 18.4), (18.6, 24.9), (18.6, 24.9), (25.1, 41), (25.1, 41)))
+        low, high = chart.draw.pick(
+            ((16.2, 18.4), (18.6, 24.9), (18.6, 24.9), (25.1, 41), (25.1, 41))
+        )
         draw_weight(chart, draw_height(chart).base, low, high, clear_of=(18.5, 25))
 
 
@@ -101,10 +110,15 @@ def steroids(chart: Chart) -> None:
     source, target = draw.some(tuple(_STEROIDS), 2)
     drug, route, doses = _STEROIDS[source]
     dose = draw.pick(doses)
-    chart.enter("source", [source, dose, "mg"], what="dose", text=f"{drug} {dose:g} mg {route} once a day")
+    chart.enter(
+        "source", [source, dose, "mg"], what="dose", text=f"{drug} {dose:g} mg {route} once a day"
+    )
     chart.enter("target_steroid", target)
     sentence = draw.pick(_TEXTS["steroid_dose"])
-    chart.say("medication", sentence.replace("{drug}", drug).replace("{dose}", f"{dose:g}").replace("{route}", route))
+    chart.say(
+        "medication",
+        sentence.replace("{drug}", drug).replace("{dose}", f"{dose:g}").replace("{route}", route),
+    )
     change = draw.pick(_TEXTS["steroid_change"])
     chart.say("plan", change.replace("{drug}", drug).replace("{to}", steroid_words(target)))
 
@@ -117,11 +131,16 @@ def opioids(chart: Chart) -> None:
         parameter = name.lower().replace(" ", "_")
         chart.enter(parameter, [dose, unit], what="dose", text=f"{drug} {dose:g} {unit}")
         if not times:
-            chart.say("medication", f"{{He}} wears {drug} that delivers {dose} µg/h, changed every three days.")
+            chart.say(
+                "medication",
+                f"{{He}} wears {drug} that delivers {dose} µg/h, changed every three days.",
+            )
             continue
         per_day = draw.pick(times)
         chart.enter(f"{parameter}_per_day", [per_day, "per day"])
-        text = draw.pick(_TEXTS["opioid_dose"]).replace("{drug}", drug).replace("{dose}", f"{dose:g}")
+        text = (
+            draw.pick(_TEXTS["opioid_dose"]).replace("{drug}", drug).replace("{dose}", f"{dose:g}")
+        )
         chart.say("medication", text.replace("{unit}", unit).replace("{times}", _TIMES[per_day]))
     if draw.chance(0.6):
         chart.say("medication", draw.pick(_TEXTS["other_pain_drugs"]))
@@ -148,7 +167,10 @@ def written_date(draw: Draw, day: datetime.date) -> str:
 def last_period(chart: Chart) -> datetime.date:
     day = _FIRST_DAY + datetime.timedelta(days=chart.draw.whole(0, _SPAN_DAYS))
     chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}", what="lmp")
-    chart.say("story", chart.draw.pick(_TEXTS["last_period"]).replace("{day}", written_date(chart.draw, day)))
+    chart.say(
+        "story",
+        chart.draw.pick(_TEXTS["last_period"]).replace("{day}", written_date(chart.draw, day)),
+    )
     return day
 
 
@@ -167,7 +189,11 @@ def regular_cycle(chart: Chart) -> None:
 
 def visit(chart: Chart) -> None:
     draw, last = chart.draw, last_period(chart)
-    days = draw.whole(3, 40) * 7 + draw.pick((-1, 0, 1)) if draw.chance(0.35) else draw.whole(24, _LONGEST_PREGNANCY)
+    days = (
+        draw.whole(3, 40) * 7 + draw.pick((-1, 0, 1))
+        if draw.chance(0.35)
+        else draw.whole(24, _LONGEST_PREGNANCY)
+    )
     today = last + datetime.timedelta(days=days)
     chart.enter("current_date", f"{today:%m/%d/%Y}")
     chart.say("story", draw.pick(_TEXTS["visit"]).replace("{day}", written_date(draw, today)))

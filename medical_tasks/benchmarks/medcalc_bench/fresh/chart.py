@@ -23,11 +23,27 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     list_sentence,
     values_sentence,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, System, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    Draw,
+    Reading,
+    System,
+    read_json,
+)
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
-__all__ = ["Chart", "Fact", "Person", "Remark", "Setting", "draw_person", "note_text", "remark", "settings_of"]
+__all__ = [
+    "Chart",
+    "Fact",
+    "Person",
+    "Remark",
+    "Setting",
+    "draw_person",
+    "note_text",
+    "remark",
+    "settings_of",
+]
 
 
 Sex: TypeAlias = Literal["male", "female"]
@@ -95,10 +111,20 @@ class Person:
 
 
 def draw_person(
-    draw: Draw, low: int, high: int, *, near: Sequence[int] = (), sex: Sex | None = None, months: bool = False
+    draw: Draw,
+    low: int,
+    high: int,
+    *,
+    near: Sequence[int] = (),
+    sex: Sex | None = None,
+    months: bool = False,
 ) -> Person:
     """Draws a patient from `low` to `high` years (or months) old; every third on an age of `near`, or a year beside it."""
-    age = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(1 / 3) else draw.whole(low, high)
+    age = (
+        draw.pick(near) + draw.pick((-1, 0, 0, 1))
+        if near and draw.chance(1 / 3)
+        else draw.whole(low, high)
+    )
     initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
     chosen: Sex = sex or ("female" if draw.chance(0.5) else "male")
     return Person(chosen, min(max(age, low), high), months, initials)
@@ -182,7 +208,9 @@ class Chart:
         self.draw = draw
         self.person = person
         self.setting = setting
-        self.scene = self.topic = ""  # which of a case's scenes and of `reasons`, where it has several
+        self.scene = self.topic = (
+            ""  # which of a case's scenes and of `reasons`, where it has several
+        )
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
         self.voice: Voice = "none" if quiet else voice
@@ -208,7 +236,13 @@ class Chart:
         return self.style == "telegraphic"
 
     def enter(
-        self, parameter: str, value: object, *, what: str = "", text: str = "", reading: Reading | None = None
+        self,
+        parameter: str,
+        value: object,
+        *,
+        what: str = "",
+        text: str = "",
+        reading: Reading | None = None,
     ) -> None:
         """Puts a value into the facts and, under the dataset's name of the parameter, into the entities."""
         self.entities[self._names[parameter]] = value
@@ -241,13 +275,17 @@ class Chart:
         amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
         # One value in eight is written in the other laboratory's units, as in notes that quote an outside result.
-        system = self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
+        system = (
+            self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
+        )
         reading = amount.read(self.draw, system, low, high, near=near, printed=printed)
         self.note_value(amount.place, reading)
         self.enter(parameter, reading.entity, what=amount_name, reading=reading)
         return reading
 
-    def perhaps(self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()) -> None:
+    def perhaps(
+        self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()
+    ) -> None:
         """States a measured value with probability `known`, or leaves it out of note and entities."""
         self.concepts |= AMOUNTS[amount].concepts
         if self.draw.chance(known):
@@ -268,7 +306,11 @@ class Chart:
         draw = self.draw
         if known < 1 and not draw.chance(known):
             return
-        systolic = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(0.35) else draw.whole(low, high)
+        systolic = (
+            draw.pick(near) + draw.pick((-1, 0, 0, 1))
+            if near and draw.chance(0.35)
+            else draw.whole(low, high)
+        )
         diastolic = round(systolic * draw.between(0.52, 0.68))
         if near_diastolic and draw.chance(0.35):
             bound = draw.pick(near_diastolic) + draw.pick((-1, 0, 0, 1))
@@ -282,7 +324,9 @@ class Chart:
             diastolic += 1
         unit = draw.pick((" mm Hg", " mmHg"))
         if "diastolic_mm_hg" in self._names or draw.chance(0.6):
-            reading = Reading(None, f"{systolic}/{diastolic}{unit}", "blood pressure", "BP", systolic)
+            reading = Reading(
+                None, f"{systolic}/{diastolic}{unit}", "blood pressure", "BP", systolic
+            )
         else:
             reading = Reading(None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic)
         self.note_value("vitals", reading)
@@ -334,11 +378,21 @@ class Chart:
         among = places or range(len(grades))
         place = among[0] if len(among) == 1 else self.draw.pick(among)
         grade = grades[place]
-        text = self._write(grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief)
+        text = self._write(
+            grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief
+        )
         self.enter(parameter, grade.word, what=name or parameter, text=text)
         return place
 
-    def _write(self, kind: Kind, told: tuple[str, ...], phrases: tuple[str, ...], *, there: bool, prose: bool) -> str:
+    def _write(
+        self,
+        kind: Kind,
+        told: tuple[str, ...],
+        phrases: tuple[str, ...],
+        *,
+        there: bool,
+        prose: bool,
+    ) -> str:
         sentences = self._fitting(told) if prose else []
         text = self.draw.pick(sentences or self._fitting(phrases))
         if sentences:
@@ -350,7 +404,11 @@ class Chart:
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
         """The wordings for this patient's sex, without their mark."""
         other = "f:" if self.person.sex == "male" else "m:"
-        return [text.removeprefix("m:").removeprefix("f:") for text in wordings if not text.startswith(other)]
+        return [
+            text.removeprefix("m:").removeprefix("f:")
+            for text in wordings
+            if not text.startswith(other)
+        ]
 
 
 _Texts = Mapping[Place, str]
@@ -358,7 +416,9 @@ _Texts = Mapping[Place, str]
 
 def note_text(chart: Chart) -> str:
     """The note of a complete chart."""
-    texts: dict[Place, list[str]] = {place: list(sentences) for place, sentences in chart.sentences.items()}
+    texts: dict[Place, list[str]] = {
+        place: list(sentences) for place, sentences in chart.sentences.items()
+    }
     for (kind, present), phrases in chart.phrases.items():
         shown, form = chart.draw.shuffled(phrases), {"present": present, "brief": chart.brief}
         sentence = list_sentence(chart.draw, kind, shown, voice=chart.voice, **form)
@@ -367,7 +427,9 @@ def note_text(chart: Chart) -> str:
         place: values_sentence(chart.draw, place, chart.draw.shuffled(readings), brief=chart.brief)
         for place, readings in chart.values.items()
     }
-    joined: dict[Place, str] = {place: " ".join(chart.draw.shuffled(parts)) for place, parts in texts.items()}
+    joined: dict[Place, str] = {
+        place: " ".join(chart.draw.shuffled(parts)) for place, parts in texts.items()
+    }
     joined["story"] = _both(*chart.story, joined.get("story"))
     joined["exam"] = _both(values.get("vitals"), joined.get("exam"))
     joined["tests"] = _both(values.get("labs"), values.get("gas"), joined.get("tests"))
@@ -422,7 +484,13 @@ def _referral(chart: Chart, texts: _Texts) -> str:
 def _soap(chart: Chart, texts: _Texts) -> str:
     person = chart.person
     return _headed(
-        ("S:", _both(f"{person.article} {person.described} {chart.reason}.", _some(texts, "story", "history"))),
+        (
+            "S:",
+            _both(
+                f"{person.article} {person.described} {chart.reason}.",
+                _some(texts, "story", "history"),
+            ),
+        ),
         ("Medication and social history:", _some(texts, "medication", "social")),
         ("O:", _some(texts, "exam", "care", "tests")),
         ("A:", texts.get("impression", "")),
@@ -431,14 +499,28 @@ def _soap(chart: Chart, texts: _Texts) -> str:
 
 
 def _telegraphic(chart: Chart, texts: _Texts) -> str:
-    rest = _some(texts, "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan")
+    rest = _some(
+        texts,
+        "story",
+        "history",
+        "medication",
+        "social",
+        "exam",
+        "care",
+        "tests",
+        "impression",
+        "plan",
+    )
     return _both(f"{chart.person.brief} {chart.reason}.", rest)
 
 
 def _discharge(chart: Chart, texts: _Texts) -> str:
     person = chart.person
     return _headed(
-        ("Reason for admission:", f"{person.article} {person.described} was admitted {chart.reason}."),
+        (
+            "Reason for admission:",
+            f"{person.article} {person.described} was admitted {chart.reason}.",
+        ),
         ("On admission:", _some(texts, "story", "exam", "care")),
         ("Past history and medication:", _some(texts, "history", "medication", "social")),
         ("Investigations:", texts.get("tests", "")),

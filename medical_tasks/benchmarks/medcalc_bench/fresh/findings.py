@@ -28,10 +28,14 @@ class Finding:
 
     kind: Kind
     yes: tuple[str, ...]  # phrases when it is there
-    no: tuple[str, ...]  # phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`
+    no: tuple[
+        str, ...
+    ]  # phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`
     told: tuple[str, ...] = ()  # sentences that say it is there
     denied: tuple[str, ...] = ()  # sentences that say it is not
-    concepts: frozenset[str] = field(default_factory=frozenset)  # what it tells of; see `Amount.concepts`
+    concepts: frozenset[str] = field(
+        default_factory=frozenset
+    )  # what it tells of; see `Amount.concepts`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +56,9 @@ def finding(kind: Kind, concepts: str, **wordings: Sequence[str]) -> Finding:
 STATEMENTS: Final[frozenset[Kind]] = frozenset({"impression", "habit", "course"})
 """Kinds whose phrases are whole statements, and that prose tells in sentences alone."""
 
-Place: TypeAlias = Literal["story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"]
+Place: TypeAlias = Literal[
+    "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"
+]
 Voice: TypeAlias = Literal["self", "parent", "none"]
 """Who tells the story: the patient, the parents of a child, or nobody, for the unconscious and the very ill."""
 
@@ -78,7 +84,8 @@ FINDINGS: Final[Mapping[str, Finding]] = {
     for name, entry in _DATA["findings"].items()
 }
 GRADES: Final[Mapping[str, tuple[Grade, ...]]] = {
-    name: tuple(Grade(**frozen(entry)) for entry in entries) for name, entries in _DATA["grades"].items()
+    name: tuple(Grade(**frozen(entry)) for entry in entries)
+    for name, entries in _DATA["grades"].items()
 }
 _FRAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = _DATA["frames"]
 
@@ -93,12 +100,16 @@ def _joined(phrases: Sequence[str], word: str) -> str:
     return f"{', '.join(phrases[:-1])} {word} {phrases[-1]}"
 
 
-def list_sentence(draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice) -> str:
+def list_sentence(
+    draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice
+) -> str:
     """A sentence that states or denies phrases of one kind; its pronouns are still to be filled in."""
     statements = kind in STATEMENTS
     form = "present" if present else "absent"
     frames = _FRAMES[f"brief_{form}" if brief else form][kind]
-    if kind == "symptom" and voice != "self":  # what nobody told cannot be reported or denied by the patient
+    if (
+        kind == "symptom" and voice != "self"
+    ):  # what nobody told cannot be reported or denied by the patient
         if not brief:
             frames = _FRAMES[f"untold_{form}"][voice]
         elif not present:
@@ -108,7 +119,9 @@ def list_sentence(draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bo
     return _capital(draw.pick(frames).replace("{list}", items))
 
 
-def values_sentence(draw: Draw, place: ValuePlace, readings: Sequence[Reading], *, brief: bool) -> str:
+def values_sentence(
+    draw: Draw, place: ValuePlace, readings: Sequence[Reading], *, brief: bool
+) -> str:
     """A sentence that lists values."""
     frames = _FRAMES["brief_values" if brief else "values"][place]
     if brief or draw.chance(0.6):

@@ -16,7 +16,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import MONTHS, written_date
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Remark, Setting, remark, settings_of
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import (
+    Chart,
+    Fact,
+    Remark,
+    Setting,
+    remark,
+    settings_of,
+)
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import PLACES, list_sentence
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     AMOUNTS,
@@ -43,8 +50,12 @@ _LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")  # headings s
 _JOINED: Final = (2, 4)  # clauses of a sentence
 _SLOT: Final = re.compile(r"<([^<>]*)>")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
-_ABBREVIATIONS: Final = re.compile("|".join(rf"\b{re.escape(word)}(?!\w)" for word in _DATA["abbreviations"]))
-_FAMILY: Final = frozenset({"coronary", "brain", "arteries", "clots"})  # what a family history item asks for
+_ABBREVIATIONS: Final = re.compile(
+    "|".join(rf"\b{re.escape(word)}(?!\w)" for word in _DATA["abbreviations"])
+)
+_FAMILY: Final = frozenset(
+    {"coronary", "brain", "arteries", "clots"}
+)  # what a family history item asks for
 _OLD, _YOUNG = 55, 40  # years beyond which, and up to which, other relatives are named
 _YEAR: Final = 250  # days after which a date names its year
 
@@ -72,7 +83,9 @@ def _panel(entry: Sequence[Any]) -> Amount:
     )
 
 
-CLAUSES: Final = tuple(remark(place, line) for place, lines in _CLAUSES["clauses"].items() for line in lines)
+CLAUSES: Final = tuple(
+    remark(place, line) for place, lines in _CLAUSES["clauses"].items() for line in lines
+)
 _DISEASES: Final = tuple(_diseases())
 _PANEL: Final = (*background("labs"), *map(_panel, _DATA["panel"]))
 
@@ -97,13 +110,19 @@ class _Writer:
     def __init__(self, chart: Chart) -> None:
         self.chart, self.draw, self.person = chart, chart.draw, chart.person
         self.parts: dict[str, list[str]] = defaultdict(list)
-        self.loose: dict[str, list[str]] = defaultdict(list)  # what nobody asks for, yet to be joined
+        self.loose: dict[str, list[str]] = defaultdict(
+            list
+        )  # what nobody asks for, yet to be joined
         self.facts: list[Fact] = []  # those that do not count
         self.told: set[str] = set()
-        self.dated = chart.setting != "obstetric"  # where the question is about dates, no others are written
+        self.dated = (
+            chart.setting != "obstetric"
+        )  # where the question is about dates, no others are written
         self.today = datetime.date(2021, 1, 5) + datetime.timedelta(days=self.draw.whole(0, 1700))
         self.style = self.draw.pick(("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}"))
-        self.days = sorted({self.draw.whole(*_DATA["lags"][chart.setting]) for _ in range(3)}, reverse=True)
+        self.days = sorted(
+            {self.draw.whole(*_DATA["lags"][chart.setting]) for _ in range(3)}, reverse=True
+        )
         self.seen: dict[tuple[str, int], Reading | None] = {}  # earlier values by amount and day
         self.kin = not chart.concepts & {"kin"}
 
@@ -120,7 +139,12 @@ class _Writer:
         while (new := _SLOT.sub(self._slot, text)) != text:
             text = new
         person = self.person
-        words = {"described": person.described, "A": person.article, "a": person.article.lower(), **given}
+        words = {
+            "described": person.described,
+            "A": person.article,
+            "a": person.article.lower(),
+            **given,
+        }
         for name, word in {**self.chart.words, **words}.items():
             text = text.replace(f"{{{name}}}", word)
         return text[:1].upper() + text[1:]
@@ -173,13 +197,20 @@ class _Writer:
         child, vitals, labs = chart.person.child, background("vitals"), list(_PANEL)
         if child or chart.setting == "obstetric":  # what is usual there depends on too much
             vitals, labs = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if child else vitals[:4], []
-        taken, lists = set(chart.concepts), {place: list(readings) for place, readings in chart.values.items()}
+        taken, lists = (
+            set(chart.concepts),
+            {place: list(readings) for place, readings in chart.values.items()},
+        )
         for pool in (vitals, labs):
             for amount in draw.some(pool, draw.whole(1, 4)):
                 if amount.concepts & taken:
                     continue
-                taken |= amount.concepts & {"red"}  # hemoglobin and hematocrit drawn apart might not fit each other
-                lists.setdefault(amount.place, []).append(amount.read(draw, chart.system, *amount.usual))
+                taken |= amount.concepts & {
+                    "red"
+                }  # hemoglobin and hematocrit drawn apart might not fit each other
+                lists.setdefault(amount.place, []).append(
+                    amount.read(draw, chart.system, *amount.usual)
+                )
         for place, readings in lists.items():
             left = draw.shuffled(readings)
             while left:
@@ -197,17 +228,30 @@ class _Writer:
         draw, frames = self.draw, _DATA["superseded"]
         measured = [fact for fact in self.chart.facts if fact.reading is not None]
         if self.dated and measured:
-            for fact in draw.some([fact for fact in measured if fact.what != "height"], draw.pick((0, 1, 1))):
+            for fact in draw.some(
+                [fact for fact in measured if fact.what != "height"], draw.pick((0, 1, 1))
+            ):
                 self._trend(fact)
             vital = any(self._place(fact) == "vitals" for fact in measured)
-            self._sheet("earlier", draw.pick(frames["sheet" if vital else "panel"]), measured, "superseded")
+            self._sheet(
+                "earlier", draw.pick(frames["sheet" if vital else "panel"]), measured, "superseded"
+            )
             if self.chart.setting in ("ward", "icu", "clinic") and draw.chance(0.7):
-                self._sheet("story" if draw.chance(0.3) else "earlier", draw.pick(frames["copied"]), measured, "copied")
+                self._sheet(
+                    "story" if draw.chance(0.3) else "earlier",
+                    draw.pick(frames["copied"]),
+                    measured,
+                    "copied",
+                )
             crew = [fact for fact in measured if fact.reading and self._place(fact) == "vitals"]
             if self.chart.setting in ("emergency", "resus") and crew:
                 self._sheet("story", draw.pick(frames["ambulance"]), crew, "superseded")
         for fact in measured if self.kin else ():
-            if fact.what in _DATA["relatives"] and draw.chance(0.4) and (other := self._other(fact)):
+            if (
+                fact.what in _DATA["relatives"]
+                and draw.chance(0.4)
+                and (other := self._other(fact))
+            ):
                 low, high = _DATA["told"].get(fact.what, (0, other.base))
                 if not low <= other.base <= high:
                     continue
@@ -234,14 +278,26 @@ class _Writer:
                 text = f"{high}/{round(high * draw.between(0.52, 0.66))} {draw.pick(('mm Hg', 'mmHg'))}"
                 other = Reading([high, "mm Hg"], text, "blood pressure", "BP", high)
             else:
-                kind, least, most, low, high = _DATA["drift"].get(fact.what, ["*", 0.15, 0.45, 0, 10**6])
+                kind, least, most, low, high = _DATA["drift"].get(
+                    fact.what, ["*", 0.15, 0.45, 0, 10**6]
+                )
                 shift = up * draw.between(least, most)
-                base = min(max(known.base + shift if kind == "+" else known.base * (1 + shift), low), high)
+                base = min(
+                    max(known.base + shift if kind == "+" else known.base * (1 + shift), low), high
+                )
                 if self.person.child and fact.what == "height":
                     return None
                 other = AMOUNTS[fact.what].read(draw, draw.pick(("us", "si")), base, base)
-            same = unit is None or (isinstance(other.entity, list) and other.entity[1:] == unit) or other.entity == unit
-            if same and abs(other.base - known.base) > 0.02 * abs(known.base) and other.text != known.text:
+            same = (
+                unit is None
+                or (isinstance(other.entity, list) and other.entity[1:] == unit)
+                or other.entity == unit
+            )
+            if (
+                same
+                and abs(other.base - known.base) > 0.02 * abs(known.base)
+                and other.text != known.text
+            ):
                 return other
         return None
 
@@ -250,17 +306,25 @@ class _Writer:
         days = self.days[-self.draw.pick((2, 2, 3)) :]
         for lag in days:
             unit = values[0].entity[1:] if values and isinstance(values[0].entity, list) else None
-            if (other := self._other(fact, unit)) and other.text not in {value.text for value in values}:
+            if (other := self._other(fact, unit)) and other.text not in {
+                value.text for value in values
+            }:
                 values.append(other)
                 self.seen[fact.what, lag] = other
             else:
                 return
         if len(values) > 1:
-            shown = [f"{value.text} on {self.day(lag)}" for value, lag in zip(values, days, strict=True)]
+            shown = [
+                f"{value.text} on {self.day(lag)}" for value, lag in zip(values, days, strict=True)
+            ]
             name = fact.reading.name if fact.reading else ""
-            entry = replace(fact, value=values[0].entity, reading=values[0], when="past", status="superseded")
+            entry = replace(
+                fact, value=values[0].entity, reading=values[0], when="past", status="superseded"
+            )
             text = f"{', '.join(shown[:-1])} and {shown[-1]}"
-            self.marked("earlier", self.draw.pick(_DATA["superseded"]["trend"]), entry, name=name, list=text)
+            self.marked(
+                "earlier", self.draw.pick(_DATA["superseded"]["trend"]), entry, name=name, list=text
+            )
 
     def _sheet(self, place: str, frame: str, facts: Sequence[Fact], status: Any) -> None:
         """One sentence with earlier values of several quantities."""
@@ -270,17 +334,27 @@ class _Writer:
             other = self.seen.setdefault((fact.what, lag), self._other(fact))
             found += [(fact, other)] if other else []
         if found:
-            text = self.fill(frame, list=self._listed([other for _, other in found]), day=self.day(lag))
+            text = self.fill(
+                frame, list=self._listed([other for _, other in found]), day=self.day(lag)
+            )
             self.parts[place].append(text)
             old: Any = {"when": "past", "status": status, "text": text}
-            self.facts += [replace(fact, value=other.entity, reading=other, **old) for fact, other in found]
+            self.facts += [
+                replace(fact, value=other.entity, reading=other, **old) for fact, other in found
+            ]
 
     def _finding(self, fact: Fact) -> None:
         unfit = ["relative:"] * (not self.kin) + ["ruled out:"] * (fact.value is True)
-        lines = [line for line in _DATA["findings"].get(fact.what, ()) if not line.startswith(tuple(unfit))]
+        lines = [
+            line
+            for line in _DATA["findings"].get(fact.what, ())
+            if not line.startswith(tuple(unfit))
+        ]
         if lines and self.draw.chance(0.75):
             status, _, text = self.draw.pick(lines).partition(": ")
-            entry = replace(fact, value=None, status="ruled out" if status == "ruled out" else "superseded")
+            entry = replace(
+                fact, value=None, status="ruled out" if status == "ruled out" else "superseded"
+            )
             if status == "relative":
                 self.marked("family", text, replace(entry, who="relative"))
             else:
@@ -294,7 +368,9 @@ class _Writer:
         entry, draw = replace(fact, value=None, when="past", status="superseded"), self.draw
         if fact.what == "dose":
             factor = draw.pick((0.5, 2, 3))
-            text = re.sub(r"\d+(?:\.\d+)?", lambda dose: f"{float(dose[0]) * factor:g}", fact.text, count=1)
+            text = re.sub(
+                r"\d+(?:\.\d+)?", lambda dose: f"{float(dose[0]) * factor:g}", fact.text, count=1
+            )
             self.marked("medication", draw.pick(frames), entry, text=text)
         elif fact.what == "lmp":
             day = datetime.datetime.strptime(str(fact.value), "%m/%d/%Y").date()
@@ -317,7 +393,11 @@ class _Writer:
         diseases = draw.shuffled(_DISEASES)[: 14 if adult else 0]
         drugs = 0
         for clause in (*diseases, *draw.shuffled(_fitting(chart.setting, taken))):
-            if not clause.fits(chart.person) or clause.concepts & (self.told | taken) or (clause.drug and drugs == 4):
+            if (
+                not clause.fits(chart.person)
+                or clause.concepts & (self.told | taken)
+                or (clause.drug and drugs == 4)
+            ):
                 continue
             if words > aim:
                 break
@@ -327,7 +407,9 @@ class _Writer:
                     continue
                 text = self.fill(template)
                 if chart.brief:
-                    text = _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text)
+                    text = _ABBREVIATIONS.sub(
+                        lambda found: str(_DATA["abbreviations"][found[0]]), text
+                    )
                 first = "c1" in clause.concepts  # arrivals
                 self.loose[place].insert(0 if first else len(self.loose[place]), text)
                 words += len(text.split())
@@ -337,7 +419,9 @@ class _Writer:
                 size = 1 if place == "course" else draw.whole(*_JOINED)
                 chunk, texts = texts[:size], texts[size:]
                 chunk = [text.rstrip(".") for text in chunk]
-                self.parts[place].append("; ".join([chunk[0], *(_lower(text) for text in chunk[1:])]) + ".")
+                self.parts[place].append(
+                    "; ".join([chunk[0], *(_lower(text) for text in chunk[1:])]) + "."
+                )
 
     def text(self) -> str:
         draw, chart = self.draw, self.chart
@@ -353,7 +437,9 @@ class _Writer:
             texts = []
             for place in places.split():
                 fixed = place in ("opening", "story", "course")
-                texts += self.parts.get(place, []) if fixed else draw.shuffled(self.parts.get(place, []))
+                texts += (
+                    self.parts.get(place, []) if fixed else draw.shuffled(self.parts.get(place, []))
+                )
             if not texts:
                 continue
             head = self.fill(heading)

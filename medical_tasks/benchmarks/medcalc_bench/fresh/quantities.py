@@ -13,7 +13,18 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from medical_tasks.io.files import packaged
 
-__all__ = ["AMOUNTS", "MARGIN", "Amount", "Draw", "Place", "Reading", "System", "background", "frozen", "read_json"]
+__all__ = [
+    "AMOUNTS",
+    "MARGIN",
+    "Amount",
+    "Draw",
+    "Place",
+    "Reading",
+    "System",
+    "background",
+    "frozen",
+    "read_json",
+]
 
 
 T = TypeVar("T")
@@ -75,7 +86,9 @@ class Form:
     shift: float = 0.0  # added after the factor (degrees Fahrenheit)
     step: int = 1  # smallest difference between two values, in the last digit printed
     exact: bool = True  # whether published thresholds convert to this unit without rounding
-    system: System | None = None  # the laboratory's system of units it belongs to; None where both write it
+    system: System | None = (
+        None  # the laboratory's system of units it belongs to; None where both write it
+    )
     names: tuple[str, ...] = ()  # names in prose that go with this unit, instead of the amount's
     short: tuple[str, ...] = ()  # the same in telegraphic notes
     grouped: bool = False  # whether thousands are set off by a comma
@@ -129,7 +142,9 @@ class Amount:
     forms: tuple[Form, ...]  # ways to write it; the first form's unit need not be the base unit
     place: Place
     usual: tuple[float, float]  # range in which it says nothing, in the base unit
-    concepts: frozenset[str]  # what it tells of; a note that needs one of them does not state this by the way
+    concepts: frozenset[
+        str
+    ]  # what it tells of; a note that needs one of them does not state this by the way
 
     def read(
         self,
@@ -184,7 +199,9 @@ def frozen(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _form(entry: dict[str, Any]) -> Form:
     factor = entry.get("factor", 1.0)
-    return Form(**frozen(entry) | {"factor": factor[0] / factor[1] if isinstance(factor, list) else factor})
+    return Form(
+        **frozen(entry) | {"factor": factor[0] / factor[1] if isinstance(factor, list) else factor}
+    )
 
 
 def _amount(entry: dict[str, Any]) -> Amount:

@@ -24,7 +24,12 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.chart import (
 )
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, finding
 from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import ASKED, long_note
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, background, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    Draw,
+    background,
+    read_json,
+)
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
 
 __all__ = ["QUESTIONS", "FreshItem", "draw_item", "fresh_row", "fresh_rows", "named_drugs"]
@@ -33,7 +38,9 @@ __all__ = ["QUESTIONS", "FreshItem", "draw_item", "fresh_row", "fresh_rows", "na
 _AIM, _BRIEF_AIM = (80, 125), (72, 95)
 
 
-QUESTIONS: Final[Mapping[int, Sequence[str]]] = {int(key): texts for key, texts in read_json("questions.json").items()}
+QUESTIONS: Final[Mapping[int, Sequence[str]]] = {
+    int(key): texts for key, texts in read_json("questions.json").items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,9 @@ class FreshItem:
     entities: Mapping[str, object]  # what the note says of the calculator's inputs
     result: Result
     chart: Chart
-    others: Sequence[Fact] = ()  # what the note says of the inputs that is old, copied or of somebody else
+    others: Sequence[
+        Fact
+    ] = ()  # what the note says of the inputs that is old, copied or of somebody else
 
 
 def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
@@ -64,10 +73,20 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
     else:
         note, others = long_note(chart)
         question = f"{question} {draw.pick(ASKED)}"
-    return FreshItem(calculator, note, question, chart.entities, calculator.calculate(chart.entities), chart, others)
+    return FreshItem(
+        calculator,
+        note,
+        question,
+        chart.entities,
+        calculator.calculate(chart.entities),
+        chart,
+        others,
+    )
 
 
-def named_drugs(question: str, entities: Mapping[str, Any], words: Callable[[str], str] = str) -> str:
+def named_drugs(
+    question: str, entities: Mapping[str, Any], words: Callable[[str], str] = str
+) -> str:
     """The question of the calculator that converts a steroid names both drugs, in `words` of their names in the entities."""
     if "{source}" not in question:
         return question
@@ -78,9 +97,19 @@ def named_drugs(question: str, entities: Mapping[str, Any], words: Callable[[str
 def _words(chart: Chart) -> int:
     """About how long the note is already: its frame and everything stated so far."""
     parts = [*chart.story]
-    parts += [text for texts in (*chart.sentences.values(), *chart.phrases.values()) for text in texts]
-    parts += [reading.written(brief=chart.brief) for readings in chart.values.values() for reading in readings]
-    return (5 if chart.brief else 12) + len(chart.reason.split()) + sum(len(part.split()) for part in parts)
+    parts += [
+        text for texts in (*chart.sentences.values(), *chart.phrases.values()) for text in texts
+    ]
+    parts += [
+        reading.written(brief=chart.brief)
+        for readings in chart.values.values()
+        for reading in readings
+    ]
+    return (
+        (5 if chart.brief else 12)
+        + len(chart.reason.split())
+        + sum(len(part.split()) for part in parts)
+    )
 
 
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
@@ -105,7 +134,9 @@ Aside: TypeAlias = tuple[frozenset[str], Finding, float]
 
 
 _DATA: Final = read_json("remarks.json")
-REMARKS: Final = tuple(remark(place, line) for place, lines in _DATA["remarks"].items() for line in lines)
+REMARKS: Final = tuple(
+    remark(place, line) for place, lines in _DATA["remarks"].items() for line in lines
+)
 ASIDES: Final[tuple[Aside, ...]] = tuple(
     (settings_of(settings), finding(kind, concepts, yes=yes, no=no), share)
     for settings, kind, concepts, yes, no, share in _DATA["asides"]
@@ -119,9 +150,19 @@ _MOST_ASIDES: Final = 5
 
 
 @lru_cache(maxsize=1024)
-def _candidates(setting: Setting, concepts: frozenset[str], asides: bool) -> tuple[Remark | Aside, ...]:
-    remarks = (remark for remark in REMARKS if setting in remark.settings and not remark.concepts & concepts)
-    findings = (aside for aside in ASIDES if asides and setting in aside[0] and not aside[1].concepts & concepts)
+def _candidates(
+    setting: Setting, concepts: frozenset[str], asides: bool
+) -> tuple[Remark | Aside, ...]:
+    remarks = (
+        remark
+        for remark in REMARKS
+        if setting in remark.settings and not remark.concepts & concepts
+    )
+    findings = (
+        aside
+        for aside in ASIDES
+        if asides and setting in aside[0] and not aside[1].concepts & concepts
+    )
     return (*remarks, *findings)
 
 
@@ -131,7 +172,9 @@ def add_background(chart: Chart, words: int, least: int) -> None:
     words += _add_values(chart, room=words < least - 20)
     talks = chart.voice != "none"
     blocked = chart.concepts if talks else chart.concepts | {"talk"}
-    told: set[str] = set()  # two remarks on one topic (two homes, two allergies) would contradict each other
+    told: set[str] = (
+        set()
+    )  # two remarks on one topic (two homes, two allergies) would contradict each other
     count = asides = 0
     for candidate in draw.shuffled(_candidates(chart.setting, frozenset(blocked), talks)):
         if (words >= least and count >= _FEWEST) or words >= _MOST_WORDS:
@@ -159,7 +202,9 @@ def _add_values(chart: Chart, *, room: bool) -> int:
     taken = set(chart.concepts)
     added = 0
     # Usual values are those of adults; what is usual in a child or in pregnancy depends on too much.
-    vitals = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if chart.person.child else background("vitals")
+    vitals = (
+        [AMOUNTS["temperature"], AMOUNTS["spo2"]] if chart.person.child else background("vitals")
+    )
     labs = [] if chart.person.child or chart.setting == "obstetric" else background("labs")
     for pool, most in ((vitals, _MOST_VITALS), (labs, _MOST_LABS)):
         if not draw.chance(0.75 if room else 0.4):
@@ -167,7 +212,9 @@ def _add_values(chart: Chart, *, room: bool) -> int:
         for amount in draw.some(pool, draw.whole(1, most)):
             if amount.concepts & taken:
                 continue
-            if "red" in amount.concepts:  # hemoglobin and hematocrit drawn apart might not fit each other
+            if (
+                "red" in amount.concepts
+            ):  # hemoglobin and hematocrit drawn apart might not fit each other
                 taken.add("red")
             low, high = amount.usual
             reading = amount.read(draw, chart.system, low, high)

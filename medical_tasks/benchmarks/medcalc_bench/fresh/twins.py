@@ -18,19 +18,34 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF, draw_cha
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, Draw, Reading, read_json
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    Draw,
+    Reading,
+    read_json,
+)
 from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background, named_drugs
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
 __all__ = ["KINDS", "twin_rows"]
 
-KINDS: Final = ("base", "threshold", "missing", "contradiction", "unit", "distractor", "negated")  # in this order
+KINDS: Final = (
+    "base",
+    "threshold",
+    "missing",
+    "contradiction",
+    "unit",
+    "distractor",
+    "negated",
+)  # in this order
 
 _TEXTS: Final = read_json("twins.json")
 _DATA: Final = read_json("cases.json")
 _AIM, _LONG_AIM = (80, 115), 190
-_NEAR: Final = 0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
+_NEAR: Final = (
+    0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
+)
 _TRIES, _TRIES_A_NUMBER = 100, 6
 _FRAME: Final = ("setting", "reason", "story", "voice", "style", "side")
 
@@ -64,7 +79,10 @@ class _Steady(Draw):
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def shuffled(self, choices: Sequence[Any]) -> list[Any]:
-        return sorted(choices, key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)))
+        return sorted(
+            choices,
+            key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +94,19 @@ class _Subject:
     spoken: str  # how a gold names it
     kind: str  # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base leaves out
     said: Any  # the other statement: a reading or a text
-    place: tuple[str, Any, int] = ("", None, 0)  # attribute of the chart, key and place of its statement
+    place: tuple[str, Any, int] = (
+        "",
+        None,
+        0,
+    )  # attribute of the chart, key and place of its statement
     exchange: tuple[int, float] = (-1, 0.0)  # the random number exchanged
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
     steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
-    return tuple([part for part in step[1:] if isinstance(part, str)] for step in steps if step[0] == method)
+    return tuple(
+        [part for part in step[1:] if isinstance(part, str)] for step in steps if step[0] == method
+    )
 
 
 def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
@@ -97,12 +121,18 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
     key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
     draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
-    question, aim, result = draw.pick(QUESTIONS[calculator.id]), draw.whole(*_AIM), calculator.calculate(chart.entities)
+    question, aim, result = (
+        draw.pick(QUESTIONS[calculator.id]),
+        draw.whole(*_AIM),
+        calculator.calculate(chart.entities),
+    )
     question = named_drugs(question, chart.entities, steroid_words)
     words = len(note_text(chart).split())
     for kind in KINDS:
         # Each member draws the patient anew, since a chart is changed by what is written into it.
-        member = draw_chart(calculator, _Exchanged(key, *(subject.exchange if kind == "threshold" else ())))
+        member = draw_chart(
+            calculator, _Exchanged(key, *(subject.exchange if kind == "threshold" else ()))
+        )
         gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
             continue
@@ -113,10 +143,14 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         note, person = note_text(member), member.person
         if kind == "missing" and subject.kind == "age":
             note = note.replace(f"{person.article} {person.described}", f"A {person.noun}")
-            note = note.replace(person.described, person.noun).replace(person.brief, person.brief[-1])
+            note = note.replace(person.described, person.noun).replace(
+                person.brief, person.brief[-1]
+            )
         asked = (note, question, dict(member.entities))
         told = result if isinstance(gold, str) else gold
-        row = synthetic_row(0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation)
+        row = synthetic_row(
+            0, f"twin-{seed}-{number}", calculator, asked, told.answer_text, told.explanation
+        )
         row["note_type"] = f"Twin: {kind}"
         if isinstance(gold, str):
             row |= dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), gold)
@@ -128,15 +162,27 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     """A value that is needed, else one that counts, else a finding left out; None where readers may call another value missing."""
-    base, draw, second = draw_chart(calculator, counted := _Exchanged(key)), Draw(f"{key}:subject"), None
+    base, draw, second = (
+        draw_chart(calculator, counted := _Exchanged(key)),
+        Draw(f"{key}:subject"),
+        None,
+    )
     wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
-    if any(item.parameter in wanted and item.name not in base.entities for item in calculator.inputs):
+    if any(
+        item.parameter in wanted and item.name not in base.entities for item in calculator.inputs
+    ):
         return None
     before = calculator.calculate(base.entities).answer
-    tries = [(at, draw.between(0, 1)) for at in range(next(counted.drawn)) for _ in range(_TRIES_A_NUMBER)]
+    tries = [
+        (at, draw.between(0, 1))
+        for at in range(next(counted.drawn))
+        for _ in range(_TRIES_A_NUMBER)
+    ]
     for exchange in draw.shuffled(tries):
         subject = _difference(base, draw_chart(calculator, _Exchanged(key, *exchange)))
-        if subject and _moved(before, calculator.calculate({**base.entities, subject.item.name: subject.new}).answer):
+        if subject and _moved(
+            before, calculator.calculate({**base.entities, subject.item.name: subject.new}).answer
+        ):
             if subject.item.absent is REQUIRED:
                 return replace(subject, exchange=exchange)
             second = second or replace(subject, exchange=exchange)
@@ -148,7 +194,11 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
 
 def _moved(before: Any, after: Any) -> bool:
     """Whether no reply is right for both answers; of measurements, all within 5 % are."""
-    apart = abs(before - after) > 0.1 * max(abs(before), abs(after)) if isinstance(before, float) else before != after
+    apart = (
+        abs(before - after) > 0.1 * max(abs(before), abs(after))
+        if isinstance(before, float)
+        else before != after
+    )
     return bool(apart)
 
 
@@ -158,19 +208,27 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
     item = next(item for item in one.calculator.inputs if item.name == names[0])
-    drug, drug_then = (str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other))
-    alike = replace(other.person, age=one.person.age) == one.person and drug == drug_then  # drugs stand in the question
+    drug, drug_then = (
+        str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other)
+    )
+    alike = (
+        replace(other.person, age=one.person.age) == one.person and drug == drug_then
+    )  # drugs stand in the question
     alike = alike and all(getattr(one, name) == getattr(other, name) for name in _FRAME)
     if not alike or isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
     said = []
     for attribute in ("values", "sentences", "phrases"):
         ours, theirs = getattr(one, attribute), getattr(other, attribute)
-        if {at: len(each) for at, each in ours.items()} != {at: len(each) for at, each in theirs.items()}:
+        if {at: len(each) for at, each in ours.items()} != {
+            at: len(each) for at, each in theirs.items()
+        }:
             return None
         for at in ours:
             pairs = enumerate(zip(ours[at], theirs[at], strict=True))
-            said += [((attribute, at, place), old, new) for place, (old, new) in pairs if old != new]
+            said += [
+                ((attribute, at, place), old, new) for place, (old, new) in pairs if old != new
+            ]
     new = other.entities[item.name]
     if item.name == "age" and not said:
         text = f"{other.person.age} {'months' if one.person.months else 'years'}"
@@ -183,17 +241,28 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         return None
     spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
     spoken += f" ({steroid_words(drug[2:-1])})" if item.name == "input steroid" else ""
-    return _Subject(item=item, new=new, spoken=spoken, kind=place[1] if reading else "words", said=after, place=place)
+    return _Subject(
+        item=item,
+        new=new,
+        spoken=spoken,
+        kind=place[1] if reading else "words",
+        said=after,
+        place=place,
+    )
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
     """The findings that the calculator counts and the note leaves out, each with the name of its wordings."""
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
-    return draw.shuffled([(inputs[at[0]], at[-1]) for at in steps if inputs[at[0]].name not in chart.entities])
+    return draw.shuffled(
+        [(inputs[at[0]], at[-1]) for at in steps if inputs[at[0]].name not in chart.entities]
+    )
 
 
-def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result) -> Result | str | None:
+def _member(
+    kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result
+) -> Result | str | None:
     """Writes into a base's chart what makes it another member, whose gold it returns; None where the family has no such one."""
     entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
     if kind == "threshold":
@@ -208,7 +277,9 @@ def _member(kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Resu
         chart.style = draw.pick(sorted(others)) if others else chart.style
     if kind == "negated":
         if not finding:
-            frames = _TEXTS["elsewhere"][subject.kind]  # the last is of a relative: infants have no long past
+            frames = _TEXTS["elsewhere"][
+                subject.kind
+            ]  # the last is of a relative: infants have no long past
             _say(chart, subject, draw.pick(frames[-1:] if chart.person.months else frames))
         for item, unstated in _unstated(chart, draw)[:1]:
             chart.state(FINDINGS[unstated], there=False)
@@ -235,8 +306,14 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
     said = subject.said
     if isinstance(said, Reading):
         frame, said = frame.replace("{name}", said.name).replace("{short}", said.short), said.text
-    place = subject.place[1] if subject.place[0] == "sentences" else _TEXTS["places"].get(subject.kind, "story")
-    sibling = "brother" if chart.person.sex == "male" else "sister"  # one for whom the pronouns are right
+    place = (
+        subject.place[1]
+        if subject.place[0] == "sentences"
+        else _TEXTS["places"].get(subject.kind, "story")
+    )
+    sibling = (
+        "brother" if chart.person.sex == "male" else "sister"
+    )  # one for whom the pronouns are right
     chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
 
 
@@ -244,18 +321,30 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     """Writes a value in another unit, where the answer stays; a score's also a little below and above the value."""
     names = {id(entity): name for name, entity in chart.entities.items()}
     stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
-    for readings, place in draw.shuffled([(each, at) for each, at in stated if id(each[at].entity) in names]):
+    for readings, place in draw.shuffled(
+        [(each, at) for each, at in stated if id(each[at].entity) in names]
+    ):
         name = names[id(readings[place].entity)]
         for new in _other_units(readings[place], draw):
             value: Any = new.entity
             score = isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2
-            near = [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)] if score else []
+            near = (
+                [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)]
+                if score
+                else []
+            )
             try:
-                made = [chart.calculator.calculate({**chart.entities, name: each}) for each in (value, *near)]
+                made = [
+                    chart.calculator.calculate({**chart.entities, name: each})
+                    for each in (value, *near)
+                ]
             except CalculatorInputError:  # beside a threshold beyond which another value is needed
                 continue
             pairs: list[tuple[Any, Any]] = [(result.answer, each.answer) for each in made]
-            if all(a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR)) for a, b in pairs):
+            if all(
+                a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR))
+                for a, b in pairs
+            ):
                 readings[place], chart.entities[name] = new, value
                 return made[0]
     return None
@@ -265,11 +354,17 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
     entity: Any = reading.entity
     unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
-        own = [form for form in amount.forms if form.unit == unit and reading.name in (form.names or amount.names)]
+        own = [
+            form
+            for form in amount.forms
+            if form.unit == unit and reading.name in (form.names or amount.names)
+        ]
         for form in draw.shuffled([form for form in amount.forms if own and form.unit != unit]):
             grid = form.grid(reading.base)
             # Urea and urea nitrogen are names of one amount by its units.
             name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
             short = draw.pick(form.short or (amount.short if own[0].short else (reading.short,)))
             if abs(form.base(grid) / reading.base - 1) <= _NEAR:
-                yield Reading(form.entity(grid), form.text(grid, draw), name, short, form.base(grid))
+                yield Reading(
+                    form.entity(grid), form.text(grid, draw), name, short, form.base(grid)
+                )

@@ -13,9 +13,13 @@ from typing import Any
 from medical_tasks.cli.entry import main
 from medical_tasks.data.construction import plain
 
-OWN = json.loads(Path(__file__).with_name("cases").joinpath("own_files.json").read_text(encoding="utf-8"))
+OWN = json.loads(
+    Path(__file__).with_name("cases").joinpath("own_files.json").read_text(encoding="utf-8")
+)
 SECRET: str = OWN["secret"]
-POSTS, NOTES, CODES, TITLES = ([tuple(row) for row in OWN[name]] for name in ("posts", "notes", "codes", "titles"))
+POSTS, NOTES, CODES, TITLES = (
+    [tuple(row) for row in OWN[name]] for name in ("posts", "notes", "codes", "titles")
+)
 FOCUS: dict[str, str] = OWN["focus"]
 """By case."""
 
@@ -48,7 +52,9 @@ def aligned(source: Path, folder: Path) -> Path:
     assert construct("filter", "--folder", folder, "--source", source / "posts.csv") == 0
     tables = ("--codes", source / "codes.csv.gz", "--dictionary", source / "titles.csv")
     assert construct("expand", "--folder", folder, *tables) == 0
-    assert construct("align", "--folder", folder, "--source", source / "notes.csv.gz", "--top", 2) == 0
+    assert (
+        construct("align", "--folder", folder, "--source", source / "notes.csv.gz", "--top", 2) == 0
+    )
     return folder
 
 
@@ -85,10 +91,15 @@ def annotate(row: dict[str, str]) -> dict[str, str]:
     if kind == "question":
         return row | {"text": f"What about case {case}, who {SECRET}?"}
     if kind == "sentence":
-        mark = "E" if number in ESSENTIAL[case] else "context" if row["text"] == "Follow up:" else "n"
+        mark = (
+            "E" if number in ESSENTIAL[case] else "context" if row["text"] == "Follow up:" else "n"
+        )
         return row | {"relevance": mark}
     if kind == "answer" and number == "1":
-        return row | {"text": f"It was needed, as she {SECRET}.", "citations": f"|{next(iter(ESSENTIAL[case]))}|"}
+        return row | {
+            "text": f"It was needed, as she {SECRET}.",
+            "citations": f"|{next(iter(ESSENTIAL[case]))}|",
+        }
     return row
 
 
@@ -96,7 +107,9 @@ def first_round(source: Path, folder: Path, reviewers: str = "ann", overlap: int
     """Does everything up to filled sheets of the first round."""
     aligned(source, folder)
     choose(folder)
-    assert construct("sheet", "--folder", folder, "--reviewers", reviewers, "--overlap", overlap) == 0
+    assert (
+        construct("sheet", "--folder", folder, "--reviewers", reviewers, "--overlap", overlap) == 0
+    )
     sheets = [folder / "round_1" / "sheets" / f"{name}.csv" for name in reviewers.split(",")]
     for path in sheets:
         edit_sheet(path, annotate)

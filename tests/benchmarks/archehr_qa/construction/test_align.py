@@ -63,12 +63,20 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
     made = expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
     assert (made["admissions"], made["codes"], made["without_description"]) == (3, 5, 1)
     codes = load_admission_codes(folder)
-    described = {name: [codes.titles[number] for number in codes.of(name)] for name in ("h1", "h2", "h4")}
+    described = {
+        name: [codes.titles[number] for number in codes.of(name)] for name in ("h1", "h2", "h4")
+    }
     # Both versions of a code say the same, once.
     assert described == {"h1": [TITLES[0][2]], "h2": [TITLES[2][2]], "h4": []}
     # MIMIC-III: one version, other names in capitals, admissions without a code.
-    old = write_csv(source / "old.csv", ("ROW_ID", "HADM_ID", "ICD9_CODE"), [("1", "7", "5849"), ("2", "8", "")])
-    book = write_csv(source / "book.csv", ("ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"), [("5849", "x", "Kidney failure")])
+    old = write_csv(
+        source / "old.csv", ("ROW_ID", "HADM_ID", "ICD9_CODE"), [("1", "7", "5849"), ("2", "8", "")]
+    )
+    book = write_csv(
+        source / "book.csv",
+        ("ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"),
+        [("5849", "x", "Kidney failure")],
+    )
     made = expand_notes(folder, old, book)
     assert (made["admissions"], made["without_description"]) == (1, 0)
     # Tables of different releases.
@@ -82,7 +90,9 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
         expand_notes(folder, bare, source / "none.csv")
 
 
-def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp_path: Path) -> None:
+def test_descriptions_find_what_the_words_do_not(
+    source: Path, folder: Path, tmp_path: Path
+) -> None:
     posts = write_csv(source / "one.csv", ("id", "text"), [("p", "Hospitalized: why the puffer?")])
     notes = write_csv(
         source / "two.csv",
@@ -95,7 +105,9 @@ def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp
     with pytest.raises(MedicalTasksError, match="no note shares a word with any of the 1 messages"):
         align_posts(notes, bare)
     table = write_csv(
-        source / "p.csv", ("id", "code", "description"), [("p", "J45", "Asthma, unspecified"), ("q", "I10", "x")]
+        source / "p.csv",
+        ("id", "code", "description"),
+        [("p", "J45", "Asthma, unspecified"), ("q", "I10", "x")],
     )
     assert codes_from_file(full, table)["with_codes"] == 1
     assert load_post_codes(full) == {"p": ["Asthma, unspecified"]}
@@ -110,9 +122,15 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     rows = read_rows(folder / "candidates.csv")
     names = ("index", "post_id", "rank", "note_id", "chosen")
     found = [[row[name] for name in names] for row in rows]
-    assert found == [["1", "m1", "1", "n1", ""], ["2", "m2", "1", "n2", ""], ["3", "m4", "1", "n3", ""]]
+    assert found == [
+        ["1", "m1", "1", "n1", ""],
+        ["2", "m2", "1", "n2", ""],
+        ["3", "m4", "1", "n3", ""],
+    ]
     # Scores are numbers to a spreadsheet: no apostrophe, two digits.
-    header, *raw = csv.reader((folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines())
+    header, *raw = csv.reader(
+        (folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines()
+    )
     scores = [row[header.index("score")] for row in raw]
     assert [f"{float(score):g}" for score in scores] == scores
     assert all(0 < float(score) < 100 for score in scores)
@@ -122,7 +140,10 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     assert len(files) == 11
     assert "all of them are essential" in (folder / "guidelines.txt").read_text()
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-    assert SECRET not in (folder / "align.json").read_text() + (folder / "candidates.jsonl").read_text()
+    assert (
+        SECRET
+        not in (folder / "align.json").read_text() + (folder / "candidates.jsonl").read_text()
+    )
     # Again: as it is. Then nothing that it was made with may change.
     before = {path: path.read_bytes() for path in files}
     align_posts(source / "notes.csv.gz", folder, top=2)
@@ -132,13 +153,23 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     with pytest.raises(MedicalTasksError, match="notes were aligned already"):
         expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
     # The order of rows plays no part.
-    write_csv(source / "notes.csv.gz", ("text", "hadm_id", "note_id"), [each[::-1] for each in reversed(NOTES)])
-    assert read_lines(folder / "candidates.jsonl") == read_lines(aligned(source, tmp_path / "two") / "candidates.jsonl")
+    write_csv(
+        source / "notes.csv.gz",
+        ("text", "hadm_id", "note_id"),
+        [each[::-1] for each in reversed(NOTES)],
+    )
+    assert read_lines(folder / "candidates.jsonl") == read_lines(
+        aligned(source, tmp_path / "two") / "candidates.jsonl"
+    )
 
 
 def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     header = ("ROW_ID", "SUBJECT_ID", "HADM_ID", "CATEGORY", "ISERROR", "TEXT")
-    kinds = ("77", "Radiology", ""), ("77", "Discharge summary", ""), ("77", "Discharge summary", "1")
+    kinds = (
+        ("77", "Radiology", ""),
+        ("77", "Discharge summary", ""),
+        ("77", "Discharge summary", "1"),
+    )
     notes = enumerate((*kinds, ("", "Discharge summary", "")), start=1)
     rows = [(str(number), "9", *kind, f"She {SECRET}.") for number, kind in notes]
     path = write_csv(tmp_path / "NOTEEVENTS.csv.gz", header, rows)
@@ -146,7 +177,8 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     assert found == [("2", "77", "77_2"), ("4", "", "4")]
     assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
     with pytest.raises(
-        MedicalTasksError, match="has no note with the ids looked for, of the category 'Discharge summary'"
+        MedicalTasksError,
+        match="has no note with the ids looked for, of the category 'Discharge summary'",
     ):
         list(read_notes(path, only={"1"}))
 
@@ -160,8 +192,14 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
             f"note_id,hadm_id,text\nn 1,h,{SECRET}\n".encode(),
             "row 2: note_id must be an id, got a text of 3 characters",
         ),
-        (f"note_id,hadm_id,text\nn1,h,{SECRET}\nn1,h,{SECRET} ICU\n".encode(), "a note's id stands twice"),
-        (gzip.compress(f"note_id,hadm_id,text\nn1,h,{SECRET}\n".encode() * 50, mtime=0)[:-30], "cut off"),
+        (
+            f"note_id,hadm_id,text\nn1,h,{SECRET}\nn1,h,{SECRET} ICU\n".encode(),
+            "a note's id stands twice",
+        ),
+        (
+            gzip.compress(f"note_id,hadm_id,text\nn1,h,{SECRET}\n".encode() * 50, mtime=0)[:-30],
+            "cut off",
+        ),
     ],
 )
 def test_notes_that_are_none(folder: Path, content: bytes, message: str) -> None:
@@ -185,11 +223,14 @@ def test_damaged_files_of_earlier_steps(source: Path, folder: Path) -> None:
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
 
-def ranked(queries: Sequence[Sequence[str]], notes: Sequence[tuple[str, Sequence[str]]], top: int) -> list[list[Hit]]:
+def ranked(
+    queries: Sequence[Sequence[str]], notes: Sequence[tuple[str, Sequence[str]]], top: int
+) -> list[list[Hit]]:
     ranking = Ranking(queries, top=top)
     numbers = ranking.numbers
     bags = [
-        (key, bag_of(Counter(numbers[word] for word in words if word in numbers), len(words))) for key, words in notes
+        (key, bag_of(Counter(numbers[word] for word in words if word in numbers), len(words)))
+        for key, words in notes
     ]
     for _, bag in bags:
         ranking.count(bag)
@@ -206,7 +247,10 @@ def test_by_hand_and_nothing_to_find() -> None:
     assert ranked([[], ["a"]], [("n1", []), ("n2", ["b"])], 3) == [[], []]
 
 
-@given(st.lists(WORDS.filter(bool), min_size=1, max_size=4), st.lists(WORDS.filter(bool), min_size=1, max_size=14))
+@given(
+    st.lists(WORDS.filter(bool), min_size=1, max_size=4),
+    st.lists(WORDS.filter(bool), min_size=1, max_size=14),
+)
 @settings(deadline=None, max_examples=60)
 def test_scores_are_those_of_bm25s(queries: list[list[str]], notes: list[list[str]]) -> None:
     bm25s = importlib.import_module("bm25s")
@@ -221,11 +265,17 @@ def test_scores_are_those_of_bm25s(queries: list[list[str]], notes: list[list[st
         found = {int(hit.key): hit.score for hit in hits}
         assert set(found) == set(np.flatnonzero(scores > 0).tolist())
         # bm25s keeps single precision.
-        assert all(score == pytest.approx(float(scores[number]), rel=1e-5, abs=1e-6) for number, score in found.items())
+        assert all(
+            score == pytest.approx(float(scores[number]), rel=1e-5, abs=1e-6)
+            for number, score in found.items()
+        )
 
 
 @given(
-    st.lists(WORDS, min_size=1, max_size=3), st.lists(WORDS, min_size=1, max_size=40), st.integers(1, 3), st.randoms()
+    st.lists(WORDS, min_size=1, max_size=3),
+    st.lists(WORDS, min_size=1, max_size=40),
+    st.integers(1, 3),
+    st.randoms(),
 )
 @settings(deadline=None, max_examples=60)
 def test_the_order_of_notes_plays_no_part(
@@ -237,5 +287,9 @@ def test_the_order_of_notes_plays_no_part(
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     best = ranked(queries, shuffled, top)
     for few, every in zip(best, everything, strict=True):
-        assert [(hit.key, hit.negative) for hit in few] == [(hit.key, hit.negative) for hit in every[:top]]
-        assert [(hit.negative, hit.key) for hit in every] == sorted((hit.negative, hit.key) for hit in every)
+        assert [(hit.key, hit.negative) for hit in few] == [
+            (hit.key, hit.negative) for hit in every[:top]
+        ]
+        assert [(hit.negative, hit.key) for hit in every] == sorted(
+            (hit.negative, hit.key) for hit in every
+        )

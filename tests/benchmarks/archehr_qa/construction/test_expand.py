@@ -35,7 +35,9 @@ from tests.benchmarks.archehr_qa.construction.own_files import (
 )
 from tests.fault_server import FaultServer
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8")
+)
 
 GOOD = json.dumps({"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]})
 
@@ -78,7 +80,12 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     assert construct("expand", "--folder", folder, *elsewhere) == 4
     assert SECRET not in capsys.readouterr().err
     assert not (folder / "post_codes.jsonl").exists()
-    model = ("--model", "openai-api/here/m", "--model-args", f"base_url={server.base_url},max_retries=0")
+    model = (
+        "--model",
+        "openai-api/here/m",
+        "--model-args",
+        f"base_url={server.base_url},max_retries=0",
+    )
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
     said = capsys.readouterr()
     assert "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
@@ -94,7 +101,19 @@ def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFix
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
     assert len(server.calls) == 4
     capsys.readouterr()
-    assert construct("expand", "--folder", folder, "--model", "openai-api/here/other", *model[2:], "--tries", 2) == 2
+    assert (
+        construct(
+            "expand",
+            "--folder",
+            folder,
+            "--model",
+            "openai-api/here/other",
+            *model[2:],
+            "--tries",
+            2,
+        )
+        == 2
+    )
     assert "descriptions were begun with other settings (model:" in capsys.readouterr().err
 
 
@@ -115,12 +134,16 @@ def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
 
 def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
     header = ("id", "code", "description")
-    table = write_csv(tmp_path / "a.csv", header, [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")])
+    table = write_csv(
+        tmp_path / "a.csv", header, [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")]
+    )
     made = codes_from_file(folder, table)
     assert (made["with_codes"], made["codes"], made["rows_of_others"]) == (1, 1, 1)
     assert load_post_codes(folder)["m1"] == ["x"]
     (folder / "post_codes.jsonl").write_text("{}\n")
-    with pytest.raises(MedicalTasksError, match=r"post_codes.jsonl: was changed since it was written"):
+    with pytest.raises(
+        MedicalTasksError, match=r"post_codes.jsonl: was changed since it was written"
+    ):
         load_post_codes(folder)
     for rows, message in (
         ([("z", "I10", SECRET)], "names none of the 3 messages"),
@@ -134,7 +157,10 @@ def test_whole_words_of_any_case() -> None:
     for list_name, text, found in CASES["test_whole_words_of_any_case"]:
         assert keyword_finder(keyword_lists()[list_name])(text) == found, text
     # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once.
-    assert {name: len(words) for name, words in keyword_lists().items()} == {"paper": 16, "ours": 35}
+    assert {name: len(words) for name, words in keyword_lists().items()} == {
+        "paper": 16,
+        "ours": 35,
+    }
     assert keyword_lists()["ours"][:16] == keyword_lists()["paper"]
     assert all(len(set(words)) == len(words) for words in keyword_lists().values())
 
@@ -162,7 +188,10 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     assert "hospitalised" not in paper["by_keyword"]
     posts = load_posts(folder)
     assert [post.id for post in posts] == ["m1", "m2", "m4"]
-    assert posts[2].text == "He was hospitalised in intensive care for the wheeze. Was the inhaler wrong?"
+    assert (
+        posts[2].text
+        == "He was hospitalised in intensive care for the wheeze. Was the inhaler wrong?"
+    )
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     assert SECRET not in (folder / "filter.json").read_text()
     assert filter_posts(source / "posts.csv", folder, keywords="ours") == made
@@ -174,15 +203,21 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     words.write_text("# of skin\nDry   Skin\n\n")
     with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
         filter_posts(source / "posts.csv", folder, keywords=str(words))
-    assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))["by_keyword"] == {"dry skin": 1}
+    assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))[
+        "by_keyword"
+    ] == {"dry skin": 1}
     # A changed file is reported.
     (folder / "posts.jsonl").write_text((folder / "posts.jsonl").read_text().replace("ICU", "ward"))
-    with pytest.raises(MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"):
+    with pytest.raises(
+        MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"
+    ):
         load_posts(folder)
 
 
 @pytest.mark.parametrize(("header", "rows", "message"), CASES["test_messages_that_are_none"])
-def test_messages_that_are_none(tmp_path: Path, header: list[str], rows: list[list[str]], message: str) -> None:
+def test_messages_that_are_none(
+    tmp_path: Path, header: list[str], rows: list[list[str]], message: str
+) -> None:
     path = write_csv(tmp_path / "posts.csv.gz", header, rows)
     with pytest.raises(MedicalTasksError, match=message) as caught:
         filter_posts(path, tmp_path / "own")

@@ -18,7 +18,12 @@ from medical_tasks.benchmarks.archehr_qa.construction.review import (
     retained_words,
     round_agreement,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.rounds import Annotation, OwnCase, kept_paragraphs, split_note
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
+    Annotation,
+    OwnCase,
+    kept_paragraphs,
+    split_note,
+)
 from medical_tasks.benchmarks.archehr_qa.release import (
     LABELS,
     AnswerSentence,
@@ -31,9 +36,17 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     phrase_places,
 )
 from medical_tasks.errors import MedicalTasksError
-from tests.benchmarks.archehr_qa.construction.own_files import NOTES, construct, edit_sheet, first_round, write_sources
+from tests.benchmarks.archehr_qa.construction.own_files import (
+    NOTES,
+    construct,
+    edit_sheet,
+    first_round,
+    write_sources,
+)
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("review.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("review.json").read_text(encoding="utf-8")
+)
 
 E, S, N = LABELS
 
@@ -45,10 +58,13 @@ def test_the_papers_first_review() -> None:
     clusters = [str(number % 134) for number in range(3450)]
     made = label_agreement(before, after, clusters)
     assert (made["agreed"], made["sentences"]) == (2653, 3450)
-    assert f"{made['agreement']['value']:.3f}" == "0.769"  # the paper prints 77.1 %, and 2653/3450 is 76.9 %
+    assert (
+        f"{made['agreement']['value']:.3f}" == "0.769"
+    )  # the paper prints 77.1 %, and 2653/3450 is 76.9 %
     assert made["agreement"]["ci_low"] < 0.769 < made["agreement"]["ci_high"]
     edits = [
-        (each["before"], each["after"], each["count"], round(each["of_edits"]["value"], 3)) for each in made["edits"]
+        (each["before"], each["after"], each["count"], round(each["of_edits"]["value"], 3))
+        for each in made["edits"]
     ]
     assert edits == [(E, S, 318, 0.399), (S, N, 267, 0.335), (E, N, 212, 0.266)]
 
@@ -59,7 +75,9 @@ def test_by_hand() -> None:
     assert made["kappa"]["value"] == pytest.approx(7 / 11)
     assert made["agreement"]["value"] == 0.75
     assert made["edits"][0]["count"] == 1
-    assert label_agreement([N], [N], ["1"])["kappa"]["value"] is None  # chance leaves nothing to correct
+    assert (
+        label_agreement([N], [N], ["1"])["kappa"]["value"] is None
+    )  # chance leaves nothing to correct
     assert label_agreement([N], [N], ["1"])["edits"] == []
     # Clustered intervals are wider.
     before, after = [E] * 40, [E] * 20 + [S] * 20
@@ -83,7 +101,9 @@ def test_laws_of_what_was_kept(before: str, after: str) -> None:
 
 def case(name: str, labels: str, answer: str = "") -> OwnCase:
     spelt = {"e": E, "s": S, "n": N}
-    sentences = tuple(Sentence(id=str(number), paragraph_id="0", text="x") for number in range(1, len(labels) + 1))
+    sentences = tuple(
+        Sentence(id=str(number), paragraph_id="0", text="x") for number in range(1, len(labels) + 1)
+    )
     return OwnCase(
         id=name,
         post_id=name,
@@ -100,14 +120,25 @@ def case(name: str, labels: str, answer: str = "") -> OwnCase:
 
 
 def test_rounds_over_the_cases_that_both_have() -> None:
-    before = {"1": case("1", "een", "Aorta ruptured suddenly."), "2": case("2", "ss"), "3": case("3", "n", "gone")}
+    before = {
+        "1": case("1", "een", "Aorta ruptured suddenly."),
+        "2": case("2", "ss"),
+        "3": case("3", "n", "gone"),
+    }
     after = {"1": case("1", "esn", "The aorta ruptured."), "2": case("2", "sn", "new words")}
-    after["2"] = replace(after["2"], annotation=replace(after["2"].annotation, question="How?", phrases=()))
+    after["2"] = replace(
+        after["2"], annotation=replace(after["2"].annotation, question="How?", phrases=())
+    )
     made = round_agreement(before, after)
     assert (made["cases"], made["labels"]["agreed"], made["labels"]["sentences"]) == (2, 3, 5)
     assert (made["questions_changed"], made["focus_changed"]) == (1, 1)
     answers = made["answers"]
-    assert (answers["answers"], answers["changed"], answers["words_retained"], answers["words"]) == (1, 1, 2, 3)
+    assert (
+        answers["answers"],
+        answers["changed"],
+        answers["words_retained"],
+        answers["words"],
+    ) == (1, 1, 2, 3)
     assert math.isclose(answers["retained"]["value"], 2 / 3)
     assert round_agreement({"2": before["2"]}, after)["answers"]["retained"] is None
     with pytest.raises(MedicalTasksError, match="no case in common"):
@@ -123,7 +154,9 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert construct("import", "--folder", folder, *sheets) == 0
     assert construct("sheet", "--folder", folder, "--reviewers", "eve") == 0
     path = folder / "round_2" / "sheets" / "eve.csv"
-    edit_sheet(path, lambda row: row | ({"relevance": "s"} if row["relevance"] == "essential" else {}))
+    edit_sheet(
+        path, lambda row: row | ({"relevance": "s"} if row["relevance"] == "essential" else {})
+    )
     assert construct("import", "--folder", folder, path) == 0
     capsys.readouterr()
     assert construct("agreement", "--folder", folder) == 0
@@ -155,15 +188,21 @@ def test_headings_paragraphs_and_wrapped_lines() -> None:
     assert sentences[-1] == Sentence(id="8", paragraph_id="2", text="See Dr. Lee in 2 weeks.")
     assert excerpt_text(sentences[5:]) == "Family visited.\n\nFollow up:\nSee Dr. Lee in 2 weeks."
     assert split_note(" \n\n\x0c\r\n") == ()
-    assert [each.text for each in split_note("The plan, as said before by all of us here:\nrest.")] == [
-        "The plan, as said before by all of us here: rest."
-    ]
+    assert [
+        each.text for each in split_note("The plan, as said before by all of us here:\nrest.")
+    ] == ["The plan, as said before by all of us here: rest."]
     # Paragraphs without any wanted sentence go.
     sentences = split_note("One here. Two here.\n\nThree here. Four here.\n\nFive.")
     assert [each.id for each in kept_paragraphs(sentences, {"3"})] == ["3", "4"]
     assert kept_paragraphs(sentences, set()) == ()
     # Phrases stand one behind the other where they can.
-    assert phrase_places("why? and why? so", ("why?", "why?", "so", "and", "no")) == [0, 9, 14, 5, -1]
+    assert phrase_places("why? and why? so", ("why?", "why?", "so", "and", "no")) == [
+        0,
+        9,
+        14,
+        5,
+        -1,
+    ]
 
 
 NOTE = st.text(alphabet=st.sampled_from("ab.:?\n\r \t1-\x0b\x0c\x1f\u2028é"), max_size=60)

@@ -17,7 +17,11 @@ from medical_tasks.benchmarks.archehr_qa.construction.review import (
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, export_sheets
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
-from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, answer_text, without_citations
+from medical_tasks.benchmarks.archehr_qa.release import (
+    AnswerSentence,
+    answer_text,
+    without_citations,
+)
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
@@ -35,7 +39,9 @@ from tests.benchmarks.archehr_qa.construction.own_files import (
     write_sources,
 )
 
-CASES = json.loads(Path(__file__).with_name("cases").joinpath("rounds.json").read_text(encoding="utf-8"))
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("rounds.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +78,11 @@ def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
     for path in sheets(folder):
         edit_sheet(
             path,
-            lambda row: row | cells if (row["case_id"], row["kind"], row["number"]) == ("1", kind, number) else row,
+            lambda row: (
+                row | cells
+                if (row["case_id"], row["kind"], row["number"]) == ("1", kind, number)
+                else row
+            ),
         )
 
 
@@ -81,14 +91,32 @@ def released(folder: Path, split: str = "test") -> dict[str, dict[str, object]]:
 
 
 def test_a_release_that_the_builder_reads(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    assert construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
+    assert (
+        construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
+    )
     rows = released(folder)
     assert "is not used" not in capsys.readouterr().err  # offsets are places
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     out = tmp_path / "built"
-    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--partial", "--out", str(out)]) == 0
+    assert (
+        main(
+            [
+                "build",
+                "archehr_qa",
+                "--source",
+                str(folder / "release"),
+                "--partial",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     assert list(out.rglob("*.parquet"))
     assert list(rows) == ["1", "2", "3"]
     assert rows["1"] == CASES["first_row"]
@@ -128,20 +156,36 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     # What is not said again stays: splits and mapping.
     assert {split: set(released(folder, split)) for split in ("dev", "test")} == splits
     row = (released(folder) | released(folder, "dev"))["1"]
-    assert (row["source"], row["answer_citations"], row["clinician_answer"]) == ("mimic-iii", ["3,4"], "They had to.")
+    assert (row["source"], row["answer_citations"], row["clinician_answer"]) == (
+        "mimic-iii",
+        ["3,4"],
+        "They had to.",
+    )
     history = read_lines(folder / "round_2" / "history.jsonl")
-    third = next(row for row in rows if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3"))
+    third = next(
+        row for row in rows if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3")
+    )
     fields = ("case_id", "kind", "field", "before", "after")
     assert sorted([each[name] for name in fields] for each in history) == CASES["history"]
     answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
-    assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", rows.index(third) + 2)
+    assert (answer["reviewer"], answer["sheet"], answer["row"]) == (
+        "eve",
+        "eve.csv",
+        rows.index(third) + 2,
+    )
     # A sheet of another round is told, and all cases in the split for development are too many.
     export_sheets(folder, ("eve",))
-    with pytest.raises(MedicalTasksError, match="column 'round': must be 3, the round that is read back"):
+    with pytest.raises(
+        MedicalTasksError, match="column 'round': must be 3, the round that is read back"
+    ):
         import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
-    with pytest.raises(MedicalTasksError, match="--dev 3: leaves no case for the split test, of 3 cases"):
+    with pytest.raises(
+        MedicalTasksError, match="--dev 3: leaves no case for the split test, of 3 cases"
+    ):
         import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
-    take_back = import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=0, note_source=""))
+    take_back = import_sheets(
+        folder, sheets(folder, 3, "eve"), ReviewOptions(dev=0, note_source="")
+    )
     assert take_back["splits"] == {"dev": 0, "test": 3}
     assert {path.name for path in (folder / "release").rglob("*") if path.is_file()} == {
         "archehr-qa.xml",
@@ -155,14 +199,18 @@ def test_as_spreadsheets_save_them(folder: Path) -> None:
     for path in sheets(folder):
         rows = read_rows(path)[::-1]
         lines = [COLUMNS, *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows)]
-        text = "\r\n".join(";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1]) for line in lines)
+        text = "\r\n".join(
+            ";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1]) for line in lines
+        )
         path.write_bytes(("\ufeff" + text).encode())
     take(folder)
     assert {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()} == before
 
 
 @pytest.mark.parametrize(("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"])
-def test_rows_that_are_wrong(folder: Path, kind: str, number: str, cells: dict[str, str], message: str) -> None:
+def test_rows_that_are_wrong(
+    folder: Path, kind: str, number: str, cells: dict[str, str], message: str
+) -> None:
     edit(folder, kind, number, cells)
     assert message in refused(folder)
 
@@ -193,9 +241,16 @@ def test_a_sheet_that_is_missing(folder: Path) -> None:
 
 def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
     shares = json.loads((folder / "round_1" / "shares.json").read_text())
-    both = next(name for name in shares["first"] if all(name in ids for ids in shares["sheets"].values()))
+    both = next(
+        name for name in shares["first"] if all(name in ids for ids in shares["sheets"].values())
+    )
     for path in sheets(folder):
-        edit_sheet(path, lambda row: row | ({"text": f"By {row['reviewer']}?"} if row["kind"] == "question" else {}))
+        edit_sheet(
+            path,
+            lambda row: (
+                row | ({"text": f"By {row['reviewer']}?"} if row["kind"] == "question" else {})
+            ),
+        )
     take(folder)
     assert released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
     marks = Counter(each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl"))
@@ -229,7 +284,8 @@ def test_choosing(tmp_path: Path) -> None:
     with pytest.raises(MedicalTasksError, match=r"n1.txt: no such file. Align again"):
         chosen_cases(folder)
     edit_sheet(
-        folder / "candidates.csv", lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"})
+        folder / "candidates.csv",
+        lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"}),
     )
     with pytest.raises(
         MedicalTasksError, match="column 'chosen': must be yes, no or empty, got a text of 18"
@@ -239,7 +295,9 @@ def test_choosing(tmp_path: Path) -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_all_that_can_hold_words_is_closed(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     for path in sheets(folder):
         path.chmod(0o600)  # the editing program's business
     (folder / "candidates.csv").chmod(0o600)
@@ -248,14 +306,18 @@ def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureF
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) >= 20
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {
+        0o700
+    }
     told = tmp_path / "told"
     told.mkdir()
     captured = capsys.readouterr()
     (told / "said.txt").write_text(captured.out + captured.err)
     recipes = ["filter", "expand", "align", "agreement", "round_1/shares", "round_1/review"]
     for name in recipes:
-        (told / f"{name.replace('/', '_')}.json").write_bytes((folder / f"{name}.json").read_bytes())
+        (told / f"{name.replace('/', '_')}.json").write_bytes(
+            (folder / f"{name}.json").read_bytes()
+        )
     assert all(SECRET not in path.read_text() for path in told.iterdir())
     for source in ("posts.jsonl", "candidates.csv"):
         assert check_leaks(told, source_files(str(folder / source)), words=6).found == {}
@@ -266,13 +328,17 @@ def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureF
 
 def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> None:
     cases = [
-        OwnCase(id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=())
+        OwnCase(
+            id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=()
+        )
         for number in range(10)
     ]
     for seed in range(5):
         splits = split_cases(cases, dev=5, seed=seed)
         assert len(splits["dev"]) == 4
-        assert not {case.post_id for case in splits["dev"]} & {case.post_id for case in splits["test"]}
+        assert not {case.post_id for case in splits["dev"]} & {
+            case.post_id for case in splits["test"]
+        }
         assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
     said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
     answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]

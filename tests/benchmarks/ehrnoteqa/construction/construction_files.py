@@ -45,7 +45,11 @@ def drafted(call: Call) -> str:
     if is_second_step(call):
         choices = {letter: f"finding {letter} of {patient}" for letter in "BCDE"}
         return json.dumps(
-            {"choices": {"A": f"the finding of {patient}", **choices}, "answer": "A", "reason": "so it is"}
+            {
+                "choices": {"A": f"the finding of {patient}", **choices},
+                "answer": "A",
+                "reason": "so it is",
+            }
         )
     question = {
         "question": f"What was found in {patient}?",
@@ -70,7 +74,9 @@ def edit_sheet(path: Path, change: Callable[[dict[str, str]], dict[str, str] | N
     write_rows(path, header, [[row[name] for name in header] for row in changed if row is not None])
 
 
-def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[str]], *, delimiter: str = ",") -> None:
+def write_rows(
+    path: Path, header: Iterable[str], rows: Iterable[Iterable[str]], *, delimiter: str = ","
+) -> None:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\r\n", delimiter=delimiter)
     writer.writerow(header)
@@ -78,7 +84,9 @@ def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[str]],
     path.write_bytes(b"\xef\xbb\xbf" + stream.getvalue().encode())
 
 
-def by_hand(folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] = lambda number: {}) -> Path:
+def by_hand(
+    folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] = lambda number: {}
+) -> Path:
     """Makes a construction with drafts, as if sampled and drafted; ids are p0, p1, ..."""
     folder.mkdir()
     note = {"hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": f"Header\n{SECRET}."}
@@ -106,6 +114,7 @@ def by_hand(folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] 
         for number, name in enumerate(names)
     ]
     construction.write_json(
-        folder / files.DRAFTS_RECIPE, {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)}
+        folder / files.DRAFTS_RECIPE,
+        {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)},
     )
     return folder

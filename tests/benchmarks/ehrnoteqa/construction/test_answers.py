@@ -16,7 +16,12 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data import construction
 from medical_tasks.data.construction import plain, write_sheet
 from medical_tasks.io.score_table import read_scores
-from tests.benchmarks.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows
+from tests.benchmarks.ehrnoteqa.construction.construction_files import (
+    edit_sheet,
+    read_lines,
+    read_rows,
+    write_rows,
+)
 from tests.case_tables import tabled
 from tests.fault_server import FaultServer
 
@@ -33,8 +38,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
         assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(place / "data")]) == 0
         for model in MODELS:
-            words = ["run", "--tasks", "ehrnoteqa_open_level1", "--model", model, "--judge", "lexical"]
-            args = [] if model.startswith("baseline") else ["--model-args", f"base_url={server.base_url},max_retries=0"]
+            words = [
+                "run",
+                "--tasks",
+                "ehrnoteqa_open_level1",
+                "--model",
+                model,
+                "--judge",
+                "lexical",
+            ]
+            args = (
+                []
+                if model.startswith("baseline")
+                else ["--model-args", f"base_url={server.base_url},max_retries=0"]
+            )
             out = str(place / model.split("/")[1])
             assert main([*words, *args, "--data", str(place / "data"), "--out", out]) == 0
     return place
@@ -48,7 +65,16 @@ def home(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def answer_sheet(runs: Path, *more: str) -> int:
     folders = [str(runs / name) for name in ("reference", "empty", "here")]
-    words = ["construct", "ehrnoteqa", "answer-sheet", *folders, "--data", str(runs / "data"), "--out", "marks"]
+    words = [
+        "construct",
+        "ehrnoteqa",
+        "answer-sheet",
+        *folders,
+        "--data",
+        str(runs / "data"),
+        "--out",
+        "marks",
+    ]
     return main([*words, "--reviewers", "ann,ben", *more])
 
 
@@ -74,20 +100,32 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
     text = "".join((marks / "sheets" / f"{name}.csv").read_text("utf-8") for name in sheets)
     assert not any(model in text for model in MODELS)
     # Each question with two answers (the third says nothing), two of eight for both.
-    rows = [dict(zip(header, row, strict=True)) for header, *found in sheets.values() for row in found]
+    rows = [
+        dict(zip(header, row, strict=True)) for header, *found in sheets.values() for row in found
+    ]
     assert Counter(Counter(row["id"] for row in rows).values()) == {2: QUESTIONS - 2, 4: 2}
-    answers = {(each["id"], str(each["answer_number"])): each for each in read_lines(marks / "answers.jsonl")}
+    answers = {
+        (each["id"], str(each["answer_number"])): each
+        for each in read_lines(marks / "answers.jsonl")
+    }
     assert len(answers) == QUESTIONS * len(MODELS)
-    assert all(answers[row["id"], row["answer_number"]]["response"] == plain(row["response"]) for row in rows)
+    assert all(
+        answers[row["id"], row["answer_number"]]["response"] == plain(row["response"])
+        for row in rows
+    )
     firsts = Counter(each["model"] for (_, number), each in answers.items() if number == "1")
     assert len(firsts) > 1  # the order is another one for each question
-    assert {stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()} == {
+        0o600
+    }
     before = {path: path.read_bytes() for path in marks.rglob("*.csv")}
     assert answer_sheet(runs, "--overlap", "2") == 0
     assert {path: path.read_bytes() for path in marks.rglob("*.csv")} == before
 
 
-def test_marks_become_the_tables_that_other_verbs_take(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_become_the_tables_that_other_verbs_take(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert answer_sheet(runs, "--overlap", "2") == 0
     mark(as_it_is)
     assert scores() == 0
@@ -129,7 +167,8 @@ def test_rows_lost_twice_or_open(runs: Path, capsys: pytest.CaptureFixture[str])
     mark(lambda row: as_it_is(row) if row["reviewer"] == "ann" else "")
     assert scores("--partial") == 0
     assert Path("scores.csv").read_text() == "model,ann,ben\n" + "".join(
-        f"{model},{value},\n" for model, value in zip(MODELS, ("0.00", "100.00", "0.00"), strict=True)
+        f"{model},{value},\n"
+        for model, value in zip(MODELS, ("0.00", "100.00", "0.00"), strict=True)
     )
     assert read_human_scores(Path("marks/ratings.csv")).raters == ("rater_ann",)
     header, *rows = read_rows(Path("marks/sheets/ann.csv"))
@@ -150,15 +189,25 @@ def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: l
         for (name, number), text in zip(places, said, strict=True)
     ]
     construction.write_lines(folder / "answers.jsonl", answers)
-    key = {"models": models, "answers_sha256": construction.lines_sha256(answers), "sheets": {"ann": ids}}
+    key = {
+        "models": models,
+        "answers_sha256": construction.lines_sha256(answers),
+        "sheets": {"ann": ids},
+    }
     construction.write_json(folder / "key.json", key)
     rows = [
         dict.fromkeys(COLUMNS, "")
         | {"index": ids.index(str(each["id"])) + 1, "reviewer": "ann", "verdict": verdict}
         | each
-        for each, verdict in zip([each for each in answers if each["response"]], verdicts, strict=True)
+        for each, verdict in zip(
+            [each for each in answers if each["response"]], verdicts, strict=True
+        )
     ]
-    write_sheet(folder / "sheets" / "ann.csv", COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
+    write_sheet(
+        folder / "sheets" / "ann.csv",
+        COLUMNS,
+        [{name: row[name] for name in COLUMNS} for row in rows],
+    )
     return folder
 
 

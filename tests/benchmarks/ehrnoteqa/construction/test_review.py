@@ -92,13 +92,17 @@ def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
     found = list(read_own_rows(folder / "questions.jsonl"))
     assert [row["id"] for row in found] == list(drafts)
     for row in found:
-        assert all(row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer"))
+        assert all(
+            row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer")
+        )
     assert (folder / "history.jsonl").read_text() == ""
     # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save them: no edit.
     for path in sheets(folder):
         header, *rows = read_rows(path)
         order = list(range(len(header)))[::-1]
-        moved = [[cells[place].replace(", ", ",\n ") for place in order] for cells in reversed(rows)]
+        moved = [
+            [cells[place].replace(", ", ",\n ") for place in order] for cells in reversed(rows)
+        ]
         write_rows(path, [header[place] for place in order], moved, delimiter=";")
     assert take(folder)["unchanged"] == 4
 
@@ -106,10 +110,19 @@ def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
 def test_edits_and_their_history(folder: Path) -> None:
     identifier = edit(folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O")
     made = take(folder)
-    assert (made["answers_revised"], made["letters_changed"], made["wrong_choices_revised"]) == (1, 1, 2)
-    row = next(each for each in read_own_rows(folder / "questions.jsonl") if each["id"] == identifier)
+    assert (made["answers_revised"], made["letters_changed"], made["wrong_choices_revised"]) == (
+        1,
+        1,
+        2,
+    )
+    row = next(
+        each for each in read_own_rows(folder / "questions.jsonl") if each["id"] == identifier
+    )
     assert (row["answer"], row["choices"][3], row["clinician"]) == ("C", "=new text", "ann")
-    assert [(each["field"], each["after"], each["sheet"]) for each in read_lines(folder / "history.jsonl")] == [
+    assert [
+        (each["field"], each["after"], each["sheet"])
+        for each in read_lines(folder / "history.jsonl")
+    ] == [
         ("answer", "C", "ann.csv"),
         ("choice_d", "=new text", "ann.csv"),
     ]
@@ -206,8 +219,13 @@ DRAFT = Content(question="q", answer="B", choices=("a", "b", "c", "d", "e"))
 
 
 def counts(*after: Content | None) -> dict[str, int]:
-    reviewed = [Reviewed(id=str(number), reviewer="r", before=DRAFT, after=each) for number, each in enumerate(after)]
-    return {name: value for name, value in revision_counts(reviewed).items() if isinstance(value, int)}
+    reviewed = [
+        Reviewed(id=str(number), reviewer="r", before=DRAFT, after=each)
+        for number, each in enumerate(after)
+    ]
+    return {
+        name: value for name, value in revision_counts(reviewed).items() if isinstance(value, int)
+    }
 
 
 def test_each_kind_of_revision() -> None:
@@ -217,14 +235,22 @@ def test_each_kind_of_revision() -> None:
         replace(DRAFT, question="q2"),
         replace(DRAFT, choices=("a", "b2", "c", "d", "e")),  # the right answer
         replace(DRAFT, choices=("a2", "b", "c", "d2", "e")),  # two wrong ones
-        replace(DRAFT, answer="C"),  # another is right: its text is a new answer, the old one a new wrong choice
+        replace(
+            DRAFT, answer="C"
+        ),  # another is right: its text is a new answer, the old one a new wrong choice
         replace(DRAFT, choices=("e", "b", "c", "d", "a")),  # places changed, nothing revised
-        replace(DRAFT, answer="A", choices=("b", "a", "c", "d", "e")),  # likewise, the right one too
+        replace(
+            DRAFT, answer="A", choices=("b", "a", "c", "d", "e")
+        ),  # likewise, the right one too
     )
     assert found == cases(__file__, "counts")
     assert counts() == dict.fromkeys(found, 0)
     after = Content(question="q2", answer="C", choices=("a", "b", "c", "d", "e2"))
-    assert changed_fields(DRAFT, after) == [("question", "q", "q2"), ("answer", "B", "C"), ("choice_e", "e", "e2")]
+    assert changed_fields(DRAFT, after) == [
+        ("question", "q", "q2"),
+        ("answer", "B", "C"),
+        ("choice_e", "e", "e2"),
+    ]
     assert changed_fields(DRAFT, DRAFT) == []
     by = {
         name: Reviewed(id=name, reviewer=name, before=DRAFT, after=each)
@@ -239,7 +265,9 @@ def test_each_kind_of_revision() -> None:
 
 @given(st.permutations("vwxyz"), st.sampled_from("ABCDE"), st.permutations("vwxyz"))
 @settings(deadline=None, max_examples=60)
-def test_moving_choices_with_their_letter_revises_nothing(old: list[str], answer: str, new: list[str]) -> None:
+def test_moving_choices_with_their_letter_revises_nothing(
+    old: list[str], answer: str, new: list[str]
+) -> None:
     before = Content(question="q", answer=answer, choices=tuple(old))
     after = Content(question="q", answer="ABCDE"[new.index(before.right)], choices=tuple(new))
     found = revision_counts([Reviewed(id="1", reviewer="r", before=before, after=after)])
@@ -250,7 +278,9 @@ def test_kappa_by_hand() -> None:
     # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 * 0.7 + 0.3 * 0.3 = 0.58;
     # kappa = (0.8 - 0.58) / 0.42 = 0.5238.
     one = dict.fromkeys(map(str, range(7)), "keep") | dict.fromkeys(map(str, range(7, 10)), "drop")
-    other = dict.fromkeys(map(str, [0, 1, 2, 3, 4, 5, 7]), "keep") | dict.fromkeys(map(str, [6, 8, 9]), "drop")
+    other = dict.fromkeys(map(str, [0, 1, 2, 3, 4, 5, 7]), "keep") | dict.fromkeys(
+        map(str, [6, 8, 9]), "drop"
+    )
     found = agreement({"b": other, "a": one | {"99": "keep"}, "c": {"98": "keep"}})  # type: ignore[dict-item]
     assert len(found) == 1
     assert (found[0]["reviewers"], found[0]["questions"], found[0]["agreed"]) == (["a", "b"], 10, 8)

@@ -44,7 +44,13 @@ def test_the_papers_table() -> None:
     # Table 2 and section 3.1: 550 patients of level 1, 450 of level 2.
     assert sum(CELLS.values()) == 1000
     assert sum(count for (level, _), count in CELLS.items() if level == 1) == 550
-    assert [level_of(tokens, BOUNDS) for tokens in (0, 3000, 3001, 7000, 7001)] == [1, 1, 2, 2, None]
+    assert [level_of(tokens, BOUNDS) for tokens in (0, 3000, 3001, 7000, 7001)] == [
+        1,
+        1,
+        2,
+        2,
+        None,
+    ]
 
 
 @tabled("text", "tokens")
@@ -61,10 +67,17 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=20)
     tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 4, "unk_token": "[UNK]"}
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": 4,
+        "unk_token": "[UNK]",
+    }
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     counter = open_counter(str(folder))
-    assert counter.count(["the patient\nwas seen " * 3, ""]) == [12, 0]  # longer than its context: no warning
+    assert counter.count(["the patient\nwas seen " * 3, ""]) == [
+        12,
+        0,
+    ]  # longer than its context: no warning
     assert counter.identity["tokenizer"] == "words"
     assert len(counter.identity["tokenizer.json"]) == 64
     for damaged in ("{", "{}"):
@@ -94,7 +107,9 @@ def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None
 
 def test_too_few_patients() -> None:
     lengths = {"1": PatientLength(1, 10), "2": PatientLength(2, 10), "3": PatientLength(1, 5000)}
-    with pytest.raises(MedicalTasksError, match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer"):
+    with pytest.raises(
+        MedicalTasksError, match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer"
+    ):
         draw(lengths, spec())
     assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
 
@@ -112,14 +127,19 @@ def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
     path.write_bytes(csv_bytes(*rows))
     counter = open_counter(ESTIMATE)
     prepared = [
-        prepared_text(row[-1], patient_id=row[1], hadm_id=row[2], charttime=row[5]) for row in (rows[0], rows[2])
+        prepared_text(row[-1], patient_id=row[1], hadm_id=row[2], charttime=row[5])
+        for row in (rows[0], rows[2])
     ]
     measured = measure_patients(path, counter)
     assert measured["100"] == PatientLength(2, sum(counter.count(prepared)))
     assert measured["101"].num_notes == 1
     packed = tmp_path / "discharge.csv.gz"
-    packed.write_bytes(gzip.compress(csv_bytes(*rows[:2])) + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1]))
-    assert measure_patients(packed, counter) == measured  # two members, the form of files put together
+    packed.write_bytes(
+        gzip.compress(csv_bytes(*rows[:2])) + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1])
+    )
+    assert (
+        measure_patients(packed, counter) == measured
+    )  # two members, the form of files put together
 
 
 LONG = f"{SECRET} " * 40
@@ -147,16 +167,29 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
     counter, wanted = open_counter(ESTIMATE), spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4)
     made = make_sample(source, folder, counter, wanted)
-    assert {path.name for path in folder.iterdir()} == {"sample.json", "lengths.json", "patients.jsonl", "notes.jsonl"}
+    assert {path.name for path in folder.iterdir()} == {
+        "sample.json",
+        "lengths.json",
+        "patients.jsonl",
+        "notes.jsonl",
+    }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     patients = load_patients(folder)
     assert [(each.level, each.num_notes) for each in patients] == [(1, 1)] * 3 + [(2, 2)] * 2
     assert all(len(each.notes) == each.num_notes for each in patients)
-    assert all(sum(counter.count([n["text"] for n in each.notes])) == each.tokens for each in patients)
+    assert all(
+        sum(counter.count([n["text"] for n in each.notes])) == each.tokens for each in patients
+    )
     table = made["table"][0]
-    assert (table["level"], table["num_notes"], table["asked_for"], table["sampled"]) == (1, 1, 3, 3)
+    assert (table["level"], table["num_notes"], table["asked_for"], table["sampled"]) == (
+        1,
+        1,
+        3,
+        3,
+    )
     assert (
-        sum(row["patients"] for row in made["table"]) + made["beyond_bounds"] + made["in_no_cell"] == made["patients"]
+        sum(row["patients"] for row in made["table"]) + made["beyond_bounds"] + made["in_no_cell"]
+        == made["patients"]
     )
     assert made["notes"] == 60
     assert "Discharge" not in (folder / "sample.json").read_text()
@@ -180,7 +213,9 @@ def test_stopped_between_files_it_goes_on_and_changed_files_are_told(tmp_path: P
     counter, wanted = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
     made = make_sample(source, folder, counter, wanted)
     (folder / "sample.json").unlink()
-    with pytest.raises(MedicalTasksError, match="Do the step before: medical-tasks construct ehrnoteqa sample"):
+    with pytest.raises(
+        MedicalTasksError, match="Do the step before: medical-tasks construct ehrnoteqa sample"
+    ):
         load_patients(folder)
     # Lengths are taken as they were measured: a planted one is seen.
     kept = json.loads((folder / "lengths.json").read_text())

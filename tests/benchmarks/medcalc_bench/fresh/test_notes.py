@@ -25,7 +25,9 @@ TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_tex
 # A second reader of the notes: patterns apart from the generator's own wordings. For each entity they know by which words a
 # note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks of), what it says where a
 # denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and how its unit is written.
-LEXICON: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8"))
+LEXICON: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
+)
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
@@ -33,10 +35,23 @@ CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON[
 # what reads like a denial and is none: part of a disease's name, or of what a finding looks like.
 DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
-    for name in ("denial", "harmless", "men", "women", "women_only", "men_only", "marked", "kin", "corrected")
+    for name in (
+        "denial",
+        "harmless",
+        "men",
+        "women",
+        "women_only",
+        "men_only",
+        "marked",
+        "kin",
+        "corrected",
+    )
 )
 SHORT_NOTE, LONG_NOTE = (60, 250), (300, 800)  # words, at least and at most
-PREGNANCY, FAMILY_COUNTS = (13, 68, 69), (18, 36)  # calculators that ask for dates, and for relatives
+PREGNANCY, FAMILY_COUNTS = (
+    (13, 68, 69),
+    (18, 36),
+)  # calculators that ask for dates, and for relatives
 
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
@@ -55,7 +70,11 @@ def long_rows() -> list[Row]:
 def unmarked(row: Row) -> Row:
     """A row of long notes without the sentences that say themselves that they are old, copied or of somebody else."""
     number = int(row["calculator_id"])
-    patterns = [CORRECTED, *[MARKED] * (number not in PREGNANCY), *[KIN] * (number not in FAMILY_COUNTS)]
+    patterns = [
+        CORRECTED,
+        *[MARKED] * (number not in PREGNANCY),
+        *[KIN] * (number not in FAMILY_COUNTS),
+    ]
     parts = sentences(row["patient_note"])
     left = [part for part in parts if not any(pattern.search(part) for pattern in patterns)]
     return {**row, "patient_note": "\n".join(left)}
@@ -99,9 +118,13 @@ def test_length_templates_and_lexicon() -> None:
         assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text
     flags = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Flag)}
     assert flags == {*FLAGS, *ABSENCES, *VERDICTS}
-    amounts = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Quantity)}
+    amounts = {
+        item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Quantity)
+    }
     elsewhere = {"age", "Systolic Blood Pressure", "Diastolic Blood Pressure", "cycle length"}
-    elsewhere |= {"Number of Alcoholic Drinks Per Week"} | {name for name in amounts if " Dose" in name}
+    elsewhere |= {"Number of Alcoholic Drinks Per Week"} | {
+        name for name in amounts if " Dose" in name
+    }
     assert amounts - elsewhere <= set(QUANTITIES)
 
 
@@ -118,9 +141,18 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
         for item in inputs(row, Flag):
             value = known.get(item.name)
             seen[item.name, value] += 1
-            context = (row["note_id"], row["calculator_name"], item.name, value, row["patient_note"])
+            context = (
+                row["note_id"],
+                row["calculator_name"],
+                item.name,
+                value,
+                row["patient_note"],
+            )
             if item.name in VERDICTS:
-                found = [bool(re.search(each, row["patient_note"], re.IGNORECASE)) for each in VERDICTS[item.name]]
+                found = [
+                    bool(re.search(each, row["patient_note"], re.IGNORECASE))
+                    for each in VERDICTS[item.name]
+                ]
                 assert found == [value is True, value is False], context
                 continue
             told = told_of(row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name])
@@ -134,7 +166,12 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
                 assert told, context
                 assert True not in told, context
     # Every finding occurs in all three forms.
-    missing = [(name, value) for name in (*FLAGS, *ABSENCES) for value in (True, False, None) if not seen[name, value]]
+    missing = [
+        (name, value)
+        for name in (*FLAGS, *ABSENCES)
+        for value in (True, False, None)
+        if not seen[name, value]
+    ]
     assert missing == []
     assert {name for name, _ in seen} == {*FLAGS, *ABSENCES, *VERDICTS}
 
@@ -153,7 +190,12 @@ def test_classes_are_told_as_the_entities_have_them() -> None:
                 if re.search(pattern, row["patient_note"], re.IGNORECASE)
             }
             seen.add((item.name, value))
-            assert told == ({value} if value else set()), (row["note_id"], item.name, value, row["patient_note"])
+            assert told == ({value} if value else set()), (
+                row["note_id"],
+                item.name,
+                value,
+                row["patient_note"],
+            )
     assert {(name, word) for name, words in CLASSES.items() for word in words} <= seen
 
 
@@ -175,7 +217,12 @@ def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> N
                 seen[item.name] += 1
                 assert len(stated) == 1, context
                 assert re.search(rf"{name} {number_pattern(value)}", note, flags), context
-    assert set(seen) >= set(QUANTITIES) - {"DOPamine", "DOBUTamine", "EPINEPHrine", "norEPINEPHrine"}
+    assert set(seen) >= set(QUANTITIES) - {
+        "DOPamine",
+        "DOBUTamine",
+        "EPINEPHrine",
+        "norEPINEPHrine",
+    }
 
 
 def test_pressures_ages_drinks_doses_and_sex() -> None:
@@ -203,9 +250,14 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
         for name, value in known.items():
             if name.endswith(" Dose"):
                 counted["dose"] += 1
-                drug = name.removesuffix(" Dose").lower().replace("fentanyl buccal", "buccal fentanyl")
+                drug = (
+                    name.removesuffix(" Dose").lower().replace("fentanyl buccal", "buccal fentanyl")
+                )
                 drug = drug.replace("fentanyl patch", "a fentanyl patch that delivers")
-                assert re.search(rf"{drug},? {value[0]:g} {re.escape(value[1])}\b", note), (name, context)
+                assert re.search(rf"{drug},? {value[0]:g} {re.escape(value[1])}\b", note), (
+                    name,
+                    context,
+                )
     assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 30, counted
 
 
@@ -231,7 +283,9 @@ def test_sex_is_kept_and_bodies_fit_it() -> None:
 def test_no_note_says_both(one: str, other: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
     for row in made_rows():
-        found = tuple(bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (one, other))
+        found = tuple(
+            bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (one, other)
+        )
         assert found != (True, True), (row["note_id"], row["patient_note"])
         counts[found] += 1
     assert counts[True, False] > 5
@@ -240,13 +294,17 @@ def test_no_note_says_both(one: str, other: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(key=st.text(max_size=8), calculator=st.sampled_from(CALCULATORS))
-def test_long_notes_have_one_reading_and_their_facts_give_the_gold(key: str, calculator: AnyCalculator) -> None:
+def test_long_notes_have_one_reading_and_their_facts_give_the_gold(
+    key: str, calculator: AnyCalculator
+) -> None:
     item = draw_item(calculator, key, 2)
     assert item.note == draw_item(calculator, key, 2).note
     assert LONG_NOTE[0] <= len(item.note.split()) <= LONG_NOTE[1]
     assert other_readings(item.chart, item.note, item.others) == []
     known = {entry.parameter: entry.name for entry in calculator.inputs}
-    facts = {known[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()}
+    facts = {
+        known[name]: value for name, value in recomputed([*item.chart.facts, *item.others]).items()
+    }
     assert calculator.calculate(facts).answer == item.result.answer
 
 
@@ -254,7 +312,8 @@ def test_a_competing_value_without_its_marker_is_found() -> None:
     item = next(
         item
         for key in range(50)
-        if (item := draw_item(find(3), str(key), 2)) and any(fact.status == "superseded" for fact in item.others)
+        if (item := draw_item(find(3), str(key), 2))
+        and any(fact.status == "superseded" for fact in item.others)
     )
     fact = next(fact for fact in item.others if fact.status == "superseded" and fact.reading)
     assert fact.reading is not None

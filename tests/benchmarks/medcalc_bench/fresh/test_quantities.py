@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import draw_person
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS, MARGIN, Draw, System, background
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    AMOUNTS,
+    MARGIN,
+    Draw,
+    System,
+    background,
+)
 from medical_tasks.calculators import find, units
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.shared_inputs import SHARED, quantity
@@ -28,19 +34,24 @@ MEASURES = {
         found := [
             parameter
             for parameter in SHARED
-            if parameter == _NAMES.get(name) or parameter.startswith(f"{name}_") or parameter == name
+            if parameter == _NAMES.get(name)
+            or parameter.startswith(f"{name}_")
+            or parameter == name
         ]
     )
 } | {
     name: item
     for item in find(40).inputs
-    if isinstance(item, Quantity) and (name := item.name.lower().replace(" ", "_")).startswith("urine_")
+    if isinstance(item, Quantity)
+    and (name := item.name.lower().replace(" ", "_")).startswith("urine_")
 }
 
 
 def test_every_quantity_is_checked() -> None:
     private = {"aa_gradient", "urine_output"}  # to their calculators
-    by_the_way = set("crp magnesium tsh ferritin alkaline_phosphatase lipase".split())  # no calculator asks for these
+    by_the_way = set(
+        "crp magnesium tsh ferritin alkaline_phosphatase lipase".split()
+    )  # no calculator asks for these
     assert set(AMOUNTS) == set(MEASURES) | private | by_the_way
     assert (len(background("vitals")), len(background("labs"))) == (6, 25)
     (celsius, fahrenheit) = AMOUNTS["temperature"].forms
@@ -118,7 +129,12 @@ def test_draws() -> None:
     for key in range(1500):
         system: System = "si" if key % 2 else "us"
         reading = AMOUNTS["bun"].read(
-            Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
+            Draw(str(key)),
+            system,
+            8,
+            46,
+            near=(19.0,),
+            printed={"mg/dL": (19.0,), "mmol/L": (7.0,)},
         )
         assert isinstance(reading.entity, list)
         units[reading.entity[1]] += 1
@@ -142,4 +158,8 @@ def test_persons() -> None:
     boy = draw_person(Draw("b"), 7, 7, sex="male")
     assert (boy.article, boy.described, boy.child) == ("A", "7-year-old boy", True)
     infant = draw_person(Draw("c"), 11, 11, sex="female", months=True)
-    assert (infant.article, infant.described, infant.brief) == ("An", "11-month-old girl", "11 mo F")
+    assert (infant.article, infant.described, infant.brief) == (
+        "An",
+        "11-month-old girl",
+        "11 mo F",
+    )

@@ -121,7 +121,10 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
             assert "insulin in µIU/mL" in row["question"]
         # Typed at the command line, as texts instead of pairs: another reader of numbers and units.
         arguments = [f"{name}={as_argument(value)}" for name, value in known.items()]
-        assert calculate(number, from_arguments(number, arguments)).answer_text == row["ground_truth_answer"], arguments
+        assert (
+            calculate(number, from_arguments(number, arguments)).answer_text
+            == row["ground_truth_answer"]
+        ), arguments
     assert insulin >= 2
 
 
@@ -143,8 +146,12 @@ def test_scores_units_and_styles_vary() -> None:
     missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
     marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
-    counts = Counter(name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"])
-    counts["telegraphic"] = sum(bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows())
+    counts = Counter(
+        name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"]
+    )
+    counts["telegraphic"] = sum(
+        bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
+    )
     counts["narrative"] = len(made_rows()) - counts.total()
     assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 80, counts
 
@@ -153,23 +160,49 @@ SPEC = dataset_spec("medcalc_bench")
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
     one, two, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
     for folder, seed in ((one, 7), (two, 7), (other, 8)):
-        built = build_dataset("medcalc_bench", source=None, config="fresh", out=folder, options={"seed": seed, "n": 60})
+        built = build_dataset(
+            "medcalc_bench",
+            source=None,
+            config="fresh",
+            out=folder,
+            options={"seed": seed, "n": 60},
+        )
         assert built.rows == 60
     assert files_of(one) == files_of(two)
     assert len(files_of(one)) == 4
     assert read_rows(one, "fresh", "test", spec=SPEC) == list(fresh_rows(7, 60))
-    notes = [{row["patient_note"] for row in read_rows(folder, "fresh", "test")} for folder in (one, other)]
+    notes = [
+        {row["patient_note"] for row in read_rows(folder, "fresh", "test")}
+        for folder in (one, other)
+    ]
     assert notes[0] & notes[1] == set()
 
 
-def test_the_command_builds_and_the_recipe_has_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["build", "medcalc_bench", "--config", "fresh", "--seed", "3", "--n", "55", "--out", str(tmp_path / "data")]
+def test_the_command_builds_and_the_recipe_has_the_seed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "build",
+        "medcalc_bench",
+        "--config",
+        "fresh",
+        "--seed",
+        "3",
+        "--n",
+        "55",
+        "--out",
+        str(tmp_path / "data"),
+    ]
     assert main(words) == 0
     assert "configuration fresh: 55 rows" in capsys.readouterr().out
     data = load_task_data(MEDCALC, SPEC, data=tmp_path / "data", config="fresh")
@@ -179,7 +212,9 @@ def test_the_command_builds_and_the_recipe_has_the_seed(tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(("words", "message"), TABLES["wrong_use"])
-def test_wrong_use(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["build", "medcalc_bench", *words, "--out", str(tmp_path / "data")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "data").exists()

@@ -39,8 +39,12 @@ def test_golden_family() -> None:
     found = families[TABLES["family"]["name"]]
     golds = {kind: [row["ground_truth_answer"], row["patient_note"]] for kind, row in found.items()}
     assert golds == TABLES["family"]["members"]
-    digest = hashlib.sha256(json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()).hexdigest()
-    assert digest == TABLES["pinned"]  # as for `fresh`: a new value needs a new version of the dataset
+    digest = hashlib.sha256(
+        json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
+    ).hexdigest()
+    assert (
+        digest == TABLES["pinned"]
+    )  # as for `fresh`: a new value needs a new version of the dataset
 
 
 def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> None:
@@ -57,8 +61,13 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
                 assert row["ground_truth_answer"] == base["ground_truth_answer"], context
             if kind == "missing":
                 name = row["ground_truth_answer"].removeprefix("missing: ").split(" (")[0]
-                assert not re.search(TABLES["gone"].get(name, r"\bnone\b"), row["patient_note"]), context
-    lacking = {kind: sorted({at for at, _ in counts} - {at for at, each in counts if each == kind}) for kind in KINDS}
+                assert not re.search(TABLES["gone"].get(name, r"\bnone\b"), row["patient_note"]), (
+                    context
+                )
+    lacking = {
+        kind: sorted({at for at, _ in counts} - {at for at, each in counts if each == kind})
+        for kind in KINDS
+    }
     assert {kind: ids for kind, ids in lacking.items() if ids} == TABLES["lacking"]
     assert len({at for at, _ in counts}) == 55
 
@@ -84,13 +93,20 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     rows = list(twin_rows(seed, 30))
     assert list(twin_rows(seed, n)) == rows[:n]
     assert [row["row_number"] for row in rows] == list(range(1, 31))
-    assert all(agrees(row, family) for family in by_family(rows).values() for row in family.values())
+    assert all(
+        agrees(row, family) for family in by_family(rows).values() for row in family.values()
+    )
 
 
 def test_policies_score_their_floors() -> None:
-    found = {policy: [100 * entry["value"] for entry in floors(made_rows(), policy).values()] for policy in POLICIES}
+    found = {
+        policy: [100 * entry["value"] for entry in floors(made_rows(), policy).values()]
+        for policy in POLICIES
+    }
     assert found["oracle"] == [100, 100, 0, 0]
-    for policy, floor in TABLES["floors"].items():  # as in docs/medcalc_fresh.md, of another 10,000 rows
+    for policy, floor in TABLES[
+        "floors"
+    ].items():  # as in docs/medcalc_fresh.md, of another 10,000 rows
         assert found[policy] == pytest.approx(floor, abs=5), policy
 
 
@@ -110,12 +126,33 @@ def test_no_other_input_s_name_is_right() -> None:
     golds = {(row["calculator_id"], *row["ground_truth_answer"].split(": ")): row for row in rows}
     assert len(golds) > 150
     for (number, kind, gold), row in golds.items():
-        others = [item for item in find(number).inputs if item.name not in (gold, gold.partition(" (")[0])]
+        others = [
+            item for item in find(number).inputs if item.name not in (gold, gold.partition(" (")[0])
+        ]
         # A pressure is one statement, and so are a drug's dose and how often it is taken.
-        alike = "pressure" if gold == "blood pressure" else gold.split()[0].lower() if number == 49 else "?"
-        names = [name for item in others if alike not in item.name.lower() for name in (item.name, *item.aliases)]
-        names += ["ideal weight", "target body weight", "adjusted weight (kg)", "corrected QT", "the answer"]
-        asked = load_items(MEDCALC_TWINS, [{**row, "row_number": place} for place, _ in enumerate(names)])
+        alike = (
+            "pressure"
+            if gold == "blood pressure"
+            else gold.split()[0].lower()
+            if number == 49
+            else "?"
+        )
+        names = [
+            name
+            for item in others
+            if alike not in item.name.lower()
+            for name in (item.name, *item.aliases)
+        ]
+        names += [
+            "ideal weight",
+            "target body weight",
+            "adjusted weight (kg)",
+            "corrected QT",
+            "the answer",
+        ]
+        asked = load_items(
+            MEDCALC_TWINS, [{**row, "row_number": place} for place, _ in enumerate(names)]
+        )
         scores = score_items(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
@@ -124,7 +161,10 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
     family = next(each for each in by_family(made_rows()).values() if len(each) == 7)
     items = load_items(MEDCALC_TWINS, list(family.values()))
     base = float(family["base"]["ground_truth_answer"])
-    wrong = [str(base * 3)] * 5 + [str(base * 3.1), "missing: age"]  # a wrong reply kept, and within 5 %, is no change
+    wrong = [str(base * 3)] * 5 + [
+        str(base * 3.1),
+        "missing: age",
+    ]  # a wrong reply kept, and within 5 %, is no change
     scores = score_items(MEDCALC_TWINS, items, wrong)
     assert [score.values["unwarranted_change"] for score in scores[4:]] == [0, 0, 1]
     assert [score.values["necessary_update"] for score in scores[1:4]] == [0, 0, 0]
@@ -132,17 +172,40 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
     assert scores[0].values["accuracy"] == 0
 
 
-def test_the_task_asks_twins_and_others_what_has_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_task_asks_twins_and_others_what_has_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert len(load_items(MEDCALC_TWINS, made_rows())) == 1600
     asked = {item.fields["note_type"] for item in load_items(MEDCALC, made_rows())}
     assert asked == {f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")}
     with pytest.raises(UsageError, match="medcalc_twins has no official prompts"):
         load_prompts(MEDCALC_TWINS, "official")
-    assert main(["build", "medcalc_bench", "--config", "twins", "--out", str(tmp_path / "medcalc_bench")]) == 2
+    assert (
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "twins",
+                "--out",
+                str(tmp_path / "medcalc_bench"),
+            ]
+        )
+        == 2
+    )
     assert "--seed" in capsys.readouterr().err
     build = ["build", "medcalc_bench", "--config", "twins", "--seed", "3", "--n", "2100", "--out"]
     assert main([*build, str(tmp_path / "medcalc_bench")]) == 0
-    run = ["run", "--tasks", "medcalc_twins", "--model", "baseline/reference", "--data", str(tmp_path), "--out"]
+    run = [
+        "run",
+        "--tasks",
+        "medcalc_twins",
+        "--model",
+        "baseline/reference",
+        "--data",
+        str(tmp_path),
+        "--out",
+    ]
     assert main([*run, str(tmp_path / "run")]) == 0  # more than one block of the scoring
     entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"]["medcalc_twins"]
     assert "notes" not in entry

@@ -9,10 +9,21 @@ import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Setting
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES, PLACES, STATEMENTS, list_sentence
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
+    FINDINGS,
+    GRADES,
+    PLACES,
+    STATEMENTS,
+    list_sentence,
+)
 from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import CLAUSES
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import ASIDES, QUESTIONS, REMARKS, named_drugs
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (
+    ASIDES,
+    QUESTIONS,
+    REMARKS,
+    named_drugs,
+)
 from medical_tasks.calculators import CALCULATORS
 
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
@@ -27,14 +38,20 @@ def test_the_stock() -> None:
     for finding in FINDINGS.values():
         for sex in "fm":
             for wordings in (finding.yes, finding.no):
-                assert [text for text in wordings if not text.startswith(("f:", "m:")) or text.startswith(sex)]
+                assert [
+                    text
+                    for text in wordings
+                    if not text.startswith(("f:", "m:")) or text.startswith(sex)
+                ]
     for remark in REMARKS:
         assert remark.concepts, remark.text
         assert remark.text.endswith(".")
         assert remark.brief.endswith(".")
         assert len(remark.brief.split()) <= len(remark.text.split())
     layouts = [each for style in read_json("long_notes.json")["layouts"].values() for each in style]
-    placed = {" ".join(sorted(" ".join(names for _, names, _ in layout).split())) for layout in layouts}
+    placed = {
+        " ".join(sorted(" ".join(names for _, names, _ in layout).split())) for layout in layouts
+    }
     assert len(layouts) == 9
     assert placed == {  # so that nothing said of a patient is left out
         "care course earlier exam family history impression medication opening plan ros social story tests"
@@ -90,7 +107,10 @@ def test_grades(name: str) -> None:
 def test_lists(brief: bool, voice: str) -> None:
     seen = set()
     for key in range(20):
-        for present, joined in ((True, ("cough and fever", "cough, fever")), (False, ("cough or fever",))):
+        for present, joined in (
+            (True, ("cough and fever", "cough, fever")),
+            (False, ("cough or fever",)),
+        ):
             text = list_sentence(
                 Draw(str(key)),
                 "symptom",

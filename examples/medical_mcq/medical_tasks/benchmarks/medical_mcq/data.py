@@ -27,7 +27,9 @@ SOURCES = (
             Column(name="id", description="name of the question"),
             Column(name="topic", description="what it is about"),
             Column(name="question", description="the question"),
-            Column(name="choices", description="what can be answered, A to D in order", repeated=True),
+            Column(
+                name="choices", description="what can be answered, A to D in order", repeated=True
+            ),
             Column(name="answer", description="letter of the right choice"),
         ),
         key="id",

@@ -20,4 +20,9 @@ def score_item(item: Item, response: str) -> ItemScore:
     """An answer without a letter is wrong, since the question asks for one."""
     letter = letter_of(response)
     right = letter == item.fields["answer"]
-    return ItemScore(id=item.id, values={"accuracy": float(right)}, parsed=letter, why="" if letter else "no letter")
+    return ItemScore(
+        id=item.id,
+        values={"accuracy": float(right)},
+        parsed=letter,
+        why="" if letter else "no letter",
+    )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec, hub_question
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+)
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
@@ -41,9 +50,14 @@ class MedicalMCQ(Benchmark):
 
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         """An item a row."""
-        return [Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"]) for row in rows]
+        return [
+            Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
+            for row in rows
+        ]
 
-    def load_prompts(self, task: TaskSpec, name: str = "own", *given: Any, **settings: Any) -> PromptSet:
+    def load_prompts(
+        self, task: TaskSpec, name: str = "own", *given: Any, **settings: Any
+    ) -> PromptSet:
         """See `prompts`."""
         from medical_tasks.benchmarks.medical_mcq.prompts import load_prompts
 
@@ -65,7 +79,9 @@ class MedicalMCQ(Benchmark):
         """The question and its choices, graded by a model."""
         template = "{prompt}\n\nChoices, A to D in this order: {choices}"
         graded = {"name": "model_graded_qa"}
-        return hub_question("question", "answer", template=template, scorer=graded, metadata=["choices"])
+        return hub_question(
+            "question", "answer", template=template, scorer=graded, metadata=["choices"]
+        )
 
 
 BENCHMARK = MedicalMCQ()
@@ -75,7 +91,13 @@ TASK = TaskSpec(
     benchmark=BENCHMARK,
     dataset=DATASET.name,
     split="test",
-    metrics=(MetricSpec(name="accuracy", kind="proportion", description="share of questions with the right letter"),),
+    metrics=(
+        MetricSpec(
+            name="accuracy",
+            kind="proportion",
+            description="share of questions with the right letter",
+        ),
+    ),
     groups=("topic",),
     version="1-A",
     generation_size=32,
