@@ -55,14 +55,21 @@ RELATIVE = Decimal("0.05")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Right or wrong, and why."""
+    """Right or wrong, and why.
+
+    Attributes:
+        correct: whether the reply gives the right answer; False where that is unclear.
+        parsed: the answer as it was read, "" where none was found.
+        why: one line for a person.
+        notes: what a reader of the score should know of this answer, such as `unit_mismatch`.
+        unclear: why a person could not tell either what the answer is; "" where one can.
+    """
 
     correct: bool
-    parsed: str  # the answer as it was read, "" where none was found
-    why: str  # one line for a person
-    notes: tuple[
-        str, ...
-    ] = ()  # what a reader of the score should know of this answer, such as `unit_mismatch`
+    parsed: str
+    why: str
+    notes: tuple[str, ...] = ()
+    unclear: str = ""
 
 
 def known_kind(calculator_id: int) -> AnswerKind | None:

@@ -1,6 +1,8 @@
-"""Makes a text plain and finds its numbers with units, dates and gestational ages.
+"""Finds the quantities of a text: numbers with units, dates, gestational ages.
 
-No quantity: digits inside a name or unit, what numbers something (stage 4, day 7), the denominator of a score (3/9).
+`plain` first writes a reply with plain signs; the scanners (`measurements`, `scores`, `dates`,
+`ages`) then read it. Digits inside a name or unit, and what only numbers something (stage 4,
+day 7), are no quantities.
 """
 
 from __future__ import annotations
@@ -13,32 +15,52 @@ from datetime import date
 from functools import cache
 from typing import Final, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.grammar import patterns, words
-
 __all__ = [
     "DAYS_A_WEEK",
+    "NO_UNIT",
     "NUMBER_WORDS",
     "Quantity",
     "Scanner",
+    "Unit",
     "ages",
     "dates",
     "dimension",
+    "in_digits",
     "measurements",
     "plain",
     "scores",
+    "unit_of",
 ]
 
+MAX_QUANTITIES: Final = 60
+"""How many quantities of one text are looked at."""
 
-NUMBER_WORDS: Final = tuple(words("numbers"))
-"""Each number at its own place."""
-TENS: Final = {word: 10 * value for value, word in enumerate(words("tens"), start=2)}
-MAGNITUDES = {"hundred": 100, "thousand": 1000}
 
-_SIGNS = {
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Something that could be an answer.
+
+    Attributes:
+        value: a number; of an age its days; None for a date that the calendar does not have.
+        start: where it begins in the text.
+        end: where what belongs to it ends: its unit, the "out of 9" of a score.
+        unit: as written, "" without one.
+    """
+
+    value: float | date | None
+    start: int
+    end: int
+    unit: str = ""
+
+
+Scanner: TypeAlias = Callable[[str], list[Quantity]]
+
+# ---- Plain signs ----
+
+_SIGNS: Final = {
     **dict.fromkeys("−–—‒―‐‑﹣－", "-"),
     **dict.fromkeys(
-        "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
-        " ",
+        "\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))), " "
     ),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
     **dict.fromkeys("“”„‟″＂", '"'),
@@ -46,90 +68,91 @@ _SIGNS = {
     **dict.fromkeys("⋅·∙•∗✕✖╳", "×"),
     **dict.fromkeys("≅≃∼～~≒", "≈"),
     **dict.fromkeys("⇒⟹➔➜➡", "→"),
-    "⁄": "/",
-    "∕": "/",
-    "／": "/",
-    "％": "%",
-    "＝": "=",
-    "：": ":",
-    "，": ",",
-    "．": ".",
-    "（": "(",
-    "）": ")",
-    "⩽": "≤",
-    "⩾": "≥",
+    **dict.fromkeys("⁄∕／", "/"),
     **dict.fromkeys("❌✗✘🚫👎⛔", " wrong "),
+    **dict.fromkeys("✅✓✔☑👍", " right: "),
+    **dict(zip("％＝：，．（）⩽⩾٫٬", "%=:,.()≤≥.,", strict=True)),
     "½": " 1/2",
     "¼": " 1/4",
     "¾": " 3/4",
 }
-_TABLE = str.maketrans(_SIGNS)
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_TABLE: Final = str.maketrans(_SIGNS)
+_RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_RAISED_RUN: Final = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]++")
+_LOWERED: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
-_LATEX = (
+_LATEX_NESTED: Final = (
     (
-        re.compile(
-            r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boxed|fbox)\s*+\{([^{}]*+)\}"
-        ),
-        r" \1 ",
+        r"\\(?:text|math)[a-z]{0,4}\s*+\{([^{}]*+)\}|\\(?:mbox|operatorname|[bf]box(?:ed)?)\s*+\{([^{}]*+)\}",
+        r" \1\2 ",
     ),
-    (re.compile(r"\\[dt]?frac\s*+\{([^{}]*+)\}\s*+\{([^{}]*+)\}"), r" \1/\2 "),
-    (re.compile(r"\\(?:[bx]?cancel|sout|st)\s*+\{[^{}]*+\}"), " "),
-    (re.compile(r"\{,\}"), ","),
-    (re.compile(r"\\(?:times|cdot)(?![A-Za-z])"), "×"),
-    (re.compile(r"\\(?:approx|simeq|sim|cong)(?![A-Za-z])"), "≈"),
-    (re.compile(r"\\(?:Rightarrow|rightarrow|to|implies)(?![A-Za-z])"), "→"),
-    (re.compile(r"\\(?:leq?|geq?|lt|gt)(?![A-Za-z])"), "<"),
-    (re.compile(r"\\pm(?![A-Za-z])"), "±"),
-    (re.compile(r"\\n(?:e|eq)(?![A-Za-z])"), "≠"),
-    (re.compile(r"\\sqrt(?![A-Za-z])"), "√"),
-    (re.compile(r"\\%"), "%"),
-    (re.compile(r"\\[A-Za-z]++|\\.|\$"), " "),
+    (r"\\[dt]?frac\s*+\{([^{}]*+)\}\s*+\{([^{}]*+)\}", r" \1/\2 "),
+    (r"\\(?:[bx]?cancel|sout|st)\s*+\{[^{}]*+\}", " "),  # struck out: not said
+    (r"\{,\}", ","),
+    (r"\\(?:text)?color\s*+\{[^{}]*+\}", " "),
 )
-_LATEX_ROUNDS = 3  # commands within commands, as in \boxed{25.2\ \text{mg}}
-
-_MARKS = (
+_LATEX_SIGNS: Final = (
+    (r"\\(?:times|cdot)(?![A-Za-z])", "×"),
+    (r"\\(?:approx|simeq|sim|cong)(?![A-Za-z])", "≈"),
+    (r"\\(?:Rightarrow|rightarrow|to|implies)(?![A-Za-z])", "→"),
+    (r"\\(?:leq?|geq?|lt|gt)(?![A-Za-z])", "<"),
+    (r"\\pm(?![A-Za-z])", "±"),
+    (r"\\n(?:e|eq)(?![A-Za-z])", "≠"),
+    (r"\\sqrt(?![A-Za-z])", "√"),
+    (r"\\%", "%"),
+    (r"\\[A-Za-z]++|\\.|\$", " "),
+)
+_NESTING: Final = 3
+"""Commands within commands that are resolved, as in \\boxed{25.2\\ \\text{mg}}."""
+_MARKUP: Final = (
     # The sign to look for first, the pattern, and what stands for it.
-    ("&", re.compile(r"&gt;"), ">"),
-    ("&", re.compile(r"&lt;"), "<"),
-    ("&", re.compile(r"&nbsp;|&#160;"), " "),
-    ("<", re.compile(r"<!--(?:[^-]|-(?!->)){0,4000}+(?:-->|$)"), " "),
-    (
-        "<",
-        re.compile(r"<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", re.IGNORECASE),
-        " ",
-    ),
-    # Two stars are bold unless they stand between numbers, where they are a power.
-    ("**", re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
-    ("__", re.compile(r"__"), ""),
-    # What is struck out is not said.
-    ("~~", re.compile(r"~~[^~\n]{0,200}~~|~~"), " "),
-    ("`", re.compile(r"`"), ""),
-    ("!=", re.compile(r"!="), "≠"),
-    (">=", re.compile(r">="), "≥"),
-    ("<=", re.compile(r"<="), "≤"),
-    (">", re.compile(r"[-=]{1,2}>"), "→"),
-    ("==", re.compile(r"=="), "="),
+    ("&", r"&gt;", ">"),
+    ("&", r"&lt;", "<"),
+    ("&", r"&nbsp;|&#160;", " "),
+    ("<", r"<!--(?:[^-]|-(?!->)){0,4000}+(?:-->|$)", " "),
+    ("<", r"(?i)<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", " "),
+    # Two stars or more are bold, unless they stand between numbers, where they are a power.
+    ("**", r"(?<![0-9)])\*{2,4}|\*{2,4}(?![-0-9(])", ""),
+    ("*", r"(?<![\w)*])\*(?=[\w(-][^*\n]{0,60}\*(?!\w))|(?<=[\w.)%])\*(?![\w(* ])", ""),
+    ("_", r"__|(?<!\w)_(?=[\w(-])|(?<=[\w.%)])_(?!\w)", ""),
+    ("~~", r"~~[^~\n]{0,200}~~|~~", " "),
+    ("`", r"`", ""),
+    (" ", r"(?<=[0-9)]) [xX] (?=[0-9(])", " × "),
+    ("!=", r"!=", "≠"),
+    ("+", r"\+\s?/?\s?-(?=\s)|\+/-", "±"),
+    ("minus", r"(?i)\bplus(?:\s+or\s+|/)minus\b", "±"),
+    (">=", r">=", "≥"),
+    ("<=", r"<=", "≤"),
+    (">", r"[-=]{1,2}>", "→"),
+    ("==", r"==", "="),
 )
+
+
+def _compiled(*rules: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), text) for pattern, text in rules)
+
+
+_NESTED: Final = _compiled(*_LATEX_NESTED)
+_FLAT: Final = _compiled(*_LATEX_SIGNS)
+_MARKS: Final = tuple((sign, re.compile(pattern), text) for sign, pattern, text in _MARKUP)
 
 
 def plain(text: str) -> str:
-    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4, digits of any script."""
+    """Writes a text with plain signs: no markup, no LaTeX, one sign for each dash, blank and digit.
+
+    Example:
+        `**1,234.5**` and `$1{,}234.5$` become `1,234.5`; `10⁻⁴` becomes `10^-4`.
+    """
     if not text.isascii():
-        text = _P["raised_run"].sub(lambda run: "^" + run[0].translate(_RAISED), text)
+        text = _RAISED_RUN.sub(lambda run: "^" + run[0].translate(_RAISED), text)
         text = text.translate(_LOWERED).translate(_TABLE)
-        digits = {
-            ord(sign): str(unicodedata.decimal(sign))
-            for sign in set(text)
-            if sign.isdecimal() and sign > "9"
-        }
-        text = text.translate(digits) if digits else text
+        foreign = {sign for sign in set(text) if sign.isdecimal() and sign > "9"}
+        text = text.translate({ord(sign): str(unicodedata.decimal(sign)) for sign in foreign})
     if "\\" in text or "$" in text or "{,}" in text:
-        for _ in range(_LATEX_ROUNDS):
-            for pattern, replacement in _LATEX[:4]:
+        for _ in range(_NESTING):
+            for pattern, replacement in _NESTED:
                 text = pattern.sub(replacement, text)
-        for pattern, replacement in _LATEX[4:]:
+        for pattern, replacement in _FLAT:
             text = pattern.sub(replacement, text)
     for sign, pattern, replacement in _MARKS:
         if sign in text:
@@ -137,337 +160,250 @@ def plain(text: str) -> str:
     return text
 
 
-DAYS_A_WEEK: Final = 7
-MAX_QUANTITIES: Final = 60
-"""How many quantities of one text are looked at."""
+# ---- Units ----
+
+_UNIT_WORDS: Final = {
+    # Dimension: its units, "|" between them, the spellings of one with blanks between.
+    "fraction": "% percent per_cent pct",
+    "mass": "kg kgs kilogram kilograms kilos|g gm grams gram|mg milligram milligrams mme mmes|"
+    "mcg µg ug micrograms|ng|pg|lb lbs pound pounds|oz ounces",
+    "volume": "l liter liters litre litres|dl|ml cc milliliter milliliters|µl ul",
+    "substance": "mol|mmol meq mval millimoles milliequivalents|µmol umol|nmol|pmol",
+    "osmoles": "mosm mosmol mosmoles milliosmoles",
+    "activity": "iu u|miu mu|µiu uiu µu uu",
+    "": "units unit",
+    "length": "m meter meters metre metres|cm centimeters|mm|km|in inches inch|ft feet foot",
+    "pressure": "mmhg mm_hg torr|cmh2o|kpa",
+    "time": "s sec secs second seconds|ms msec msecs millisecond milliseconds|"
+    "min mins minute minutes|h hr hrs hour hours|d day days|wk wks week weeks w|"
+    "month months mo|year years yr yrs",
+    "rate": "bpm beats",
+    "temperature": "°c °f ° degrees",
+}
+_KNOWN: Final = {
+    spelling.replace("_", " "): (kind, spellings.split()[0])
+    for kind, units in _UNIT_WORDS.items()
+    for spellings in units.split("|")
+    for spelling in spellings.split()
+}
+_AMBIGUOUS: Final = frozenset({"in", "mo", "foot", "second", "°"})
+"""Words that are a unit only in front of nothing that reads on: "3 in total"."""
+_UNIT_WORD: Final = "|".join(
+    sorted(map(re.escape, _KNOWN.keys() - _AMBIGUOUS), key=len, reverse=True)
+)
+_MEASURE: Final = (
+    rf"(?:{_UNIT_WORD})(?:\^?[23]\b|²|³)?"
+    rf"(?:\s?(?:/|\bper\b|×)\s?(?:{_UNIT_WORD}|[0-9.]+\s?m(?:\^?2)?|m\^?2|day|body)(?:\^?2\b|²)?)"
+    r"{0,3}(?:\s{0,8}m\^?2\b|/1\.73)?(?![A-Za-z0-9])"
+)
+_SURFACE: Final = re.compile(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
+_POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
-    """Something that could be an answer."""
+class Unit:
+    """A unit as it is compared: `mg/dL` is of mass over volume, in `mg/dl`.
 
-    value: (
-        float | date | None
-    )  # of an age its days; None for a date that the calendar does not have
-    start: int  # where it begins in the text
-    end: int  # where what belongs to it ends: its unit, the "out of 9" of a score
-    unit: str = ""  # as written, "" without one
-    undone: bool = (
-        False  # an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity
-    )
+    Attributes:
+        dimension: "" where it is not known.
+        name: one spelling for all that mean the same; moles and equivalents count as one.
+    """
+
+    dimension: str
+    name: str
 
 
-Scanner: TypeAlias = Callable[[str], list[Quantity]]
-
-_UNIT_DIMENSIONS: Final = {
-    **dict.fromkeys(("%", "percent", "per cent", "pct"), "fraction"),
-    **dict.fromkeys(
-        (
-            "kg",
-            "g",
-            "mg",
-            "mcg",
-            "µg",
-            "ug",
-            "ng",
-            "pg",
-            "lb",
-            "lbs",
-            "pounds",
-            "kgs",
-            "grams",
-            "mme",
-        ),
-        "mass",
-    ),
-    **dict.fromkeys(
-        ("l", "dl", "ml", "cc", "µl", "ul", "liter", "liters", "litre", "litres", "milliliters"),
-        "volume",
-    ),
-    **dict.fromkeys(("mol", "mmol", "µmol", "umol", "nmol", "pmol", "meq", "mval"), "substance"),
-    **dict.fromkeys(("mosm", "mosmol", "mosmoles"), "osmoles"),
-    **dict.fromkeys(("iu", "u", "miu", "µiu", "uiu", "µu", "uu", "mu"), "activity"),
-    **dict.fromkeys(("units", "unit"), ""),
-    **dict.fromkeys(
-        ("m", "cm", "mm", "km", "inches", "inch", "ft", "feet", "meters", "metres"), "length"
-    ),
-    **dict.fromkeys(("mmhg", "mm hg", "cmh2o", "kpa", "torr"), "pressure"),
-    **dict.fromkeys(
-        (
-            "s",
-            "sec",
-            "secs",
-            "second",
-            "seconds",
-            "ms",
-            "msec",
-            "msecs",
-            "milliseconds",
-            "min",
-            "mins",
-            "minute",
-            "minutes",
-        ),
-        "time",
-    ),
-    **dict.fromkeys(
-        ("h", "hr", "hrs", "hour", "hours", "d", "day", "days", "wk", "wks", "week", "weeks", "w"),
-        "time",
-    ),
-    **dict.fromkeys(("month", "months", "mo", "year", "years", "yr", "yrs"), "time"),
-    **dict.fromkeys(("bpm", "beats"), "rate"),
-    **dict.fromkeys(("°c", "°f", "°", "degrees"), "temperature"),
-}
-_UNIT_WORD: Final = "|".join(sorted(map(re.escape, _UNIT_DIMENSIONS), key=len, reverse=True))
-_SMALL: Final = {word: value for value, word in enumerate(NUMBER_WORDS)}
-_WORD: Final = "|".join((*sorted(_SMALL, key=len, reverse=True), *TENS))
-_P: Final = patterns("quantities", number="|".join(NUMBER_WORDS), unit=_UNIT_WORD, word=_WORD)
-_NUMBERED: Final = frozenset(words("numbered"))
-"""Words before a number that is a name or a place in a series."""
-_REACH: Final = 14
+NO_UNIT: Final = Unit("", "")
 
 
 @cache
+def unit_of(text: str) -> Unit:
+    """Reads a unit as it is written; one that is not known has no dimension."""
+    dimensions: list[str] = []
+    names: list[str] = []
+    for part in _SURFACE.sub("", text.lower().replace(" per ", "/")).split("/"):
+        power = _POWER.search(part.strip())
+        word = part.strip()[: power.start()] if power else part.strip()
+        kind, name = _KNOWN.get(word, ("", ""))
+        if not kind:
+            return Unit("", text.lower())
+        exponent = (power[1] or "2") if power else ""
+        dimensions.append(kind + exponent)
+        names.append(name + exponent)
+    if dimensions[0] == "osmoles":
+        return Unit("osmoles", "mosm")  # per litre or per kilogram of water
+    if dimensions == ["mass", "time"]:
+        return Unit("mass", names[0])  # a daily dose is asked for
+    return Unit("/".join(dimensions), "/".join(names))
+
+
 def dimension(unit: str) -> str:
-    """The dimension of a unit: `mg/dL` is `mass/volume`; "" where it is not known. Moles and equivalents are one dimension."""
-    parts: list[str] = []
-    text = _P["per_surface"].sub("", unit.lower().replace(" per ", "/"))
-    for part in text.split("/"):
-        name = part.strip()
-        power = _P["power"].search(name)
-        name = name[: power.start()] if power else name
-        known = _UNIT_DIMENSIONS.get(name)
-        if not known:
-            return ""
-        parts.append(known + (power[1] or "2" if power else ""))
-    if parts[0] == "osmoles":
-        parts = ["osmoles", "volume"]
-    if parts == ["mass", "time"]:
-        parts = ["mass"]  # a daily dose is asked for
-    return "/".join(parts)
+    """The dimension of a unit as it is written: `mg/dL` is `mass/volume`; "" if not known."""
+    return unit_of(unit).dimension
+
+
+# ---- Numbers ----
+
+_POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
+_NUMBER: Final = rf"""
+    (?P<minus> (?<![\w)\]}}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )?
+    # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
+    (?<![\w^])(?<![A-Za-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
+    (?P<digits>
+        (?P<european> [1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )        # 1.234,5
+      | (?P<grouped> [1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
+          (?![0-9]) (?:\.[0-9]++)?+ )                                                # 1,234.5
+      | (?P<comma> [0-9]++,(?!0{{3}}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )           # 12,95
+      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ ) (?![-\s]?(?:year|month|week|day)s?[-\s]old)
+    (?: [eE](?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
+      | [ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
+          (?![0-9])[ )}}]{{0,3}}
+      | (?P<name> (?!(?:st|nd|rd|th)\b|[xX]\b|{_POINTS}|{_MEASURE})[A-Za-z_] ) )?    # "3D"
+"""
+_QUOTIENT: Final = (
+    r"\s{1,2}(?P<over>[0-9]{1,4})/(?P<under>[1-9][0-9]{0,3})(?![0-9/])"
+    r"|\s{0,3}/\s{0,3}(?P<divisor>[1-9][0-9]{0,9}(?:\.[0-9]{1,9})?)(?![0-9/])"
+)
+_OUT_OF: Final = (
+    rf"(?:{_POINTS})?\s{{0,2}}(?:/|(?:out\s{{1,2}})?of)\s{{0,2}}(?:(?:an?|the)\s{{1,2}})?"
+    r"(?:(?:possible|maximum|max|total|all)\s{1,2}(?:of\s{1,2})?){0,2}"
+    r"[0-9]{1,3}(?:\.5)?(?![0-9]|[.,/][0-9]|%)"
+)
+_MEASUREMENT, _SCORE = (
+    re.compile(rf"(?ix:{_NUMBER})(?i:(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?)")
+    for rest in (_QUOTIENT, _OUT_OF)
+)
+_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_CALENDAR: Final = re.compile(
+    # A date, or a row of numbers that is a name: "the 4-2-1 rule".
+    r"(?<![0-9/.-])(?:[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}|[0-9]-[0-9]-[0-9])(?![0-9/])"
+)
+_NUMBERED: Final = re.compile(
+    r"""(?ix) (?: \b(?: stage|grade|class|category|group|type|phase|tier|nyha|killip|step|day|visit
+    |question|item|part|figure|table|page|row|case|patient|bed|room|line|equation|eq\.?|section
+    |level|option|example|criterion|rule|note|no\.|number|nr\.?|version|per ) | \# )[\s:+-]*$"""
+)
+"""Before a number that is a name or a place in a series."""
+_NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
+_REACH: Final = 14
 
 
 def measurements(text: str) -> list[Quantity]:
     """The numbers of a plain text; "101/4" is a quotient."""
-    return _numbers(text, score=False)
+    return _numbers(text, _MEASUREMENT)
 
 
 def scores(text: str) -> list[Quantity]:
     """The numbers of a plain text, where they are of points; "3/9" and "3 out of 9" are 3."""
-    return _numbers(text, score=True)
+    quantities = _numbers(text, _SCORE)
+    nothing = None if quantities else _NO_POINTS.search(text)
+    return [Quantity(0.0, *nothing.span())] if nothing else quantities
 
 
-def _numbers(text: str, *, score: bool) -> list[Quantity]:
-    if "\n" in text or text[:4].strip(" >\t")[:1].isdigit():
-        text = _blank(_P["item"], text)
-    if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 1:
-        text = _blank(_P["calendar"], text)
-    found: list[Quantity] = []
-    position = 0
-    while len(found) < MAX_QUANTITIES:
-        digit = _P["digit"].search(text, position)
-        if digit is None:
+def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
+    text = _blank(_CALENDAR, _blank(_ITEM, text))
+    quantities: list[Quantity] = []
+    for match in pattern.finditer(text):
+        lead = text[max(0, match.start() - _REACH) : match.start()]
+        if match["name"] is None and _NUMBERED.search(lead) is None:
+            quantities.append(Quantity(_value(match), *match.span(), match["unit"] or ""))
+        if len(quantities) == MAX_QUANTITIES:
             break
-        start = digit.start()
-        pointed = start > position and text[start - 1] == "."
-        match = (_P["number"].match(text, start - 1) if pointed else None) or _P["number"].match(
-            text, start
-        )
-        if match is None:
-            break
-        quantity = _number(text, match, score=score)
-        if quantity is None:
-            position = match.end()
-        else:
-            position = quantity.end
-            found.append(quantity)
-    return found or _in_words(text)
+    return quantities
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """The text with blanks in place of what the pattern finds; every other place stays the same."""
+    """The text with blanks in place of what the pattern matches; all other places stay."""
     return pattern.sub(lambda match: " " * len(match[0]), text)
 
 
-def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
-    start, end = match.span()
-    if not _stands_alone(text, start):
-        return None
-    value = _value(match)
-    if (
-        value is None
-        or text[end : end + 1] == "_"
-        or (match[0] == "0" and text[end : end + 1] in tuple("xXbBoO"))
-    ):
-        return None
-    exponent = _P["exponent"].match(text, end)
-    if exponent:
-        value = (
-            float(f"{value!r}e{exponent['short'] or exponent['long']}")
-            if "e" not in repr(value)
-            else value
-        )
-        end = exponent.end()
-    elif text[end : end + 1].isalpha() and not _P["suffix"].match(text, end):
-        return None  # "3D", "2nd" is 2
-    if _negative(text, start):
-        value = -value
-    undone = False
-    if score:
-        denominator = _P["out_of"].match(text, end)
-        if denominator:
-            end = denominator.end()
-    elif (
-        (mixed := _P["sevenths"].match(text, end))
-        and int(mixed[2]) > int(mixed[1])
-        and value.is_integer()
-    ):
-        value += int(mixed[1]) / int(mixed[2]) * (-1 if value < 0 else 1)
-        end = mixed.end()
-    elif quotient := _P["over"].match(text, end):
-        under = float(quotient[1])
-        undone = under == 0
-        value = value if undone else value / under
-        end = quotient.end()
-    while (more := _P["undone"].match(text, end)) is not None:
-        undone = True
-        following = _P["number"].match(text, more.end() - 1)
-        end = following.end() if following else more.end()
-        while text[end : end + 1] in (")", "]"):
-            end += 1
-    points = _P["points"].match(text, end)
-    if points:
-        return Quantity(value, start, points.end(), "", undone)
-    unit = _P["unit"].match(text, end)
-    if unit is None:
-        return Quantity(value, start, end, "", undone)
-    return Quantity(value, start, unit.end(), unit[1], undone)
-
-
-def _value(match: re.Match[str]) -> float | None:
-    written = match[0]
+def _value(match: re.Match[str]) -> float:
+    parts = match.groupdict()
+    digits = match["digits"]
     if match["european"]:
-        written = written.replace(".", "").replace(",", ".")
-    elif match["thousands"]:
-        written = written.replace(",", "").replace(" ", "")
-    elif match["comma"]:
-        written = written.replace(",", ".")
-    elif match["dots"]:
-        first, second = written.split("..")
-        if int(second) > int(first):
-            return None  # a range: its ends are no decimal
-        written = f"{first}.{second}"
-    return float(written)
+        digits = digits.replace(".", "").replace(",", ".")
+    elif match["grouped"]:
+        digits = re.sub("[ ,']", "", digits)
+    value = float(f"{digits.replace(',', '.')}e{match['short'] or match['long'] or 0}")
+    if parts.get("over"):
+        value += int(parts["over"]) / int(parts["under"])
+    elif parts.get("divisor"):
+        value /= float(parts["divisor"])
+    return -value if match["minus"] else value
 
 
-def _stands_alone(text: str, start: int) -> bool:
-    before, earlier = text[start - 1 : start], text[max(0, start - 2) : max(0, start - 1)]
-    if before.isalnum() or before in ("_", "^") or (before == "{" and earlier.endswith("^")):
-        return False
-    if before in (".", "-", "/") and earlier.isalpha():
-        return False
-    if before in (".", ",") and earlier.isdigit():
-        return False
-    lead = text[max(0, start - _REACH) : start].rstrip(" -+:")
-    word = lead[lead.rfind(" ") + 1 :].lower()
-    if word.lstrip("(\"'[\x02") in _NUMBERED or word.endswith("#"):
-        return False
-    return not (lead.endswith("/") and text.startswith("1.73", start)) and not (
-        word.endswith("meld") and text.startswith("3.0", start)
-    )
+# ---- Numbers in words ----
+
+NUMBER_WORDS: Final = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen".split()
+)
+"""Each number at its own place."""
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDS: Final = {word: value for value, word in enumerate(NUMBER_WORDS)} | {
+    word: 10 * value for value, word in enumerate(_TENS, start=2)
+}
+_WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b"
+_SPELT: Final = re.compile(
+    rf"""(?ix) (?<![\w-])(?:
+      # Several words, or one at a place for a number: "one of the signs" is none.
+      {_WORD}(?:[\s-](?:and\s)?(?:{_WORD}|hundred\b|thousand\b)){{1,8}}(?:\spoint(?:\s{_WORD})+)?
+    | {_WORD}(?:\spoint(?:\s{_WORD})+)
+    | {_WORD}(?={_POINTS}|\s(?:out\sof|weeks?|days?|completed)\b)
+    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=[:=]\s)|(?<=total\s)|(?<=score\s)|(?<=minus\s)|(?<=[.!?]\s)|(?<=\*)|(?m:^)){_WORD}
+      (?=[\s"')*]{{0,3}}(?:$|[.,;!?\n])) )"""
+)
 
 
-def _negative(text: str, start: int) -> bool:
-    """Whether the sign in front is a minus, and not a dash or a subtraction."""
-    before = text[max(0, start - _REACH) : start]
-    if before.endswith(("us ", "ve ")) and _P["minus"].search(before):
-        return True
-    lead = before.rstrip(" ")
-    if not lead.endswith("-"):
-        return False
-    earlier = lead[:-1]
-    if lead == before:  # the minus touches the number
-        return not earlier or not (earlier[-1].isalnum() or earlier[-1] in ")]}%")
-    earlier = earlier.rstrip(" ")
-    return (not earlier and start <= _REACH) or earlier.endswith(
-        (":", "(", "[", '"', "'", "\n", "=", "\x02")
-    )
+def in_digits(text: str) -> str:
+    """Writes a text's number words in digits.
+
+    Example:
+        "twenty-six weeks and three days" becomes "26 weeks and 3 days"; "one of the signs" stays.
+    """
+    return _SPELT.sub(_digits, text)
 
 
-def _in_words(text: str) -> list[Quantity]:
-    """Numbers written as words, where digits give none: "twenty-five point two", "three points", "no points"."""
-    found = []
-    for match in _P["run"].finditer(text):
-        said = re.split(r"[\s,-]+", match["run"].lower())
-        # A single word is a number only where it is said to be one: "one of the signs" is not.
-        if len(said) == 1 and (match["free"] is not None or match["close"] is None):
-            continue
-        value = _spelt([word for word in said if word != "and"])
-        if value is not None:
-            start, end = match.span("run")
-            unit = _P["unit"].match(text, end)
-            points = _P["out_of"].match(text, end) or _P["points"].match(text, end)
-            end = points.end() if points else unit.end() if unit else end
-            found.append(
-                Quantity(
-                    -value if match["minus"] else value,
-                    start,
-                    end,
-                    unit[1] if unit and not points else "",
-                )
-            )
-    if not found and (nothing := _P["no_points"].search(text)):
-        found.append(Quantity(0.0, *nothing.span()))
-    return found
-
-
-def _spelt(words: list[str]) -> float | None:
-    """The value of number words; None where they make none ("three five")."""
-    if words[-1] == "half":
-        whole = _spelt(words[: -2 if words[-2] in ("a", "one") else -1])
-        return None if whole is None else whole + 0.5
-    if "point" in words:
-        at = words.index("point")
-        whole, digits = _spelt(words[:at]), words[at + 1 :]
-        if whole is None or any(word not in _SMALL for word in digits):
-            return None
-        return float(f"{whole:.0f}." + "".join(str(_SMALL[word]) for word in digits))
-    total, part, last = 0, 0, 10**9
-    for word in words:
-        if word in MAGNITUDES:
-            if part == 0:
-                return None
-            part *= MAGNITUDES[word]
-            last = MAGNITUDES[word]
-            if word == "thousand":
-                total, part = total + part, 0
-            continue
-        value = _SMALL.get(word, TENS.get(word, -1))
-        if value < 0 or value >= last or (last < 100 and value >= 10):
-            return None
-        part += value
-        last = value if value >= 20 else 1
-    return float(total + part)
+def _digits(words: re.Match[str]) -> str:
+    whole, _, decimals = words[0].lower().partition(" point ")
+    total = part = 0
+    last = 10**9
+    for word in re.split(r"[\s-]+", whole):
+        if word in ("hundred", "thousand"):
+            last = 100 if word == "hundred" else 1000
+            part *= last
+        elif word != "and":
+            value = _WORDS[word]
+            if value >= last or (last < 100 and value > 9):
+                return words[0]  # "three five" is no number
+            part += value
+            last = value if value >= 20 else 1
+        if word == "thousand":
+            total, part = total + part, 0
+    number = f"{total + part}" + "".join(f".{_WORDS[word]}" for word in decimals.split()[:1])
+    number += "".join(str(_WORDS[word]) for word in decimals.split()[1:])
+    return number
 
 
 # ---- Dates ----
 
 _PIVOT: Final = 70
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = rf"(?:(?:{'|'.join(_MONTHS)})(?:[a-z]{{0,7}})\b\.?)"
+_DAY: Final = r"[0-9]{1,2}(?:st|nd|rd|th)?(?![0-9])"
+_GAP: Final = r"[\s,./-]{0,3}"
+_NUMERIC_DATE: Final = r"""(?<![0-9/-])(?<![0-9]\.)(?P<month>[0-9]{1,2})\s?(?P<sign>[-/.])\s?
+      (?P<day>[0-9]{1,2})\s?(?P=sign)\s?(?P<year>[0-9]{4}|[0-9]{2})(?![0-9])
+    | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?
+      (?P<iso_day>[0-9]{1,2})(?![0-9])(?:T[0-9:.]+Z?)?
+    | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{2})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])"""
+_DATE: Final = re.compile(
+    rf"""(?ix) {_NUMERIC_DATE}
+    | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?P<named_year>[0-9]{{4}})(?![0-9])
+    | (?<![0-9])(?P<first_day>{_DAY}){_GAP}(?:of\s)?(?P<second_month>{_MONTH}){_GAP}(?P<third_year>[0-9]{{4}})(?![0-9])
+    | (?<![0-9])(?P<first_year>[0-9]{{4}}){_GAP}(?P<middle_month>{_MONTH}){_GAP}(?P<last_day>{_DAY})"""
 )
-_PARTS: Final = (
+_DATE_PARTS: Final = (
     ("year", "month", "day"),
     ("iso_year", "iso_month", "iso_day"),
     ("basic_year", "basic_month", "basic_day"),
@@ -475,24 +411,23 @@ _PARTS: Final = (
     ("third_year", "second_month", "first_day"),
     ("first_year", "middle_month", "last_day"),
 )
+_WEEKDAY: Final = re.compile(
+    r"(?i)\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?"
+)
 
 
 def dates(text: str) -> list[Quantity]:
-    """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English. Two-digit years are 1970 to 2069."""
-    found: list[Quantity] = []
-    named = _P["month_word"].search(text.lower()) is not None
-    for match in (
-        _P["any_date"].finditer(_blank(_P["weekday"], text)) if named else _P["date"].finditer(text)
-    ):
-        year, month, day = next(
-            match.group(*names)
-            for names in _PARTS[: None if named else 3]
-            if match[names[2]] is not None
-        )
-        found.append(Quantity(_date(year, month, day), match.start(), match.end()))
-        if len(found) == MAX_QUANTITIES:
+    """The calendar dates of a plain text: M/D/Y as asked for, ISO 8601, or in English.
+
+    Two-digit years are 1970 to 2069; a day-first date is read month first, or is no date.
+    """
+    quantities: list[Quantity] = []
+    for match in _DATE.finditer(_blank(_WEEKDAY, text)):
+        names = next(names for names in _DATE_PARTS if match[names[2]] is not None)
+        quantities.append(Quantity(_date(*match.group(*names)), match.start(), match.end()))
+        if len(quantities) == MAX_QUANTITIES:
             break
-    return found
+    return quantities
 
 
 def _date(year: str, month: str, day: str) -> date | None:
@@ -506,27 +441,55 @@ def _date(year: str, month: str, day: str) -> date | None:
 
 # ---- Gestational ages ----
 
-_SMALL_WORD: Final = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
-_AGES: Final = tuple(patterns("ages").values())
+DAYS_A_WEEK: Final = 7
+_ALONE: Final = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9]))?(?<![0-9.])"
+_WEEKS: Final = r"\s{0,3}-?(?:(?:completed|full)\s)?(?:weeks?|wks?\.?|w)"
+_DAYS: Final = r"\s{0,3}-?(?:days?|d)\b"
+_AGES: Final = tuple(
+    re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+    for pattern in (
+        # What says most comes first. 34 weeks 3 days, 34w3d:
+        rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}}){_WEEKS}
+        [\s,;:&+]{{0,9}}(?:(?:and|plus)\s{{1,9}}|-\s{{1,3}})?(?P<minus>-(?=[0-9]))?
+        (?P<days>[0-9]{{1,3}})(?:/7)?(?:{_DAYS}|(?![0-9/]|\.[0-9])(?!\s{{0,3}}[A-Za-z]))""",
+        # 34+3, 34 3/7, 34 and 3/7 weeks:
+        rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}})(?:{_WEEKS})?
+        (?:\s{{0,2}}(?:[-+\s]|and)\s{{0,2}}(?P<days>[0-6])/7(?![0-9])
+          |\s?\+\s?(?P<more>[0-9]{{1,2}})(?![0-9/]|\.[0-9]))(?:{_WEEKS}(?![a-z])|{_DAYS})?""",
+        # 34.43 weeks:
+        rf"{_ALONE}(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
+        # Week 34, day 3:
+        r"""\bweeks?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}
+        days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])""",
+        # The bare pair 34, 3:
+        rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}})\s{{0,2}}[,;:]\s{{0,2}}
+        (?P<days>[0-9]{{1,3}})(?![0-9/]|\.[0-9])(?:\s{{0,3}}days?)?(?!\s{{0,3}}[A-Za-z,;])""",
+        # 34 weeks, or 241 days:
+        rf"{_ALONE}(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})",
+    )
+)
+_BOTH_PARTS: Final = 2
+"""How many of the first notations may stand in one text together."""
+_DRESS: Final = str.maketrans("[]{}\"'", "()()  ")
 
 
 def ages(text: str) -> list[Quantity]:
-    """The gestational ages of a plain text in days, in whatever notation: weeks and days, decimal weeks, weeks or days alone."""
-    text = _SMALL_WORD.sub(lambda word: str(_SMALL[word[0].lower()]).rjust(len(word[0])), text)
-    text = _blank(_P["calendar"], text.translate(_DRESS))
-    found: list[Quantity] = []
-    for pattern in _AGES:
+    """The gestational ages of a plain text in days: weeks and days, decimal weeks, or one alone.
+
+    Example:
+        "34w3d", "34 3/7 weeks" and "34.43 weeks" are 241 days.
+    """
+    text = _blank(_CALENDAR, text.translate(_DRESS))
+    quantities: list[Quantity] = []
+    for place, pattern in enumerate(_AGES):
         for match in pattern.finditer(text):
-            # A form that says more has been there already.
-            if any(age.start < match.end() and match.start() < age.end for age in found):
+            # A notation that says more has read it already.
+            if any(age.start < match.end() and match.start() < age.end for age in quantities):
                 continue
-            found.append(Quantity(_days(match), match.start(), match.end()))
-        if found and pattern is not _AGES[0] and pattern is not _AGES[1]:
+            quantities.append(Quantity(_days(match), match.start(), match.end()))
+        if quantities and place >= _BOTH_PARTS:
             break
-    return sorted(found, key=lambda age: age.start)[:MAX_QUANTITIES]
-
-
-_DRESS: Final = str.maketrans("[]{}\"'", "()()  ")
+    return sorted(quantities, key=lambda age: age.start)[:MAX_QUANTITIES]
 
 
 def _days(match: re.Match[str]) -> int | None:
@@ -534,4 +497,5 @@ def _days(match: re.Match[str]) -> int | None:
     if parts.get("sign") or parts.get("minus"):
         return None
     weeks = (parts.get("weeks") or "0").replace(",", ".")
-    return round(float(weeks) * DAYS_A_WEEK) + int(parts.get("days") or parts.get("more") or "0")
+    days = parts.get("days") or parts.get("more") or "0"
+    return round(float(weeks) * DAYS_A_WEEK) + int(days)

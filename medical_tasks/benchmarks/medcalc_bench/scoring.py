@@ -6,14 +6,11 @@ No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accur
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     PERCENT_IDS,
-    SCORE_IDS,
     AnswerKind,
     Decision,
     answer_kind,
@@ -30,16 +27,15 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
 )
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
     DAYS_A_WEEK,
+    NO_UNIT,
     Quantity,
     ages,
     dates,
-    dimension,
-    measurements,
-    scores,
+    unit_of,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
-from medical_tasks.calculators import CalculatorInputError, find
+from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement
+from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -76,6 +72,7 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
+    values["right_number_wrong_unit"] = float(bool(sane.notes)) if sane.correct else math.nan
     values |= {"accuracy_recomputed": math.nan, "accuracy_agreed": math.nan}
     result = recompute_or_none(row)
     if result is not None:
@@ -146,15 +143,16 @@ def decided(
     low, high = limits(wanted, lower, upper)
     if not statement.stated:
         return _nothing(statement, "number")
-    parsed = " or ".join(
-        f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated
-    )
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
     values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
+    right = [low <= value <= high for value in values]
     notes = _notes(statement.stated, subject_of(calculator_id, kind))
-    why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
     return Decision(
-        correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes
+        correct=all(right),
+        parsed=" or ".join(_written(each) for each in statement.stated),
+        why="; ".join((" or ".join(within(value, low, high) for value in values), *notes)),
+        notes=notes,
+        unclear=_open_choice(right),
     )
 
 
@@ -164,65 +162,54 @@ def _same(
     if not statement.stated:
         return _nothing(statement, what)
     parsed = " or ".join(written(each.value) for each in statement.stated)
-    correct = all(each.value == wanted for each in statement.stated)
+    right = [each.value == wanted for each in statement.stated]
     return Decision(
-        correct=correct,
+        correct=all(right),
         parsed=parsed,
-        why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}",
+        why=f"{parsed} is {'' if all(right) else 'not '}{written(wanted)}",
+        unclear=_open_choice(right),
     )
 
 
+def _open_choice(right: Sequence[bool]) -> str:
+    """Why a reply that leaves several values open cannot be decided; "" where all agree."""
+    return "several answers, of which not all are right" if any(right) and not all(right) else ""
+
+
+def _written(number: Quantity) -> str:
+    return f"{number.value:.10g}{'%' if number.unit == '%' else ''}"
+
+
 def _weeks_and_days(age: int | None) -> str:
-    return "no age" if age is None else f"{age // DAYS_A_WEEK} weeks {age % DAYS_A_WEEK} days"
+    if age is None:
+        return "no age"
+    return f"{age // DAYS_A_WEEK} weeks {age % DAYS_A_WEEK} days"
 
 
 def _nothing(statement: Statement, what: str) -> Decision:
     why = f"no final {what} found"
     # Of a score the number does not decide: a share or a duration is no number of points.
-    notes = (f"unit_mismatch: {statement.why}",) if statement.why.startswith(OTHER_UNIT) else ()
+    other = statement.why.startswith(OTHER_UNIT)
     return Decision(
         correct=False,
         parsed="",
         why=f"{why}: {statement.why}" if statement.why else why,
-        notes=notes,
+        notes=(f"unit_mismatch: {statement.why}",) if other else (),
+        unclear=statement.why if statement.unclear else "",
     )
 
 
 def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
-    """Says which units are of another dimension than the answer's; the number decides all the same."""
-    wanted = dimension(subject.unit) if subject.unit else ""
-    other = [each.unit for each in stated if each.unit and dimension(each.unit) not in ("", wanted)]
-    if not other or (other == ["%"] and not subject.unit):
-        return ()
-    return (f"unit_mismatch: {other[0]} for {subject.unit or 'no unit'}",)
-
-
-@cache
-def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
-    """What replies about a calculator are searched for."""
-    if kind == "date":
-        return Subject(scan=dates)
-    if kind == "gestational_age":
-        return Subject(scan=ages, own=frozenset({"age"}))
-    points = calculator_id in SCORE_IDS or kind == "integer"
-    scan = scores if points else measurements
-    try:
-        calculator = find(calculator_id)
-    except CalculatorInputError:
-        return Subject(scan=scan, numeric=True, points=points)
-    own = frozenset(re.findall("[a-z]+", calculator.name.lower())) | _OWN.get(
-        calculator_id, frozenset()
-    )
-    return Subject(scan=scan, numeric=True, points=points, unit=calculator.unit, own=own)
-
-
-_OWN = {
-    **dict.fromkeys((11, 56, 57, 58, 59), frozenset({"qt", "rr"})),
-    5: frozenset({"blood"}),
-    **dict.fromkeys((24, 49), frozenset({"dose", "dosage"})),
-    44: frozenset({"cholesterol"}),
-}
-"""Words that name what a calculator gives, beside those of its name."""
+    """Says which unit is not the one asked for; the number decides all the same."""
+    asked = subject.unit
+    for quantity in stated:
+        unit = unit_of(quantity.unit)
+        # A ratio may be given in per cent.
+        if not unit.dimension or unit == asked or (unit.name == "%" and asked == NO_UNIT):
+            continue
+        kind = "unit_mismatch" if unit.dimension != asked.dimension else "other_unit"
+        return (f"{kind}: {quantity.unit} for {asked.name or 'no unit'}",)
+    return ()
 
 
 def _meant(number: Quantity, low: float, high: float, *, fraction: bool) -> float:

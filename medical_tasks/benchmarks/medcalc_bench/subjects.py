@@ -1,0 +1,173 @@
+"""What a reply is searched for: the form of the answer, its unit, and what replies call it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind
+from medical_tasks.benchmarks.medcalc_bench.quantities import (
+    Scanner,
+    NO_UNIT,
+    Unit,
+    ages,
+    dates,
+    measurements,
+    scores,
+    unit_of,
+)
+from medical_tasks.calculators import CALCULATORS, AnyCalculator
+
+__all__ = ["Subject", "subject_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is asked for.
+
+    Attributes:
+        scan: finds the quantities of its form.
+        numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked out.
+        points: whether it is a number of points, which has no unit.
+        unit: its unit; of dimension "" without one.
+        names: what replies call it; None where nothing is known.
+    """
+
+    scan: Scanner
+    numeric: bool = False
+    points: bool = False
+    unit: Unit = NO_UNIT
+    names: re.Pattern[str] | None = None
+
+
+_PHRASES: Final = {
+    # What a question or a reply calls it, where the calculator has another name.
+    2: (
+        "creatinine clearance",
+        "clearance",
+        "crcl",
+        "ccr",
+    ),
+    3: (
+        "e?gfr",
+        "(?:estimated )?glomerular filtration rate",
+    ),
+    5: ("mean arterial (?:blood )?pressure",),
+    7: (
+        "(?:albumin[- ])?(?:corrected|adjusted) (?:serum |total )?calcium",
+        "calcium correction",
+    ),
+    8: ("wells",),
+    9: (
+        "e?gfr",
+        "(?:estimated )?glomerular filtration rate",
+    ),
+    13: (
+        "(?:(?:estimated|expected) )?(?:due date|date of (?:delivery|confinement|birth)|delivery date)",
+        "edc",
+    ),
+    15: ("child[- ](?:turcotte[- ])?pugh",),
+    16: ("wells",),
+    17: ("(?:revised )?cardiac risk index",),
+    20: ("(?:modified )?centor",),
+    21: ("glasgow coma (?:scale|score)",),
+    22: (
+        "(?:maintenance|iv|hourly) fluids?(?: (?:rate|requirement|need)s?)?",
+        "fluid rate",
+    ),
+    23: ("melda? ?-?na",),
+    24: (
+        "(?:equivalent|converted) (?:steroid |oral |daily )?(?:dose|dosage|amount)",
+        "(?:dose|dosage) equivalent",
+    ),
+    26: (
+        "corrected (?:serum )?sodium",
+        "sodium correction",
+    ),
+    28: ("apache (?:2|ii)",),
+    29: ("pneumonia severity index",),
+    30: ("(?:serum|plasma)? ?osmolal?ar?ity",),
+    32: ("charlson(?: comorbidity)?",),
+    38: ("(?:free )?water deficit",),
+    40: ("fe ?na",),
+    44: ("ldl(?:-c)?(?: cholesterol)?",),
+    46: (
+        "(?:10|ten)-year (?:chd |cardiac )?risk",
+        "(?:risk|probability) of (?:a )?(?:heart attack|mi)",
+        "risk of (?:hard )?(?:chd|coronary heart disease)",
+        "risk(?: score)?",
+    ),
+    49: (
+        "morphine (?:milligram |equivalent )?equivalents?(?: dos(?:e|age))?",
+        "daily mme",
+    ),
+    51: ("sirs",),
+    60: ("body surface area",),
+    61: ("(?:target|goal|desired) (?:body )?weight",),
+    65: ("(?:albumin[- ])?(?:corrected|adjusted) anion gap",),
+    66: ("(?:albumin[- ])?(?:corrected|adjusted) delta gap",),
+    67: ("(?:albumin[- ])?(?:corrected|adjusted) delta ratio",),
+    68: ("(?:estimated )?(?:date of conception|conception date|conception)",),
+    69: ("(?:estimated )?gestational age",),
+}
+_QT: Final = ("qtc[bf]?", "(?:rate-)?corrected qt(?: interval)?")
+_KIND: Final = "score|scale|index|criteria|rule|equation|formula|calculator|calculations?|value"
+_TAIL: Final = re.compile(
+    rf"(?i)\s(?:(?:for|in) .*|(?:{_KIND})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
+)
+_OTHER: Final = r"(?<!albumin[ -]corrected )(?<!corrected )(?<!adjusted )(?<!measured )"
+"""Not in front of a name: "corrected anion gap" is another quantity than "anion gap"."""
+
+
+@cache
+def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
+    """What replies about a calculator are searched for; an unknown calculator has no names."""
+    calculator = next((each for each in CALCULATORS if each.id == calculator_id), None)
+    names = None if calculator is None else _names(calculator)
+    if kind == "date":
+        return Subject(scan=dates, names=names)
+    if kind == "gestational_age":
+        return Subject(scan=ages, names=names)
+    points = calculator_id in SCORE_IDS or kind == "integer"
+    return Subject(
+        scan=scores if points else measurements,
+        numeric=True,
+        points=points,
+        unit=unit_of(calculator.unit) if calculator and calculator.unit else NO_UNIT,
+        names=names,
+    )
+
+
+def _names(calculator: AnyCalculator) -> re.Pattern[str]:
+    """A pattern of all names, the longest first, with what belongs to them ("CKD-EPI 2021")."""
+    names = {calculator.name, *calculator.aliases}
+    outside, _, inside = calculator.name.partition("(")
+    names |= {outside, *re.split(r"[/)]", inside)[:1]}
+    names |= {_shortened(name) for name in tuple(names)}
+    words = {_loose(name) for name in names if len(name.strip()) > 2}
+    words |= set(_QT if "QTc" in calculator.name else _PHRASES.get(calculator.id, ()))
+    alternatives = "|".join(sorted(words, key=len, reverse=True))
+    front = "" if "orrected" in calculator.name else _OTHER
+    return re.compile(
+        rf"(?i)(?<![\w])(?<!\d[ ])(?:(?:19|20)\d\d )?{front}(?:{alternatives})(?![a-z0-9])"
+        rf"(?:\s?\(?[a-z]{{0,8}}\s?(?:19|20)\d\d(?![-/.]?\d)\)?)?(?:['’]s)?(?:\s3\.0)?"
+        rf"(?:\s(?:{_KIND}|rate|interval|level|concentration)s?\b){{0,2}}"
+        r"(?:\s?\((?!\d)(?:[^()\d=]|1\.73|m\^2){1,40}\))?"
+    )
+
+
+def _shortened(name: str) -> str:
+    """What is left of "Caprini Score for Venous Thromboembolism": "Caprini"."""
+    short = name.strip()
+    while (match := _TAIL.search(short)) is not None:
+        short = short[: match.start()]
+    return short
+
+
+def _loose(name: str) -> str:
+    """A pattern of a name in any spelling of its blanks and hyphens."""
+    parts = re.split(r"[\s-]+", name.strip())
+    pattern = r"[\s-]?".join(re.escape(part).replace("'", "['’]?") for part in parts)
+    return f"(?-i:{pattern})" if name.isupper() and name.isalpha() else pattern  # HEART, MAP
