@@ -24,7 +24,7 @@ import json
 import random
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
@@ -252,6 +252,8 @@ def _gold(
     if kind == "decimal":
         value = _plain(round(Decimal(value), 3))
     wrong = _wrong(calculator.id, kind, value, rng)
+    if kind in ("integer", "decimal") and _within(wrong, lower, upper):
+        wrong = _plain(Decimal(value) + (Decimal(upper) - Decimal(lower)))
     return Gold(calculator, kind, value, lower, upper, wrong)
 
 
@@ -271,6 +273,10 @@ def _wrong(calculator_id: int, kind: AnswerKind, gold: str, rng: random.Random) 
         return "7.2"
     factor = rng.choice((Decimal("0.62"), Decimal("0.85"), Decimal("1.24"), Decimal("1.9")))
     return _plain(round(number * factor, 3))
+
+
+def _within(value: str, lower: str, upper: str) -> bool:
+    return Decimal(lower) <= Decimal(value) <= Decimal(upper)
 
 
 def _plain(number: Decimal) -> str:
@@ -330,7 +336,7 @@ def number_spellings(text: str) -> list[str]:
     number = Decimal(text)
     spellings = [decimal_words(text), text.translate(WIDE), text.translate(ARABIC)]
     if text.startswith("-"):
-        spellings += [text.replace("-", "−"), text.replace("-", "–"), text.replace("-", "- ")]
+        spellings += [text.replace("-", "−"), text.replace("-", "–")]
     decimals = len(text.partition(".")[2])
     if decimals in (1, 2):
         spellings += [text.replace(".", ","), text.replace(".", "٫")]
@@ -436,7 +442,7 @@ class Filler:
         words = {
             "n": self.name,
             "an": with_article(self.name),
-            "An": with_article(self.name).capitalize(),
+            "An": _capital(with_article(self.name)),
             "name_in": "first input",
             "g": gold,
             "w": wrong,
@@ -448,6 +454,7 @@ class Filler:
             "in2": second,
             "cg": carrier.format(gold),
             "cgl": carrier[0].lower() + carrier[1:].format(gold),
+            "gexact": self.gold.value,
             "remark": self.rng.choice(self.subject["remarks"]),
             "sp": self.spelled(self.gold.value),
             "wsp": self.spelled(self.gold.wrong),
@@ -461,6 +468,12 @@ class Filler:
             words |= {"lo": low, "hi": high, "hiu": self.with_unit(high)}
         else:
             words |= {"lo": gold, "hi": wrong, "hiu": wrong}
+        if self.gold.kind == "date":
+            words["day"] = gold
+        else:
+            words |= {"num": gold, "nu": words["gu"]}
+        if self.gold.kind != "decimal":
+            del words["gexact"]
         if self.gold.calculator.id in SCORE_IDS:
             words |= self.score_words(gold, wrong)
         if "units" in self.subject:
@@ -507,8 +520,8 @@ class Filler:
 
     def unit_behind(self, text: str, unit: str) -> str:
         """The number and its unit: "25 mg", "12%", "1 point"."""
-        if text == "1" and unit == "points":
-            unit = "point"
+        if text == "1":
+            unit = {"points": "point", "criteria": "criterion"}.get(unit, unit)
         if unit == "%":
             return text + self.rng.choice(("%", " %"))
         return f"{text} {unit}".rstrip()
@@ -532,8 +545,17 @@ class Filler:
         if "most" in self.subject:
             words["most"] = _plain(Decimal(str(self.subject["most"])))
         if Decimal(gold) >= 2:
-            words |= {"sum": f"{self.sum_of(gold)} = {gold}", "items_g": self.listed(gold)}
-            words["low"] = _plain(Decimal(gold) - 1)
+            words |= {
+                "sum": f"{self.sum_of(gold)} = {gold}",
+                "items_g": self.listed(gold),
+                "items_right": self.listed(gold).replace(". ", ".\n"),
+                "rows_right": self.rows(gold),
+            }
+        low = _plain(Decimal(gold) - 1)
+        if Decimal(gold) >= 2 and not _within(low, self.gold.lower, self.gold.upper):
+            words["low"] = low
+        if self.gold.lower == self.gold.upper:
+            words["whole"] = gold
         if Decimal(wrong) > Decimal(gold) > 0:
             words["rest"] = _plain(Decimal(wrong) - Decimal(gold))
         return words
@@ -547,10 +569,18 @@ class Filler:
         """The points as a sum: "1 + 1 + 2"."""
         return " + ".join(_plain(part) for part in self.parts(total))
 
+    def by_item(self, total: str) -> Iterator[tuple[str, str]]:
+        """Items with their points."""
+        for item, points in zip(self.subject["items"], self.parts(total), strict=False):
+            yield _capital(item), _plain(points)
+
     def listed(self, total: str) -> str:
         """The points item by item: "Age: 1. Fever: 1."."""
-        pairs = zip(self.subject["items"], self.parts(total), strict=False)
-        return " ".join(f"{item[0].upper()}{item[1:]}: {_plain(part)}." for item, part in pairs)
+        return " ".join(f"{item}: {points}." for item, points in self.by_item(total))
+
+    def rows(self, total: str) -> str:
+        """The points as rows of a table."""
+        return "\n".join(f"| {item} | {points} |" for item, points in self.by_item(total))
 
     def unit_words(self, gold: str, wrong: str) -> dict[str, str]:
         """Words for measurements: both units, and the gold's number in the other one."""
@@ -578,6 +608,10 @@ class Filler:
         return self.subject["inputs"][0]
 
 
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def _digits(number: Decimal) -> str:
     """Four significant digits."""
     return _plain(Decimal(f"{number:.4g}"))
@@ -588,11 +622,13 @@ SLOT: Final = re.compile("«(\\w+)»")
 
 def filled(text: str, words: Mapping[str, str]) -> str | None:
     """The form with its slots filled, None where one of them makes no sense for the case."""
+    if words["n"].lower().startswith("estimated"):
+        text = text.replace("an estimated «n»", "an «n»")
     text = text.replace("a «n»", "«an»").replace("A «n»", "«An»")
     if any(slot not in words for slot in SLOT.findall(text)):
         return None
     made = SLOT.sub(lambda slot: words[slot.group(1)], text)
-    return made[0].upper() + made[1:] if text.startswith("«n»") else made
+    return _capital(made) if text.startswith("«n»") else made
 
 
 def framed(form: Form, filler: Filler, words: Mapping[str, str]) -> str | None:
@@ -736,7 +772,7 @@ def last_number_is_right(case: Case) -> bool:
     numbers = NUMBER.findall(case.reply)
     if kind == "gestational_age":
         return [int(float(number)) for number in numbers[-2:]] == [*_weeks_days(case.gold)]
-    return bool(numbers) and Decimal(case.lower) <= Decimal(numbers[-1]) <= Decimal(case.upper)
+    return bool(numbers) and _within(numbers[-1], case.lower, case.upper)
 
 
 def summed(counts: Mapping[Key, Count], chosen: Callable[[Key], bool]) -> Count:
