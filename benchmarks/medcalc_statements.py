@@ -4,6 +4,7 @@
     python -m benchmarks.medcalc_statements --write            puts it into docs/medcalc_scoring.md
     python -m benchmarks.medcalc_statements --misses KIND      prints the misread replies of a kind
     python -m benchmarks.medcalc_statements --half held-out    counts one half of the forms
+    python -m benchmarks.medcalc_statements --real CHECKOUT    compares real replies (medcalc_passages)
 
 Every name of each of the 55 calculators is put into forms of every kind. A form of the right side
 states the gold. A form of the wrong side mentions the gold and states another value, or none:
@@ -26,13 +27,14 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypedDict
 
+from benchmarks.medcalc_passages import MirrorError, report, unclear
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind, answer_kind
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
@@ -133,6 +135,7 @@ class Case:
     """A reply, and what a person reads in it."""
 
     calculator_id: int
+    name: str
     kind: str
     side: Side
     manner: Manner
@@ -683,12 +686,14 @@ def _of_kind(
             continue
         seen.add(reply)
         wanted -= 1
-        yield _case(form, filler.gold, reply)
+        yield _case(form, filler, reply)
 
 
-def _case(form: Form, gold: Gold, reply: str) -> Case:
+def _case(form: Form, filler: Filler, reply: str) -> Case:
+    gold = filler.gold
     return Case(
         calculator_id=gold.calculator.id,
+        name=filler.name,
         kind=form.kind,
         side=form.side,
         manner=form.manner,
@@ -718,11 +723,6 @@ class Count:
 
 
 Key = tuple[Side, Manner, str]
-
-
-def unclear(decision: Decision) -> str:
-    """Why a reply is unclear, "" where it is not."""
-    return str(asdict(decision).get("unclear", ""))
 
 
 def decided(case: Case) -> Decision:
@@ -842,7 +842,14 @@ def main() -> None:
     parser.add_argument("--half", choices=("development", "held-out"), help="one half of the forms")
     parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
     parser.add_argument("--misses", metavar="KIND", help="print misread replies of a kind, or all")
+    parser.add_argument("--real", type=Path, metavar="CHECKOUT", help="read the authors' replies")
     options = parser.parse_args()
+    if options.real:
+        try:
+            sys.stdout.write(report(options.real) + "\n")
+        except MirrorError as error:
+            parser.error(str(error))
+        return
 
     drawn = list(cases(options.seed))
     halves = {
