@@ -57,6 +57,7 @@ Side = Literal["right", "wrong"]
 Manner = Literal["plain", "contrived"]
 Expected = Literal["right", "another value", "no value", "another value or none"]
 Half = Literal["development", "held-out"]
+HALVES: Final[Sequence[Half]] = ("development", "held-out")
 
 
 class Verbs(TypedDict):
@@ -358,7 +359,7 @@ TITLES: Final[Sequence[tuple[Side, Manner, str]]] = (
 )
 
 
-def table(halves: Mapping[str, Mapping[Key, Count]]) -> str:
+def table(halves: Mapping[Half, Mapping[Key, Count]]) -> str:
     """The totals of each half, in Markdown."""
     lines = [
         "| replies | half | number | `accuracy` accepts | unclear | "
@@ -399,11 +400,12 @@ def document_with(new_table: str, document: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measures how MedCalc-Bench's replies are read.")
     parser.add_argument("--seed", type=int, default=SEED, help="another draw of the cases")
-    parser.add_argument("--half", choices=("development", "held-out"), help="one half of the forms")
+    parser.add_argument("--half", choices=HALVES, help="one half of the forms")
     parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
     parser.add_argument("--misses", metavar="KIND", help="print misread replies of a kind, or all")
     parser.add_argument("--real", type=Path, metavar="CHECKOUT", help="read the authors' replies")
     options = parser.parse_args()
+
     if options.real:
         try:
             sys.stdout.write(report(options.real) + "\n")
@@ -411,25 +413,38 @@ def main() -> None:
             parser.error(str(error))
         return
 
+    kinds = sorted({form.kind for form in forms()})
+    if options.misses not in (None, "all", *kinds):
+        parser.error(f"--misses: {options.misses!r} is no kind. Use all, or one of: {kinds}")
+    if options.write and (options.half or options.seed != SEED):
+        parser.error(
+            "--write: the document shows both halves of the usual draw. Leave out the rest"
+        )
+
     drawn = list(cases(options.seed))
-    halves = {
-        half: counted(case for case in drawn if case.half == half)
-        for half in ("development", "held-out")
-        if options.half in (None, half)
-    }
+    chosen: Sequence[Half] = [options.half] if options.half else HALVES
+    halves = {half: counted(case for case in drawn if case.half == half) for half in chosen}
     totals = table(halves)
     sys.stdout.write(f"{totals}\n\n")
     for half, counts in halves.items():
         sys.stdout.write(f"{half}\n{kinds_table(counts)}\n\n")
-        for (side, _, kind), count in counts.items() if options.misses else ():
-            if options.misses not in ("all", kind):
-                continue
-            for case, decision in count.misread:
-                line = f"{half} {side} {kind} {case.calculator_id} gold {case.gold}"
-                sys.stdout.write(f"{line}: {case.reply!r} -> {decision.why}\n")
-    if options.write and not options.half:
+        if options.misses:
+            sys.stdout.write(misreadings(half, counts, options.misses))
+    if options.write:
         document = DOCUMENT.read_text(encoding="utf-8")
         DOCUMENT.write_text(document_with(totals, document), encoding="utf-8")
+
+
+def misreadings(half: Half, counts: Mapping[Key, Count], wanted: str) -> str:
+    """The misread replies of one kind, or of all, one a line."""
+    lines = []
+    for (side, _, kind), count in counts.items():
+        if wanted not in ("all", kind):
+            continue
+        for case, decision in count.misread:
+            where = f"{half} {side} {kind} {case.calculator_id} gold {case.gold}"
+            lines.append(f"{where}: {case.reply!r} -> {decision.why}\n")
+    return "".join(lines)
 
 
 if __name__ == "__main__":

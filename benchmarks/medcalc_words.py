@@ -480,7 +480,8 @@ class Filler:
 
 
 def capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
+    """With a capital, unless the first word is spelt like "eGFR"."""
+    return text if text[1:2].isupper() else text[0].upper() + text[1:]
 
 
 def _digits(number: Decimal) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import medcalc_statements
 from benchmarks.medcalc_statements import (
+    HALVES,
     Case,
     Count,
     Key,
@@ -17,6 +18,7 @@ from benchmarks.medcalc_statements import (
     forms,
     kinds_table,
     last_number_is_right,
+    main,
     summed,
     table,
 )
@@ -62,10 +64,7 @@ def _shown(count: Count) -> str:
 
 @pytest.mark.slow
 def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
-    halves = {
-        half: counted(case for case in drawn if case.half == half)
-        for half in ("development", "held-out")
-    }
+    halves = {half: counted(case for case in drawn if case.half == half) for half in HALVES}
     document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
     assert medcalc_statements.document_with(table(halves), document) == document, (
         "run python -m benchmarks.medcalc_statements --write"
@@ -170,6 +169,27 @@ def test_the_last_number_rule_takes_the_last_number() -> None:
             upper="39.6",
         )
         assert last_number_is_right(case) is right, reply
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--misses", "verbs"], "--misses: 'verbs' is no kind. Use all, or one of: ['another"),
+        (["--write", "--half", "held-out"], "--write: the document shows both halves"),
+        (["--write", "--seed", "3"], "--write: the document shows both halves"),
+        (["--real", "nowhere"], "nowhere: no git repository that holds blob"),
+    ],
+)
+def test_wrong_options_are_explained(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["medcalc_statements", *arguments])
+    with pytest.raises(SystemExit):
+        main()
+    assert message in capsys.readouterr().err
 
 
 def test_the_tables_show_shares_of_the_counts() -> None:
