@@ -322,6 +322,7 @@ class Filler:
             "in1": first,
             "in2": second,
             "cg": carrier.format(gold),
+            "other": _quantity(carrier),
             "cgl": carrier[0].lower() + carrier[1:].format(gold),
             "gexact": self.gold.value,
             "remark": self.rng.choice(self.subject["remarks"]),
@@ -477,6 +478,12 @@ class Filler:
         if "items" in self.subject and Decimal(value) >= 2:
             return f"{self.listed(value)} {self.sum_of(value)} = {value}"
         return self.subject["inputs"][0]
+
+
+def _quantity(carrier: str) -> str:
+    """The quantity of a carrier: "The heart rate is {} bpm." is about the heart rate."""
+    name = re.split(r" (?:is|are|was|began) ", carrier)[0]
+    return capitalised(name.removeprefix("The ").removeprefix("patient's "))
 
 
 def capitalised(text: str) -> str:
