@@ -353,8 +353,8 @@ def summed(counts: Mapping[Key, Count], side: Side, manner: Manner) -> Count:
 # The table
 
 TITLES: Final[Sequence[tuple[Side, Manner, str]]] = (
-    ("right", "plain", "states the gold"),
-    ("wrong", "plain", "mentions the gold, states something else or nothing"),
+    ("right", "plain", "gold stated"),
+    ("wrong", "plain", "gold only mentioned"),
     ("wrong", "contrived", "the same, contrived"),
 )
 
