@@ -1,0 +1,202 @@
+"""The generator of statements, and how `accuracy` reads a sample of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from benchmarks import medcalc_statements
+from benchmarks.medcalc_statements import (
+    HALVES,
+    Case,
+    Count,
+    Key,
+    cases,
+    counted,
+    forms,
+    kinds_table,
+    last_number_is_right,
+    main,
+    summed,
+    table,
+)
+from benchmarks.medcalc_words import (
+    age_spellings,
+    date_spellings,
+    decimal_words,
+    golds,
+    names,
+    number_spellings,
+)
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.calculators import CALCULATORS
+
+SAMPLE = 4000
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Case]:
+    return list(cases())
+
+
+def test_replies_are_read_as_a_person_reads_them(drawn: list[Case]) -> None:
+    """Limits of the misread shares, on a sample that holds every kind and calculator."""
+    sample = drawn[:: len(drawn) // SAMPLE]
+    assert {case.calculator_id for case in sample} == {entry.id for entry in CALCULATORS}
+    counts = counted(sample)
+
+    right = summed(counts, "right", "plain")
+    plain = summed(counts, "wrong", "plain")
+    contrived = summed(counts, "wrong", "contrived")
+    assert right.right >= 0.99 * right.replies, _shown(right)
+    assert plain.right <= 0.01 * plain.replies, _shown(plain)
+    assert contrived.right <= 0.04 * contrived.replies, _shown(contrived)
+
+
+def _shown(count: Count) -> str:
+    return "\n".join(
+        f"{case.calculator_id} {case.kind}, gold {case.gold}: {case.reply!r} -> {decision.why}"
+        for case, decision in count.misread[:20]
+    )
+
+
+@pytest.mark.slow
+def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
+    halves = {half: counted(case for case in drawn if case.half == half) for half in HALVES}
+    document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
+    assert medcalc_statements.document_with(table(halves), document) == document, (
+        "run python -m benchmarks.medcalc_statements --write"
+    )
+
+
+def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
+    drawn: list[Case],
+) -> None:
+    assert len(drawn) >= 20_000
+    used = Counter((case.calculator_id, case.name, case.side) for case in drawn)
+    for calculator in CALCULATORS:
+        for name in names(calculator):
+            for side in ("right", "wrong"):
+                assert used[calculator.id, name, side] >= 40, (name, side)
+
+
+def test_the_same_seed_draws_the_same_replies_and_another_seed_others(drawn: list[Case]) -> None:
+    again = list(cases())
+    others = {case.reply for case in cases(seed=1)}
+    assert again == drawn
+    assert len(others & {case.reply for case in drawn}) < len(others) / 2
+
+
+def test_no_slot_is_left_and_every_form_but_a_rare_one_is_used(drawn: list[Case]) -> None:
+    assert not [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
+    unused = {form.text for form in forms()} - {case.form for case in drawn}
+    assert len(unused) < len(forms()) / 50, unused
+
+
+def test_the_halves_share_no_form_and_both_hold_a_third_of_the_replies(drawn: list[Case]) -> None:
+    held_out = {case.form for case in drawn if case.half == "held-out"}
+    development = {case.form for case in drawn if case.half == "development"}
+    assert not held_out & development
+    share = sum(case.half == "held-out" for case in drawn) / len(drawn)
+    assert 1 / 3 < share < 2 / 3
+
+
+def test_the_gold_in_a_field_is_right_and_the_other_answer_is_wrong() -> None:
+    """The answers that the statements are made of differ by more than the limits allow."""
+    for calculator_id, questions in golds(medcalc_statements.SEED).items():
+        for gold in questions:
+            for value, right in ((gold.value, True), (gold.wrong, False)):
+                decision = decide(
+                    f'{{"answer": "{value}"}}',
+                    calculator_id=calculator_id,
+                    gold=gold.value,
+                    lower=gold.lower,
+                    upper=gold.upper,
+                )
+                assert decision.correct is right, (calculator_id, gold, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0", "zero"),
+        ("-2", "minus two"),
+        ("25.208", "twenty-five point two zero eight"),
+        ("412", "four hundred and twelve"),
+        ("37493", "thirty-seven thousand four hundred and ninety-three"),
+        ("1042.5", "one thousand and forty-two point five"),
+    ],
+)
+def test_numbers_in_words(text: str, words: str) -> None:
+    assert decimal_words(text) == words
+
+
+def test_spellings_of_numbers_dates_and_ages() -> None:
+    assert {"37'493", "37,493", "37 493", "٣٧٤٩٣"} <= set(number_spellings("37493"))
+    assert {"25,2", "25٫2", "2.52 × 10^1", "２５.２"} <= set(number_spellings("25.2"))
+    assert "−1.25" in number_spellings("-1.25")
+    assert "1,238" not in number_spellings("1.238")  # would be one thousand
+    assert {"November 23rd, 2002", "2002-11-23", "the 23rd of November 2002"} <= set(
+        date_spellings(date(2002, 11, 23))
+    )
+    assert {"26 and 3/7 weeks", "26w3d", "twenty-six weeks and three days"} <= set(
+        age_spellings(26, 3)
+    )
+
+
+def test_the_last_number_rule_takes_the_last_number() -> None:
+    """The naive rule stands beside the readers in the table, so it has to be what it says."""
+    cases_by_reply = {
+        "The CrCl is 37.7. It is normal above 60.": False,
+        "Normal is above 60; the CrCl is 37.7.": True,
+        "nothing": False,
+    }
+    for reply, right in cases_by_reply.items():
+        case = Case(
+            calculator_id=2,
+            name="CrCl",
+            kind="",
+            side="right",
+            manner="plain",
+            expected="right",
+            half="development",
+            form="",
+            reply=reply,
+            gold="37.7",
+            lower="35.8",
+            upper="39.6",
+        )
+        assert last_number_is_right(case) is right, reply
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--misses", "verbs"], "--misses: 'verbs' is no kind. Use all, or one of: ['another"),
+        (["--write", "--half", "held-out"], "--write: the document shows both halves"),
+        (["--write", "--seed", "3"], "--write: the document shows both halves"),
+        (["--real", "nowhere"], "nowhere: no git repository that holds blob"),
+    ],
+)
+def test_wrong_options_are_explained(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["medcalc_statements", *arguments])
+    with pytest.raises(SystemExit):
+        main()
+    assert message in capsys.readouterr().err
+
+
+def test_the_tables_show_shares_of_the_counts() -> None:
+    counts: dict[Key, Count] = {
+        ("right", "plain", "verb"): Count(replies=4, right=3, unclear=1, official=1),
+        ("wrong", "plain", "bound"): Count(replies=2000, right=1, last_number=1000),
+    }
+    shown = kinds_table(counts)
+    assert "| right | verb | 4 | 75.0% | 25.0% | 25.0% | 0.0% |" in shown
+    assert "| wrong | bound | 2,000 | 0.1% | 0.0% | 0.0% | 50.0% |" in shown
