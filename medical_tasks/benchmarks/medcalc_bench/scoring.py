@@ -34,7 +34,8 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     unit_of,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement
+from medical_tasks.benchmarks.medcalc_bench.rules import OTHER_UNIT
+from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError

@@ -1,0 +1,478 @@
+r"""What the words around a quantity make of it: the rules by which answers are read.
+
+A rule looks at a sentence in which signs stand for what matters: `§` for the name of what is
+asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
+31.2." is "The § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
+
+Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs them all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+NAME: Final = "§"
+THIS: Final = "▣"
+VALUE: Final = "¤"
+
+# Why a quantity is not the answer although a reader may take it for one: unclear.
+DENIED: Final = "a denial"
+BOUND: Final = "a bound"
+ASKED: Final = "a question"
+CONDITION: Final = "a condition"
+TAKEN_BACK: Final = "taken back"
+UNFINISHED: Final = "unfinished"
+DOUBTFUL: Final = (DENIED, BOUND, ASKED, CONDITION, TAKEN_BACK, UNFINISHED)
+# Why it is plainly something else: nothing is stated.
+OPERAND: Final = "an operand, or arithmetic not worked out"
+OTHER: Final = "of something else"
+OTHER_UNIT: Final = "in a unit that a score does not have"
+REFUSED: Final = "not computable"
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Compiles a pattern that is written over several lines, without regard to case."""
+    return re.compile(text, re.IGNORECASE | re.VERBOSE)
+
+
+def any_of(phrases: str) -> str:
+    r"""A pattern of alternatives, "|" between them; a blank in a phrase is any white space.
+
+    Example:
+        any_of("at least | more than") is (?:at\s+least|more\s+than)
+    """
+    parts = [re.sub(r"\s+", r"\\s+", phrase.strip()) for phrase in phrases.split("|")]
+    return f"(?:{'|'.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What makes a quantity something else than the answer.
+
+    Attributes:
+        reason: what it is instead.
+        law: the rule in words.
+        pattern: finds it in a sentence with `§`, `▣` and `¤`.
+        holds: sentences for which it holds.
+        fails: sentences that look alike, for which it does not hold.
+    """
+
+    reason: str
+    law: str
+    pattern: re.Pattern[str]
+    holds: tuple[str, ...]
+    fails: tuple[str, ...]
+
+
+# ---- Words ----
+
+_HEDGE: Final = any_of(
+    r"about | approximately | approx\.? | around | roughly | nearly | almost | circa | ca\. |"
+    r"close to | only | just | exactly | therefore | thus | then | now | simply | in fact | likely |"
+    r"probably | indeed | also | still | actually | really | a | an | the | total(?:\s+of)? | to be |"
+    r"not | either | between | somewhere | in the range of | (?:mon|tues|wednes|thurs|fri|satur|sun)day,?"
+)
+APPROXIMATELY: Final = rf"""(?:{_HEDGE}(?!\w)[\s"'(*]*|[≈~+][\s"'(*]*)"""
+"""What may stand between "is" and a quantity."""
+_NOT: Final = any_of(
+    r"not | (?:is|was|are|do|does|did|ca|could|wo|would|should|has|had)n['’]?t | never | neither | nor |"
+    r"cannot | hardly | no longer"
+)
+_DOUBT: Final = any_of(
+    r"rather than | instead of | other than | far from | different from | unlike | as opposed to |"
+    r"contrary to | anything but | excluding | rules? out | doubt | deny | reject\w* | disagree |"
+    r"wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | mistaken(?:ly)? | mistake (?:is )?to | discard\w* |"
+    r"disregard | ignor\w+ | withdraw | retract | refuse\w* | nothing | nobody | no one | in no way |"
+    r"by no means | under no | on no | fails? to | none | few | no way | unlikely | untrue | not true |"
+    r"not the case | beginner | whoever | nowhere | opposite | confirm | exclude | dismiss | avoid |"
+    r"scratch | forget | tempted | no \w+ (?:leads?|supports?|points?|suggests?)"
+)
+_WRONG: Final = any_of(
+    r"wrong | incorrect | false | untrue | mistaken | implausible | impossible | rejected | invalid |"
+    r"excluded | (?:an? )?(?:\w+ )?(?:mistake|error|trap|slip|typo) | ruled out | absurd | nonsense |"
+    r"ridiculous | unreasonable | out of the question | off |"
+    r"too (?:high|low|large|small|big|much|little|many|few)"
+)
+_SAY: Final = (
+    r"(?:say|said|think|thought|claim|argue|answer|guess|believe|expect|assume|suggest|report|state"
+    r"|write|wrote|written|propose|tell|told|document)(?:s|ed|d)?\b"
+)
+_OTHERS: Final = any_of(
+    "some | someone | somebody | others? | many | most | people | you | they | students? |"
+    "beginners? | colleagues? | textbooks? | charts? | residents? | nurse | clinicians | authors? |"
+    "models? | calculators"
+)
+_COMPARED: Final = (
+    "(?:less|fewer|more|greater|higher|lower|larger|smaller|bigger|older|younger|later|earlier|longer"
+    "|shorter|better|worse)"
+)
+_LIMIT: Final = any_of(
+    rf"{_COMPARED} than(?:\s+or\s+equal\s+to)? | over | under | above | below | beyond | exceed\w* |"
+    r"surpass\w* | at (?:the very )?(?:least|most|best|worst|a minimum|or above|or below)(?: of)? |"
+    r"(?<!add\s)(?<!adds\s)(?<!adding\s)(?<!sum\s)(?<!sums\s)up to | upwards? of | in excess of |"
+    r"short of | as (?:low|high|much|many|few|late|early) as | before | after | until | till | since |"
+    r"within | by | from | minimum | maximum | tops | capped at | limited to | north of | south of |"
+    r"at the (?:earliest|latest) | on or (?:after|before) | starts? at |"
+    r"(?:difference|change|increase|decrease|rise|fall|error) of | differs?\b[^¤▣]{0,40}\bby |"
+    r"(?:risen|rose|fallen|fell|up|down) by | short by"
+)
+_COMMON: Final = any_of(
+    r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | (?<!i\s)mean |"
+    r"median | maximum | minimum | highest | lowest | upper | lower | limit | possible | cut-?offs? |"
+    r"thresholds? | scale | ranges? | target | goal | population | cohort | example | sample |"
+    r"placeholder | worth | each | intermediate | interim | preliminary | provisional | partial |"
+    r"subtotal | running | numerator | denominator | uncorrected | unadjusted |"
+    r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess|thought) |"
+    r"value like | such as | error of | change in"
+)
+_ELSEWHERE: Final = any_of(
+    r"so far | thus far | previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | once |"
+    r"ago | at first | originally | used to | had been | before | on admission | ^\W*bed |"
+    r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) |"
+    r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin|roommate)s?['’]?s? |"
+    r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation|calculator"
+    r"|rule|score) | patients | people | men | women | adults | children | those"
+)
+_THEN: Final = any_of(
+    r"before | prior to | on admission | yesterday | previously | \w+ \w+ ago | so far"
+)
+_PART: Final = any_of(
+    r"(?:less|more|fewer|higher|lower|greater) than | (?:is|are|was|were) (?:given|added|awarded"
+    r"|assigned|due|missing) | each | of these | more points? | items | components | variables |"
+    r"parameters | questions | domains"
+)
+_OPERATION: Final = any_of(
+    r"(?:third|quarter|tenth)s? of | double | triple | times | multiplied by | divided by | plus |"
+    r"minus | twice | half of | root of | log | logarithm of | ln | sqrt | factor of | power(?: of)? |"
+    r"(?:add|subtract|deduct|multiply|divide)(?:ing)?(?: (?:by|another))?"
+)
+_IF: Final = any_of(
+    r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | in case |"
+    r"hypothetically | imagine | let['’]?s (?:assume|say|suppose) | let us (?:assume|say|suppose) |"
+    r"depend(?:s|ing) on | (?:had|were) (?:the|he|she|it|we) | as soon as | conceivable |"
+    r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | perhaps |"
+    r"would (?:have|otherwise|only|become) | (?:could|might|may) (?:only )?(?:be|have) | possibly |"
+    r"(?:^\W*)?should the | (?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))"
+    r"|assuming|(?:in|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣¤]{0,80}\bwould |"
+    r"would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
+)
+_WORKING: Final = any_of(
+    r"i['’]?m not | needed | any | (?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum"
+    r"|calculat|comput|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume"
+    r"|consider|treat|would\s+like)\w*"
+)
+_CONDITION: Final = rf"\b{_IF}\b(?!\s+{_WORKING})"
+_OPERATOR: Final = r"(?:[×*/^√]|\s[-+]\s|[¤▣]\s*[-+]\s*[¤▣])"
+_BREAK: Final = r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)|\b(?:so|therefore|thus|hence|because|then)\b)"
+
+
+# ---- Rules ----
+
+RULES: Final = (
+    Rule(
+        DENIED,
+        "The clause says that it is not this value.",
+        pattern_of(
+            rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
+            | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
+            | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣"""
+        ),
+        ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
+        ("The § is ▣, not ¤.", "It is not ¤ but ▣.", "He does not smoke, so the § is ▣."),
+    ),
+    Rule(
+        DENIED,
+        "It is what somebody else says.",
+        pattern_of(
+            rf"""\b{_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:{_SAY}|(?<!you\s)(?:give|get|got)s?\b)
+            [^,;¤▣]{{0,60}}▣"""
+        ),
+        ("Some might say ▣.", "Other calculators would give ▣ here."),
+        ("You get a § of ▣.",),
+    ),
+    Rule(
+        DENIED,
+        "What follows says that it is wrong.",
+        pattern_of(
+            rf"""▣[^\w¤]{{0,3}}
+            (?:(?:is|was|are|would\s+be|seems|looks|be|which|that|this|it|i|clearly|also|points?)\b\s*)
+            {{0,6}}
+            (?: {_NOT}\s*(?:[.,!;]|$|(?:\w+\s+){{0,4}}?(?:right|correct|true|fit|possible|valid|it|so|be
+                |answer|what|the|quite)\b)
+              | {_WRONG}\b | ,?\s*but\s+not\s+quite )
+            | ▣[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
+        ),
+        ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
+        ("The § is ▣, which is not normal.",),
+    ),
+    Rule(
+        BOUND,
+        "A limit or a difference stands in front of it.",
+        pattern_of(rf"(?:[<>≤≥∈]\s*[(\[]?|\b{_LIMIT}\s+){APPROXIMATELY}{{0,4}}[(\[\"']*▣"),
+        ("The § is at least ▣.", "> ▣", "It has risen by ▣."),
+        ("The points add up to ▣.", "The § is ▣, below the limit of ¤."),
+    ),
+    Rule(
+        BOUND,
+        "A limit or a spread stands behind it.",
+        pattern_of(
+            rf"""▣\s*(?:\+(?!\s*[¤(\w]) | (?:or|and)\s+(?:{_COMPARED}|above|below|over|under|beyond|up
+              |before|after)\b | at\s+(?:the\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
+              | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[A-Za-z§]
+              | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])"""
+        ),
+        ("The § is ▣ or higher.", "▣ ± ¤", "▣ at most"),
+        ("The § is ▣ and normal.",),
+    ),
+    Rule(
+        OPERAND,
+        "It is part of arithmetic, with the result elsewhere.",
+        pattern_of(
+            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[A-Za-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
+            | \(\s*▣\s*[-+×*/]
+            | ▣\s*(?:\([^()¤]{{0,40}}\)\s*)?(?: [×*^+](?=\s*[-(\[¤\w√]) | /(?=\s*[(\[¤]) | -(?=\s?\() | x\b
+              | -?fold\b | (?:squared|cubed|times|thousand|million|billion|multiplied|divided|minus|plus)\b
+              | to\s+the\s+power\b | (?:\w+\s+)?(?:above|below|higher\s+than|lower\s+than)
+                \s+(?:the|its|normal) )
+            | (?:^|[=≈→])[^=≈→]*{_OPERATOR}[^=≈→▣]*▣[^=≈→]*[=≈→]
+            | (?:^|[=≈→])[^=≈→▣]*▣[^=≈→]*{_OPERATOR}[^=≈→]*[=≈→]"""
+        ),
+        ("▣ × ¤ = ¤", "The § is twice ▣.", "¤ + ▣ = ¤", "(▣ - age) × ¤"),
+        ("¤ × ¤ = ▣", "▣ - low risk"),
+    ),
+    Rule(
+        OTHER,
+        "It is a normal, typical or possible value, or a part of the working.",
+        pattern_of(
+            rf"""\b{_COMMON}\b
+            (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in)\s+(?:\w+\s+){{0,2}}§
+              | (?:\s+(?!the\b)[\w()]+){{0,3}}\s*§ )?
+            [^;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
+        ),
+        ("The normal § is ▣.", "The cut-off of the § is ▣.", "Subtotal: ▣"),
+        ("Under the usual rule the § is ▣.", "The § is ▣ (normal: ¤)."),
+    ),
+    Rule(
+        OTHER,
+        "It is of another time, person or method.",
+        pattern_of(
+            rf"""\b{_ELSEWHERE}\b(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}[:=|]?\s*▣
+            | ▣\s*(?:points?\s*)?{_THEN}\b
+            | ▣\s*without\s+(?:the\s+)?(?:correct|adjust)
+            | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
+        ),
+        ("Last year the § was ▣.", "His brother's § is ▣.", "The § was ▣ before surgery."),
+        ("Previously it was ¤, now the § is ▣.",),
+    ),
+    Rule(
+        OTHER,
+        "It stands in a remark about values in general.",
+        pattern_of(
+            r"""(?:^|:)\W*(?:an?|any|each|every)\s[^.,;:▣¤]{0,80}\s(?:of|at|from|between)\s*▣
+              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|results?)\b)
+            | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
+        ),
+        ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
+        ("A § of ▣ was obtained.", "We get a § of ▣."),
+    ),
+    Rule(
+        OTHER,
+        "What follows says that it is a part or a difference.",
+        pattern_of(
+            rf"""▣\s*(?:points?\s*)?(?: {_PART}\b | ,\s*of\s+which
+            | for\s+(?!(?:\w+\s+){{0,3}}§|(?:the|this|his|her|our|a)\s+(?:patient|case|\w+\s+patient)|an?\s)\b )"""
+        ),
+        ("▣ points are given for age.", "This is ▣ less than now.", "▣ for each item"),
+        ("▣ for the §", "This is ▣ for this patient."),
+    ),
+    Rule(
+        ASKED,
+        "The sentence asks for it.",
+        pattern_of(r"▣[^?]*\?\W*$"),
+        ("Is it ▣?",),
+        ("What is the §? It is ▣.", "Is it ▣? Yes."),
+    ),
+    Rule(
+        CONDITION,
+        "A condition governs its clause, or a clause beside it that has no quantity.",
+        pattern_of(
+            rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
+            | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
+            | ▣(?:(?!{_BREAK})[^▣¤])*,\s*{_CONDITION}[^¤]*$
+            | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should)\b[^▣,]*,(?:(?!{_BREAK})[^▣])*▣"""
+        ),
+        ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
+        ("If we add the points, the § is ▣.", "The § is ▣, so stop if ¤ falls."),
+    ),
+)  # fmt: skip
+
+
+# ---- How plainly a quantity is given ----
+
+_IS: Final = any_of(
+    r"is | are | was | were | be | equals? | becomes? | remains? | stands at | gives? | yields? |"
+    r"(?:comes?|works?|turns?|amounts?|adds?|evaluates?|rounds?) (?:up |out )?(?:to|at) | as | at |"
+    r"to be | on | gets? | obtain"
+)
+NAMED: Final = pattern_of(
+    rf"""§ (?: [\s"'*(\[{{:=≈|→-]*
+      | [^¤§=:|;]{{0,160}} \b{_IS} [\s"'*(\[{{:≈-]*
+      | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
+        (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]* )
+    {APPROXIMATELY}{{0,4}} $"""
+)
+"""In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
+NAMED_BEHIND: Final = pattern_of(
+    r"\s*(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)"
+)
+_LINK: Final = any_of(
+    r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | in |"
+    r"becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | returns | gives |"
+    r"gave | giving | yields? | yielding | adds | contributes | makes | scores | gets"
+)
+HEAD: Final = pattern_of(
+    rf"""(?P<before>[\w'’]*\W*)(?<!\w)(?P<word>[\w'’%)\]¤§-]+) [\s"'*_)]*
+    (?:\b{_LINK}\b|[=:≈→|]) [\s"'*(:≈-]* {APPROXIMATELY}{{0,4}} $"""
+)
+"""The word in front of "is", "=", "of" and the like: what the quantity is of."""
+RESULT_WORD: Final = pattern_of(
+    r"""(?: answer|result|score|total|sum|estimate|value|conclusion|final|solution|ans|a|overall|outcome
+    | figure|number|altogether|reply|question|should|would|must|will|to|it|this|that|which|these|all
+    | everything|them|we|i|one|you|us|me|he|she|him|her|patient|together|now|then|therefore|thus|hence
+    | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
+    | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
+    | gave|found|formula|equation|calculation|computation|criteria|points|rule|calculator )s?
+    | .*[\])¤§%]"""
+)
+SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point)s?")
+PLAIN_SCORE: Final = pattern_of(
+    r"""(?:^|[^\w\s]|\b(?:the|a|an|this|that|total|final|overall|sum|your|our|my|his|her|their|s
+    |patient['’]?s?|calculated|estimated|computed|corrected|risk|resulting|whole|correct|right
+    |numeric|rounded|best|of|and|so|is|§))\s*$"""
+)
+"""In front of "score" where it is the one asked for, and not "the pain score"."""
+_GIVEN: Final = any_of(
+    r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at |"
+    r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | in total |"
+    r"total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | actually | points |"
+    r"estimate | read | ^\W*correction | report | say | choose | go with | yes |"
+    r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) |"
+    r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) |"
+    r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
+)
+RESULT: Final = pattern_of(
+    rf"""(?: (?:^|\b){_GIVEN}(?:\s+(?:us|me|him|her))?[\s"'*,:(|\]→-]* | [=≈→][\s"'*(]* )
+    {APPROXIMATELY}{{0,4}} $"""
+)
+"""In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
+OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
+CONTINUED: Final = pattern_of(
+    r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
+    |make\s+(?:that|it)|→|no|sorry|to)[\s,:]*)+$"""
+)
+"""Between a value and the one that takes its place: ", no, "."""
+
+# ---- What is said of other sentences ----
+
+_SORRY: Final = any_of(
+    r"scratch that | strike that | scrap that | just kidding | on second thoughts? | i mean |"
+    r"(?:that|this|it) (?:can['’]?t|cannot) be (?:right|correct) | should be ¤ |"
+    r"the (?:above|previous \w+) (?:is|was) (?:wrong|incorrect|\w+) |"
+    r"(?:please )?(?:replace|scratch|strike)\b(?=[^¤]{0,20}¤) | (?:this|that|it) should be ¤ |"
+    r"(?:actually|oh),? i (?:\w+ )?(?:forgot|overlooked|missed|misread|used) | the number must |"
+    r"i (?:retract|withdraw|take|made an? (?:\w+ )?(?:mistake|error)|miscalculated|misread|forgot) |"
+    r"(?:we|let me) (?:made an? \w+|correct|re-?\w+|fix|double) | (?:my|the) (?:mistake|bad|apologies) |"
+    r"(?:please )?(?:ignore|disregard|forget) | (?:up)?on (?:review|reflection|closer) |"
+    r"that(?:['’]s| is) the \w+ (?:for|of) another"
+)
+RETRACTION: Final = pattern_of(
+    rf"""(?:^|[.!?;(\n¤,]\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
+    (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
+        (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
+      | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
+      | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number))?
+        (?:['’]s|\s+(?:is|was|would\s+be|seems|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
+        (?:wrong|incorrect|not\s+(?:right|correct)|a\s+mistake|an\s+error)
+      | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
+)
+"""Takes back what stands in front of it."""
+_UNABLE: Final = any_of(
+    r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | won['’]t |"
+    r"impossible to | not possible to | will not | refuse to | decline to"
+)
+_TO_ANSWER: Final = (
+    r"(?:determin|calculat|comput|assess|answer|estimat|scor|tell|know|deriv|say|state|confirm|judge"
+    r"|commit|give\s+(?:an?|the)|be\s+(?:given|said|known|stated)|do\s+(?:that|this))\w*"
+)
+_NO_ANSWER: Final = any_of(
+    r"no (?:\w+ ){0,2}(?:value|score|number|figure|result) can be | can only say |"
+    r"(?<!no\sneed\sfor\s)(?:more|additional|further) (?:information|data|details) |"
+    r"(?:insufficient|not enough|lacks?|lacking) (?:\w+ ){0,3}(?:information|data|details) |"
+    r"(?:data|information) (?:is|are) (?:insufficient|not enough|missing|not available) |"
+    r"not (?:be )?(?:calculated|determined|computed|calculable|computable|determinable|answerable"
+    r"|applicable|derivable) | indeterminate | undetermined | uncomputable | incalculable |"
+    r"unanswerable | (?:do not|don['’]?t) know | no (?:answer|idea|result) |"
+    r"no (?:\w+ ){1,3}can be (?:given|calculated|computed|determined)"
+)
+REFUSAL: Final = pattern_of(
+    rf"""\b(?:{_UNABLE}\s+(?:\w+\s+){{0,2}}?{_TO_ANSWER}|{_NO_ANSWER})\b
+    | ^\W*(?:§:\s*)?(?:(?-i:N\.?/?A\b\.?)(?!\s*=)|not\s+available|unknown|unclear|uncertain|none
+      |impossible|insufficient|null)\W*(?:$|[.,;:({{<\n-]|\b(?=because|since|as|due|\())
+    | (?<![\w/])N/A(?![\w/])(?:\s*\([^()]*\))?"""
+)
+"""Says that there is no answer."""
+DESPITE: Final = pattern_of(
+    r"""\b(?:answer|total\s*(?:is|=|:|score)|result|final|therefore|thus|hence|but|yields?|gives?)\b
+    | = | §\s*(?:is|was|of|would\s+be|[:=(|]|comput|calculat|from)"""
+)
+"""Gives an answer in spite of a refusal."""
+
+# ---- Sentences and what joins quantities ----
+
+SENTENCE_END: Final = pattern_of(
+    r"""((?:[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
+    (?<!\bDr\.)(?<!\bno\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
+)
+BROKEN_OFF: Final = pattern_of(
+    r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as
+    |so|be|have|has|now|it|his|her|gives?|plus|minus|times|obtain|add|let['’]s)|[(+×*/=,-])\s*$"""
+)
+"""The end of a text that goes on."""
+_OR: Final = any_of(
+    r"or | and | and/or | vs | versus | unless | alternatively | otherwise | else | maybe | perhaps |"
+    r"possibly | even | also | either | then | both | respectively | depending | it | is | would |"
+    r"could | might | be | if | he | she | male | female | men | women | smok\w+ | when | for | with"
+)
+_ELSE: Final = any_of(
+    "otherwise | or else | or rather | alternatively | i round to | another | the other | then again | or,? if"
+)
+JOINED: Final = pattern_of(
+    rf"""[^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
+    | (?:vs\.)?(?:[ \t,:/|&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
+    | [^.\n¤]{{0,60}}\b{_ELSE}\b[^.\n¤]{{0,30}}"""
+)
+"""Between alternatives, or the ends of a range: " to ", " or "."""
+PARALLEL: Final = pattern_of(
+    r"""\s*(by|in|with|using|for|under|if|when|points?)\b[^.¤\n]{1,50}¤\s*\1\b
+    | \s*[(\[]\s*¤\s*(?:if|unless|when)\b"""
+)
+"""Between alternatives that are alike: "12 by one formula, 14 by another"."""
+_ALSO: Final = any_of(
+    r"or | i\.?e\.? | that is | which is | equal to | equivalent to | equals | ≈ | ="
+)
+SAME_AGAIN: Final = pattern_of(rf"\s*[(\[,/=]*\s*{_ALSO}?,?\s*(?:about\s+)?")
+"""Between a value and the same in another unit: "412 ms (0.412 s)"."""
+EQUALS: Final = re.compile("[=≈→]")
+SPREAD: Final = pattern_of(r"\s*(?:±|give\s+or\s+take)\s*")
+ARITHMETIC: Final = pattern_of(r"[×*/^√+=-]")
+INTRODUCED: Final = pattern_of(
+    r"(?:\b(?:is|are|was|to|of|be|at|than|by|not|exactly|about|now|therefore)|[=:≈→-])\s*$"
+)
+"""In front of a bracket that is no aside: "the age is (14 weeks, 3 days)"."""
+ASIDE: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
+KEPT_ASIDE: Final = pattern_of(
+    r"""[(\[]\s*(?:or|alternatively|maybe|perhaps|possibly|and|vs|correct\w*|actually|rather|no
+    |should\s+be|final|(?:this|that)\s+is|[^()]{0,30}\d[^()]*\b(?:if|unless))\b"""
+)
