@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 MAX_QUANTITIES: Final = 60
-"""How many quantities of one text are looked at."""
+"""How many quantities of one text are looked at, from its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ _NUMBER: Final = rf"""
       | (?P<grouped> [1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
           (?![0-9]) (?:\.[0-9]++)?+ )                                                # 1,234.5
       | (?P<comma> [0-9]++,(?!0{{3}}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )           # 12,95
-      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ ) (?![-\s]?(?:year|month|week|day)s?[-\s]old)
+      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ ) (?![-\s]?(?:year|month|week|day)s?[-\s]old|-(?:year|month|week|day|hour|minute)\b(?!-?[0-9]))
     (?: [eE](?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
       | [ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
           (?![0-9])[ )}}]{{0,3}}
@@ -307,9 +307,7 @@ def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
         lead = text[max(0, match.start() - _REACH) : match.start()]
         if match["name"] is None and _NUMBERED.search(lead) is None:
             quantities.append(Quantity(_value(match), *match.span(), match["unit"] or ""))
-        if len(quantities) == MAX_QUANTITIES:
-            break
-    return quantities
+    return quantities[-MAX_QUANTITIES:]
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
@@ -425,9 +423,7 @@ def dates(text: str) -> list[Quantity]:
     for match in _DATE.finditer(_blank(_WEEKDAY, text)):
         names = next(names for names in _DATE_PARTS if match[names[2]] is not None)
         quantities.append(Quantity(_date(*match.group(*names)), match.start(), match.end()))
-        if len(quantities) == MAX_QUANTITIES:
-            break
-    return quantities
+    return quantities[-MAX_QUANTITIES:]
 
 
 def _date(year: str, month: str, day: str) -> date | None:
@@ -489,7 +485,7 @@ def ages(text: str) -> list[Quantity]:
             quantities.append(Quantity(_days(match), match.start(), match.end()))
         if quantities and place >= _BOTH_PARTS:
             break
-    return sorted(quantities, key=lambda age: age.start)[:MAX_QUANTITIES]
+    return sorted(quantities, key=lambda age: age.start)[-MAX_QUANTITIES:]
 
 
 def _days(match: re.Match[str]) -> int | None:

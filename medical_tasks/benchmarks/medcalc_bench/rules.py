@@ -165,7 +165,9 @@ _WORKING: Final = any_of(
 )
 _CONDITION: Final = rf"\b{_IF}\b(?!\s+{_WORKING})"
 _OPERATOR: Final = r"(?:[×*/^√]|\s[-+]\s|[¤▣]\s*[-+]\s*[¤▣])"
-_BREAK: Final = r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)|\b(?:so|therefore|thus|hence|because|then)\b)"
+_BREAK: Final = (
+    r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)|\b(?:so|therefore|thus|hence|because|then)\b)"
+)
 
 
 # ---- Rules ----
@@ -317,13 +319,17 @@ _IS: Final = any_of(
     r"to be | on | gets? | obtain"
 )
 NAMED: Final = pattern_of(
-    rf"""§ (?: [\s"'*(\[{{:=≈|→-]*
+    rf"""§ (?: [\s"'*(\[{{:=≈|→,-]*
       | [^¤§=:|;]{{0,160}} \b{_IS} [\s"'*(\[{{:≈-]*
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
         (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]* )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
+CONVERTED: Final = pattern_of(
+    r"\b(?:equals|(?:is|are)\s+(?:equal|equivalent)\s+to|corresponds?\s+to|is\s+the\s+same\s+as)\s*$"
+)
+"""Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
     r"\s*(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)"
 )

@@ -209,7 +209,7 @@ def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
         if not unit.dimension or unit == asked or (unit.name == "%" and asked == NO_UNIT):
             continue
         kind = "unit_mismatch" if unit.dimension != asked.dimension else "other_unit"
-        return (f"{kind}: {quantity.unit} for {asked.name or 'no unit'}",)
+        return (f"{kind}: {quantity.unit} for {subject.unit_text or 'no unit'}",)
     return ()
 
 

@@ -84,6 +84,12 @@ METRICS = (
         description="Answers that are right: within the row's limits, the exact score, the date, or the weeks and days.",
     ),
     MetricSpec(
+        name="right_number_wrong_unit",
+        kind="proportion",
+        description="Of the right answers, those whose stated unit is another than the one asked for.",
+        higher_is_better=False,
+    ),
+    MetricSpec(
         name="accuracy_official",
         kind="proportion",
         description="The authors' decision, reproduced bug for bug without evaluating any text as code.",

@@ -251,13 +251,15 @@ def _tier(mention: _Mention, subject: Subject) -> int:
         tier = 4
     elif mention.opens and rules.OPENING.fullmatch(mention.lead):
         tier = 3
+    elif not mention.opens and rules.CONVERTED.search(mention.lead):
+        tier = 3
     elif rules.NAMED_BEHIND.match(behind) or rules.RESULT.search(mention.lead):
         tier = 3
     elif head is not None:
         tier = 3 if _is_result(head) else 2
     else:
         tier = 1
-    return tier - 2 if other_unit else tier
+    return tier - (1 if tier == 4 else 2) if other_unit else tier
 
 
 def _is_result(head: re.Match[str]) -> bool:

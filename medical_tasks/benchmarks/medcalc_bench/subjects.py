@@ -32,6 +32,7 @@ class Subject:
         numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked out.
         points: whether it is a number of points, which has no unit.
         unit: its unit; of dimension "" without one.
+        unit_text: its unit as the calculator writes it, "" without one.
         names: what replies call it; None where nothing is known.
     """
 
@@ -39,6 +40,7 @@ class Subject:
     numeric: bool = False
     points: bool = False
     unit: Unit = NO_UNIT
+    unit_text: str = ""
     names: re.Pattern[str] | None = None
 
 
@@ -92,12 +94,13 @@ _PHRASES: Final = {
     32: ("charlson(?: comorbidity)?",),
     38: ("(?:free )?water deficit",),
     40: ("fe ?na",),
-    44: ("ldl(?:-c)?(?: cholesterol)?",),
+    44: ("ldl(?:-c)?(?: chol\\w+)?",),
     46: (
         "(?:10|ten)-year (?:chd |cardiac )?risk",
         "(?:risk|probability) of (?:a )?(?:heart attack|mi)",
         "risk of (?:hard )?(?:chd|coronary heart disease)",
         "risk(?: score)?",
+        r"(?:percentage|chance|probability|likelihood|risk) of [\w ]{0,40}(?:mi|dying|attack|disease|event)s?",
     ),
     49: (
         "morphine (?:milligram |equivalent )?equivalents?(?: dos(?:e|age))?",
@@ -136,6 +139,7 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         numeric=True,
         points=points,
         unit=unit_of(calculator.unit) if calculator and calculator.unit else NO_UNIT,
+        unit_text=calculator.unit if calculator else "",
         names=names,
     )
 

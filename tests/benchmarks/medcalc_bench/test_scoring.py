@@ -13,15 +13,12 @@ from typing import Any
 import pytest
 
 from benchmarks import medcalc_reading
-from medical_tasks.benchmarks.medcalc_bench import statements
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
-    Decision,
     answer_kind,
     answer_text,
     recompute_or_none,
 )
-from medical_tasks.benchmarks.medcalc_bench.grammar import HINTS
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.calculators import CALCULATORS
@@ -138,39 +135,6 @@ def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
     assert medcalc_reading.document_with(made, document) == document, (
         "run benchmarks/medcalc_reading.py --write"
     )
-
-
-def test_the_hints_of_the_grammar_change_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They say which patterns cannot match in a passage; without them every pattern is tried."""
-    cases = [
-        (case, reply)
-        for case in medcalc_reading.cases()
-        for author in medcalc_reading.FORMS
-        for right in (True, False)
-        for _, reply in medcalc_reading.replies(case, author, right=right)
-    ][::7]
-
-    def decided() -> list[Decision]:
-        return [
-            decide(
-                reply,
-                calculator_id=case.calculator_id,
-                gold=case.gold,
-                lower=case.lower,
-                upper=case.upper,
-            )
-            for case, reply in cases
-        ]
-
-    class Everything(frozenset[str]):
-        def isdisjoint(self, other: object) -> bool:
-            return False
-
-    with_hints = decided()
-    assert len(with_hints) > 3000
-    assert len(HINTS) == 12
-    monkeypatch.setattr(statements, "HINTS", dict.fromkeys(HINTS, Everything()))
-    assert [pair for pair in zip(with_hints, decided(), strict=True) if pair[0] != pair[1]] == []
 
 
 def test_kinds_are_those_of_the_55_calculators() -> None:
