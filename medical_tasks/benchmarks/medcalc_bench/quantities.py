@@ -246,6 +246,7 @@ def dimension(unit: str) -> str:
 
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
 _NUMBER: Final = rf"""
+    (?=[-.0-9mn]|[ ]+-)
     (?P<minus> (?<![\w)\]}}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )?
     # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
     (?<![\w^])(?<![A-Za-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
@@ -342,6 +343,7 @@ _WORDS: Final = {word: value for value, word in enumerate(NUMBER_WORDS)} | {
     word: 10 * value for value, word in enumerate(_TENS, start=2)
 }
 _WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b"
+_LETTERS: Final = re.compile("[a-z]+")
 _SPELT: Final = re.compile(
     rf"""(?ix) (?<![\w-])(?:
       # Several words, or one at a place for a number: "one of the signs" is none.
@@ -359,6 +361,8 @@ def in_digits(text: str) -> str:
     Example:
         "twenty-six weeks and three days" becomes "26 weeks and 3 days"; "one of the signs" stays.
     """
+    if _WORDS.keys().isdisjoint(_LETTERS.findall(text.lower())):
+        return text
     return _SPELT.sub(_digits, text)
 
 

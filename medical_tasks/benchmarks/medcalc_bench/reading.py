@@ -6,7 +6,9 @@ answer:", "####"), wherever it is closed, broken or decorated; then the running 
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
@@ -18,8 +20,14 @@ __all__ = ["final_words", "read_answer"]
 
 MAX_PASSAGE: Final = 4_000
 """How much of a passage is read, in characters from its end."""
+ENDINGS: Final = (250, 1_000)
+"""How much of a longer passage is read first: mostly its last sentence says it."""
 MAX_FORM: Final = 300
 """How much is read behind "Final answer:" and the like."""
+MAX_WORDS: Final = 30
+"""How many words of forms are looked at, from the last on."""
+MAX_LABEL: Final = 60
+"""How far such a word is from the ends of what introduces an answer, in characters."""
 MAX_FORMS: Final = 5
 """How many forms are tried, from the last on, while nothing can be read in them."""
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
@@ -46,6 +54,9 @@ class Form(NamedTuple):
 def read_answer(response: str, subject: Subject) -> Statement:
     """Reads the answer of a reply."""
     text = _plain_reply(response)
+    answer = _answer_of_object(text)
+    if answer is not None:
+        return read_statement(answer, subject, named=True)
     forms = _forms(text)
     if _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
         return CUT_OFF
@@ -54,6 +65,17 @@ def read_answer(response: str, subject: Subject) -> Statement:
         if statement.settled or form.strict:
             return _unless_taken_back(statement, text[form.end :], subject)
     return _read_prose(text, subject)
+
+
+def _answer_of_object(text: str) -> str | None:
+    """The answer of a reply that is the very object asked for, as most are; else None."""
+    if not text.startswith("{") or not text.endswith("}"):
+        return None
+    try:
+        value = json.loads(text).get("answer")
+    except (ValueError, RecursionError):
+        return None
+    return str(value) if isinstance(value, str | int | float) and value is not True else None
 
 
 def final_words(response: str) -> str:
@@ -80,7 +102,7 @@ def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Sta
 
 
 _CORRECTION: Final = re.compile(
-    r"(?im)^\W*(?:correction|wait|sorry|no,|actually|edit|update|oops|scratch|on second)\b"
+    r"(?im)^\W*(?:correction|wait|sorry|no,|actually|edit|update|erratum|oops|scratch|on second)\b"
     r"|\b(?:that|this|it)(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct)|a mistake)"
     r"|\b(?:please )?(?:disregard|ignore|forget) (?:that|this|it|the)\b"
 )
@@ -91,6 +113,11 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     lines = [line for line in text.split("\n") if line.strip() and not _NO_STATEMENT.match(line)]
     closing = next((at for at, line in enumerate(lines) if at and _CLOSING.fullmatch(line)), None)
     body = "\n".join(_BULLET.sub("", line) for line in lines[:closing])
+    for size in (size for size in ENDINGS if size < len(body)):
+        _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
+        statement = read_statement(ending, subject)
+        if statement.stated:
+            return statement
     statement = read_statement(body[-MAX_PASSAGE:], subject)
     if statement.stated or closing is None:
         return statement
@@ -123,7 +150,7 @@ _NO_STATEMENT: Final = re.compile(
 def _forms(text: str) -> list[Form]:
     """All answers in a form that was asked for, in their order."""
     forms: list[Form] = []
-    for match in _FORM.finditer(text):
+    for match in _form_starts(text):
         form = _form(text, match)
         if form is not None and (not forms or form.start >= forms[-1].end or form.strict):
             forms.append(form)
@@ -132,6 +159,18 @@ def _forms(text: str) -> list[Form]:
     return forms if not fields else [form for form in forms if form.start >= fields[-1].start]
 
 
+def _form_starts(text: str) -> Iterator[re.Match[str]]:
+    """Where forms begin, near the last words that are part of one."""
+    position = 0
+    for word in list(_FORM_WORD.finditer(text))[-MAX_WORDS:]:
+        start = max(position, word.start() - MAX_LABEL)
+        match = _FORM.search(text, start, word.end() + MAX_LABEL)
+        if match is not None and match.start() <= word.end():
+            position = match.end()
+            yield match
+
+
+_FORM_WORD: Final = re.compile(r"(?i)answer|solution|\bans\b|result|box|final|correct|revised|updated|####")
 _FORM: Final = re.compile(
     r"""(?ix)
       (?P<key> (?P<quote>\\?["'])(?P<name>(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct

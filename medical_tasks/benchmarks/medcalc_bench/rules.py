@@ -87,7 +87,7 @@ _DOUBT: Final = any_of(
     r"disregard | ignor\w+ | withdraw | retract | refuse\w* | nothing | nobody | no one | in no way |"
     r"by no means | under no | on no | fails? to | none | few | no way | unlikely | untrue | not true |"
     r"not the case | beginner | whoever | nowhere | opposite | confirm | exclude | dismiss | avoid |"
-    r"scratch | forget | tempted | no \w+ (?:leads?|supports?|points?|suggests?)"
+    r"scratch | forget | tempted | said to be | was suggested | no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
     r"wrong | incorrect | false | untrue | mistaken | implausible | impossible | rejected | invalid |"
@@ -125,10 +125,10 @@ _COMMON: Final = any_of(
     r"placeholder | worth | each | intermediate | interim | preliminary | provisional | partial |"
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted |"
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess|thought) |"
-    r"value like | such as | error of | change in"
+    r"value like | such as | error | change | standard deviation | difference | half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | once |"
+    r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | once |"
     r"ago | at first | originally | used to | had been | before | on admission | ^\W*bed |"
     r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) |"
     r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin|roommate)s?['’]?s? |"
@@ -179,7 +179,7 @@ RULES: Final = (
         pattern_of(
             rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
             | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
-            | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣"""
+            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣"""
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
         ("The § is ▣, not ¤.", "It is not ¤ but ▣.", "He does not smoke, so the § is ▣."),
@@ -204,6 +204,8 @@ RULES: Final = (
             (?: {_NOT}\s*(?:[.,!;]|$|(?:\w+\s+){{0,4}}?(?:right|correct|true|fit|possible|valid|it|so|be
                 |answer|what|the|quite)\b)
               | {_WRONG}\b | ,?\s*but\s+not\s+quite )
+            | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
+            | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
             | ▣[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
         ),
         ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
@@ -298,11 +300,18 @@ RULES: Final = (
     ),
     Rule(
         CONDITION,
+        "It is one of several options.",
+        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[A-H1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
+        ("Option A: ▣",),
+        ("There are options. The § is ▣.",),
+    ),
+    Rule(
+        CONDITION,
         "A condition governs its clause, or a clause beside it that has no quantity.",
         pattern_of(
             rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
             | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
-            | ▣(?:(?!{_BREAK})[^▣¤])*,\s*{_CONDITION}[^¤]*$
+            | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
             | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should)\b[^▣,]*,(?:(?!{_BREAK})[^▣])*▣"""
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
@@ -344,7 +353,7 @@ HEAD: Final = pattern_of(
 )
 """The word in front of "is", "=", "of" and the like: what the quantity is of."""
 RESULT_WORD: Final = pattern_of(
-    r"""(?: answer|result|score|total|sum|estimate|value|conclusion|final|solution|ans|a|overall|outcome
+    r"""(?: answer|result|score|total|sum|estimate|value|conclusion|final|solution|ans|a|overall|outcome|output
     | figure|number|altogether|reply|question|should|would|must|will|to|it|this|that|which|these|all
     | everything|them|we|i|one|you|us|me|he|she|him|her|patient|together|now|then|therefore|thus|hence
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
@@ -352,7 +361,7 @@ RESULT_WORD: Final = pattern_of(
     | gave|found|formula|equation|calculation|computation|criteria|points|rule|calculator )s?
     | .*[\])¤§%]"""
 )
-SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point)s?")
+SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
 PLAIN_SCORE: Final = pattern_of(
     r"""(?:^|[^\w\s]|\b(?:the|a|an|this|that|total|final|overall|sum|your|our|my|his|her|their|s
     |patient['’]?s?|calculated|estimated|computed|corrected|risk|resulting|whole|correct|right
@@ -410,7 +419,7 @@ _UNABLE: Final = any_of(
 )
 _TO_ANSWER: Final = (
     r"(?:determin|calculat|comput|assess|answer|estimat|scor|tell|know|deriv|say|state|confirm|judge"
-    r"|commit|give\s+(?:an?|the)|be\s+(?:given|said|known|stated)|do\s+(?:that|this))\w*"
+    r"|commit|help\s+with|give\s+(?:an?|the)|be\s+(?:given|said|known|stated)|do\s+(?:that|this))\w*"
 )
 _NO_ANSWER: Final = any_of(
     r"no (?:\w+ ){0,2}(?:value|score|number|figure|result) can be | can only say |"
@@ -439,7 +448,7 @@ DESPITE: Final = pattern_of(
 
 SENTENCE_END: Final = pattern_of(
     r"""((?:[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
-    (?<!\bDr\.)(?<!\bno\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
+    (?<!\bDr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
 )
 BROKEN_OFF: Final = pattern_of(
     r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as
@@ -456,7 +465,8 @@ _ELSE: Final = any_of(
 )
 JOINED: Final = pattern_of(
     rf"""[^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
-    | (?:vs\.)?(?:[ \t,:/|&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
+    | [ \t]*(?:vs\.)?(?:[ \t,:/|&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
+    | [^.,\n¤]{{0,15}}\b(?:or|as\s+well\s+as)\b[^.,\n¤]{{0,15}}
     | [^.\n¤]{{0,60}}\b{_ELSE}\b[^.\n¤]{{0,30}}"""
 )
 """Between alternatives, or the ends of a range: " to ", " or "."""
@@ -477,8 +487,9 @@ INTRODUCED: Final = pattern_of(
     r"(?:\b(?:is|are|was|to|of|be|at|than|by|not|exactly|about|now|therefore)|[=:≈→-])\s*$"
 )
 """In front of a bracket that is no aside: "the age is (14 weeks, 3 days)"."""
+DIGIT: Final = re.compile("[0-9]")
 ASIDE: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 KEPT_ASIDE: Final = pattern_of(
     r"""[(\[]\s*(?:or|alternatively|maybe|perhaps|possibly|and|vs|correct\w*|actually|rather|no
-    |should\s+be|final|(?:this|that)\s+is|[^()]{0,30}\d[^()]*\b(?:if|unless))\b"""
+    |should\s+be|final|(?:this|that)\s+is|[\d.]+[^()\d]{0,20}\b(?:if|unless))\b"""
 )

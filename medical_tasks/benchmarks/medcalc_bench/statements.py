@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench import rules
@@ -32,8 +31,10 @@ __all__ = ["Statement", "read_statement"]
 Alternatives: TypeAlias = tuple[Quantity, ...]
 """Quantities of which a passage leaves open which: one, mostly."""
 
-_REACH: Final = 300
+_REACH: Final = 200
 """How much of a sentence is looked at on each side of a quantity, in characters."""
+_NEAR: Final = 60
+"""How much in front of a quantity says what it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PREPARED: Final = (
     (re.compile(f"[{NAME}{THIS}{VALUE}]"), " "),
     # A citation: "25.2 [1]".
-    (re.compile(r"(?<=[\w.%)])\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)"), " "),
+    (re.compile(r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)"), " "),
     (re.compile(r"(?i)\b(it|that|here|this)['’]s\b"), r"\1 is"),
     (re.compile("(?<=[A-Za-z])_(?=[A-Za-z])"), " "),
     # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
@@ -120,7 +121,8 @@ class _Mention:
         sentence: which sentence it stands in.
         reason: why it is not the answer; "" where it may be.
         tier: how plainly it is given: 4 by name, 3 as a result, 2 as a value of something, 1 in
-            passing; two less in a unit of another dimension.
+            passing; less in a unit of another dimension.
+        refused: whether a refusal stands behind it, so that only a plain value counts.
     """
 
     values: Alternatives
@@ -129,6 +131,7 @@ class _Mention:
     sentence: int
     reason: str = ""
     tier: int = 1
+    refused: bool = False
 
     @property
     def opens(self) -> bool:
@@ -143,21 +146,40 @@ def _read(text: str, subject: Subject) -> Statement:
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
     mentions = _mentions(masked, groups)
-    for mention in mentions:
-        mention.reason = _reason(mention, subject)
-        mention.tier = _tier(mention, subject)
-    for before, mention in pairwise(mentions):
-        if rules.CONTINUED.fullmatch(mention.lead):
-            mention.tier = max(mention.tier, min(3, before.tier) if mention.opens else before.tier)
     _take_back(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
-    return _chosen(mentions)
+    # From the end on: what stands before a sentence that plainly states a value decides nothing.
+    weighed: list[_Mention] = []
+    for at in reversed(range(len(mentions))):
+        mention = mentions[at]
+        if _is_plain(weighed) and mention.sentence != weighed[-1].sentence:
+            break
+        _weigh(mention, mentions[at - 1] if at else None, subject)
+        weighed.append(mention)
+    return _chosen(weighed[::-1])
+
+
+def _is_plain(mentions: Sequence[_Mention]) -> bool:
+    return any(not mention.reason and mention.tier >= 3 for mention in mentions)
+
+
+def _weigh(mention: _Mention, before: _Mention | None, subject: Subject) -> None:
+    """Decides what a quantity is, and how plainly it is given."""
+    mention.tier = _tier(mention, subject)
+    if before is not None and rules.CONTINUED.fullmatch(mention.lead):
+        tier = _tier(before, subject)
+        mention.tier = max(mention.tier, min(3, tier) if mention.opens else tier)
+    if mention.refused and mention.tier < 3:
+        mention.reason = rules.REFUSED
+    mention.reason = mention.reason or _reason(mention, subject)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
     for aside in reversed(list(rules.ASIDE.finditer(text))):
+        if rules.DIGIT.search(aside[0]) is None:
+            continue
         front = rules.SENTENCE_END.split(text[: aside.start()])[-1]
         around = text[aside.start() - 2 : aside.start()] + text[aside.end() : aside.end() + 2]
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
@@ -237,8 +259,6 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    if mention.reason:
-        return mention.reason
     return next((rule.reason for rule in RULES if rule.pattern.search(mention.context)), "")
 
 
@@ -246,7 +266,7 @@ def _tier(mention: _Mention, subject: Subject) -> int:
     kind = unit_of(mention.values[0].unit).dimension
     other_unit = kind not in ("", "fraction", subject.unit.dimension)
     behind = mention.context.partition(THIS)[2]
-    head = rules.HEAD.search(mention.lead)
+    head = rules.HEAD.search(mention.lead[-_NEAR:])
     if rules.NAMED.search(mention.lead):
         tier = 4
     elif mention.opens and rules.OPENING.fullmatch(mention.lead):
@@ -285,8 +305,7 @@ def _refuse(masked: str, refusal: re.Match[str], mentions: Sequence[_Mention]) -
         if not rules.DESPITE.search(text[-_REACH:]):
             mention.reason = rules.REFUSED
     for mention in mentions[:first]:
-        if mention.tier < 3:
-            mention.reason = rules.REFUSED
+        mention.refused = True
 
 
 # ---- The choice ----
