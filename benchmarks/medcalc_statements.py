@@ -4,6 +4,7 @@
     python -m benchmarks.medcalc_statements --write            puts it into docs/medcalc_scoring.md
     python -m benchmarks.medcalc_statements --misses KIND      prints the misread replies of a kind
     python -m benchmarks.medcalc_statements --half held-out    counts one half of the forms
+    python -m benchmarks.medcalc_statements --author second    counts another author's forms
     python -m benchmarks.medcalc_statements --real CHECKOUT    compares real replies (medcalc_passages)
 
 Every name of each of the 55 calculators is put into forms of every kind. A form of the right side
@@ -14,7 +15,7 @@ states the gold. A form of the wrong side mentions the gold and states another v
 
 Wrong forms are `plain` where language models write them, and `contrived` where an adversary would.
 The forms fall into two halves by a hash of their text, so that a reader of answers can be developed
-on one half and measured on the other.
+on one half and measured on the other. The second author wrote forms without knowing the reader.
 """
 
 from __future__ import annotations
@@ -58,6 +59,12 @@ Manner = Literal["plain", "contrived"]
 Expected = Literal["right", "another value", "no value", "another value or none"]
 Half = Literal["development", "held-out"]
 HALVES: Final[Sequence[Half]] = ("development", "held-out")
+Author = Literal["first", "second"]
+AUTHORS: Final[Mapping[Author, str]] = {
+    "first": "statement_forms.json",
+    "second": "statement_forms_second.json",
+}
+"""The files of forms by author."""
 
 
 class Verbs(TypedDict):
@@ -128,19 +135,22 @@ class _FormsFile(TypedDict):
 
 
 @cache
-def _forms_file() -> _FormsFile:
-    read: _FormsFile = json.loads((DATA / "statement_forms.json").read_text(encoding="utf-8"))
+def _forms_file(author: Author) -> _FormsFile:
+    read: _FormsFile = json.loads((DATA / AUTHORS[author]).read_text(encoding="utf-8"))
     return read
 
 
 @cache
-def forms() -> tuple[Form, ...]:
-    """All forms: the listed ones, and each verb with each of its subjects and objects."""
-    listed = _forms_file()
-    all_forms = [Form("verb", "right", "plain", "right", text) for text in verb_forms("«gu»")]
+def forms(author: Author = "first") -> tuple[Form, ...]:
+    """An author's forms: the listed ones, and each verb with each of its subjects and objects."""
+    listed = _forms_file(author)
+    verbs = listed["verbs"]
+    all_forms = [
+        Form("verb", "right", "plain", "right", text) for text in verb_forms("«gu»", verbs)
+    ]
     all_forms += [
         Form("intermediate", "wrong", "plain", "another value", f"«cg» {text}")
-        for text in verb_forms("«wu»")
+        for text in verb_forms("«wu»", verbs)
     ]
     for kind, texts in listed["right"].items():
         all_forms += [Form(kind, "right", "plain", "right", text) for text in texts]
@@ -156,9 +166,8 @@ ARTICLES: Final = ("a «n»", "an estimated «n»", "the «n»", "«n»")
 LINKS: Final = (" of ", " = ", ": ", " equal to ")
 
 
-def verb_forms(value: str) -> Iterator[str]:
+def verb_forms(value: str, verbs: Mapping[str, Verbs]) -> Iterator[str]:
     """Sentences whose verb has the name as its object or subject: "This gives a CrCl of 37.7."."""
-    verbs = _forms_file()["verbs"]
     for group in ("reaching", "getting", "having"):
         for verb in verbs[group]["verbs"]:
             for article in ARTICLES:
@@ -192,12 +201,11 @@ def filled(text: str, words: Mapping[str, str]) -> str | None:
     return capitalised(statement) if text.startswith("«n»") else statement
 
 
-def framed(form: Form, filler: Filler, words: Mapping[str, str]) -> str | None:
+def framed(form: Form, filler: Filler, words: Mapping[str, str], frames: Frames) -> str | None:
     """The reply: the statement, working before it and remarks behind it."""
     core = filled(form.text, words)
     if core is None:
         return None
-    frames = _forms_file()["frames"]
     if form.kind in frames["alone"]:
         return core
     rng = filler.rng
@@ -213,25 +221,27 @@ def framed(form: Form, filler: Filler, words: Mapping[str, str]) -> str | None:
 
 # All cases
 
-TRIES: Final[Mapping[str, int]] = {"verb": 8, "intermediate": 5}
+TRIES: Final[Mapping[str, int]] = {"verb": 8, "intermediate": 5, "dates": 6, "ages": 16}
 """How many forms of a kind each name is put into; two of any other kind, one of a contrived one."""
 
 
-def cases(seed: int = SEED) -> Iterator[Case]:
+def cases(seed: int = SEED, author: Author = "first") -> Iterator[Case]:
     """Every name of every calculator in forms of every kind, the same for the same seed."""
-    kinds: defaultdict[tuple[Side, str], list[Form]] = defaultdict(list)
-    for form in forms():
-        kinds[form.side, form.kind].append(form)
+    frames = _forms_file(author)["frames"]
+    kinds: defaultdict[tuple[Side, Manner, str], list[Form]] = defaultdict(list)
+    for form in forms(author):
+        kinds[form.side, form.manner, form.kind].append(form)
     for calculator_id, questions in golds(seed).items():
         seen: set[str] = set()
         for name in names(questions[0].calculator):
             rng = random.Random(f"{seed} {calculator_id} {name}")
             for kind_forms in kinds.values():
-                yield from _of_kind(kind_forms, questions, name, rng, seen)
+                yield from _of_kind(kind_forms, frames, questions, name, rng, seen)
 
 
 def _of_kind(
     kind_forms: Sequence[Form],
+    frames: Frames,
     questions: Sequence[Gold],
     name: str,
     rng: random.Random,
@@ -243,7 +253,7 @@ def _of_kind(
         if not wanted:
             return
         filler = Filler(rng.choice(questions), name, rng)
-        reply = framed(form, filler, filler.words())
+        reply = framed(form, filler, filler.words(), frames)
         if reply is None or reply in seen:
             continue
         seen.add(reply)
@@ -401,6 +411,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures how MedCalc-Bench's replies are read.")
     parser.add_argument("--seed", type=int, default=SEED, help="another draw of the cases")
     parser.add_argument("--half", choices=HALVES, help="one half of the forms")
+    parser.add_argument("--author", choices=AUTHORS, default="first", help="whose forms are used")
     parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
     parser.add_argument("--misses", metavar="KIND", help="print misread replies of a kind, or all")
     parser.add_argument("--real", type=Path, metavar="CHECKOUT", help="read the authors' replies")
@@ -413,15 +424,16 @@ def main() -> None:
             parser.error(str(error))
         return
 
-    kinds = sorted({form.kind for form in forms()})
+    kinds = sorted({form.kind for form in forms(options.author)})
     if options.misses not in (None, "all", *kinds):
         parser.error(f"--misses: {options.misses!r} is no kind. Use all, or one of: {kinds}")
-    if options.write and (options.half or options.seed != SEED):
+    if options.write and (options.half or options.seed != SEED or options.author != "first"):
         parser.error(
-            "--write: the document shows both halves of the usual draw. Leave out the rest"
+            "--write: the document shows both halves of the first author's usual draw. "
+            "Leave out the rest"
         )
 
-    drawn = list(cases(options.seed))
+    drawn = list(cases(options.seed, options.author))
     chosen: Sequence[Half] = [options.half] if options.half else HALVES
     halves = {half: counted(case for case in drawn if case.half == half) for half in chosen}
     totals = table(halves)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
+from math import ceil, floor
 from pathlib import Path
 from typing import Final, TypedDict
 
@@ -42,6 +43,8 @@ class Subject(TypedDict, total=False):
     """The calculation, without its result."""
     items: list[str]
     """A score's items."""
+    least: float
+    """A score's minimum, unless it is 0."""
     most: float
     """A score's maximum."""
     unit_word: str
@@ -110,8 +113,21 @@ def _gold(
         value = plain_text(round(Decimal(value), 3))
     wrong = _wrong(calculator.id, kind, value, rng)
     if kind in ("integer", "decimal") and within_limits(wrong, lower, upper):
-        wrong = plain_text(Decimal(value) + (Decimal(upper) - Decimal(lower)))
+        wrong = _beyond_limits(calculator.id, value, lower, upper)
     return Gold(calculator, kind, value, lower, upper, wrong)
+
+
+def _beyond_limits(calculator_id: int, value: str, lower: str, upper: str) -> str:
+    """An answer just outside the limits; a score stays whole and on its scale.
+
+    A MELD score of 38 has the limits 36.1 and 39.9: the next one is 40. For 40 it is 37.
+    """
+    if calculator_id not in SCORE_IDS:
+        return plain_text(Decimal(value) + (Decimal(upper) - Decimal(lower)))
+    above = floor(Decimal(upper)) + 1
+    most = subjects()[calculator_id].get("most", above)
+    below = ceil(Decimal(lower)) - 1
+    return str(above if above <= most else below)
 
 
 def _wrong(calculator_id: int, kind: AnswerKind, gold: str, rng: random.Random) -> str:
@@ -246,6 +262,23 @@ def _ordinal_ending(day: int) -> str:
     return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
 
 
+def date_words(day: date) -> dict[str, str]:
+    """The parts of a date by slot."""
+    return {
+        "month": day.strftime("%B"),
+        "mday": str(day.day),
+        "mday_word": ORDINALS[day.day - 1],
+        "year": str(day.year),
+        "iso": day.isoformat(),
+        "weekday": day.strftime("%A"),
+    }
+
+
+def counted_in_words(number: int, noun: str) -> str:
+    """A number and what it counts: "one day", "three days"."""
+    return f"{number_words(number)} {noun if number == 1 else f'{noun}s'}"
+
+
 def age_spellings(weeks: int, days: int) -> list[str]:
     """Ways to write a gestational age."""
     week = "week" if weeks == 1 else "weeks"
@@ -262,7 +295,7 @@ def age_spellings(weeks: int, days: int) -> list[str]:
         f"{weeks}+{days}",
         f"{weeks} {days}/7 weeks",
         f"{weeks} and {days}/7 weeks",
-        f"{number_words(weeks)} {week} and {number_words(days)} {day}",
+        f"{counted_in_words(weeks, 'week')} and {counted_in_words(days, 'day')}",
         f"{weeks} {week} plus {days} {day}",
         f"{weeks} wk {days} d",
     ]
@@ -339,9 +372,15 @@ class Filler:
         else:
             words |= {"lo": gold, "hi": wrong, "hiu": wrong}
         if self.gold.kind == "date":
-            words["day"] = gold
+            words |= {"day": gold, **date_words(day_of(self.gold.value))}
         else:
             words |= {"num": gold, "nu": words["gu"]}
+        if self.gold.kind == "gestational_age":
+            words |= self.age_words()
+        if self.is_number and Decimal(self.gold.value) > 2:
+            words |= {"scaled": gold, "scaled_u": words["gu"]}
+        if self.is_number and self.is_within_scale:
+            words |= {"inner": gold, "inner_u": words["gu"]}
         if self.gold.kind != "decimal":
             del words["gexact"]
         if self.gold.calculator.id in SCORE_IDS:
@@ -354,6 +393,14 @@ class Filler:
     def is_number(self) -> bool:
         """Whether the answer is a number."""
         return self.gold.kind in ("integer", "decimal")
+
+    @property
+    def is_within_scale(self) -> bool:
+        """Whether higher and lower answers exist, so that "at least 5" is not the same as 5."""
+        if self.gold.calculator.id not in SCORE_IDS:
+            return True
+        least, most = self.subject.get("least", 0), self.subject.get("most", 99)
+        return least < float(self.gold.value) < most
 
     def written(self, value: str) -> str:
         """A value as a model writes it: rounded as far as the limits allow, a date as asked for."""
@@ -453,6 +500,21 @@ class Filler:
     def rows(self, total: str) -> str:
         """The points as rows of a table."""
         return "\n".join(f"| {item} | {points} |" for item, points in self.by_item(total))
+
+    def age_words(self) -> dict[str, str]:
+        """Words for gestational ages: weeks and days, and the days of another age."""
+        weeks, days = weeks_and_days(self.gold.value)
+        words = {
+            "weeks": str(weeks),
+            "days": str(days),
+            "wdays": str(weeks_and_days(self.gold.wrong)[1]),
+            "all_days": str(7 * weeks + days),
+            "week_words": counted_in_words(weeks, "week"),
+            "day_words": counted_in_words(days, "day"),
+        }
+        if days:
+            words["rounded_weeks"] = str(weeks)
+        return words
 
     def unit_words(self, gold: str, wrong: str) -> dict[str, str]:
         """Words for measurements: both units, and the gold's number in the other one."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
 from benchmarks import medcalc_statements
 from benchmarks.medcalc_statements import (
+    AUTHORS,
     HALVES,
+    Author,
     Case,
     Count,
     Key,
@@ -23,17 +27,21 @@ from benchmarks.medcalc_statements import (
     table,
 )
 from benchmarks.medcalc_words import (
+    Filler,
+    Gold,
     age_spellings,
     date_spellings,
     decimal_words,
     golds,
     names,
     number_spellings,
+    within_limits,
 )
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import CALCULATORS
 
 SAMPLE = 4000
+MELD_ID = 23
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +79,12 @@ def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
     )
 
 
+@pytest.fixture(scope="module", params=AUTHORS)
+def author(request: pytest.FixtureRequest) -> Author:
+    chosen: Author = request.param
+    return chosen
+
+
 def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
     drawn: list[Case],
 ) -> None:
@@ -89,10 +103,16 @@ def test_the_same_seed_draws_the_same_replies_and_another_seed_others(drawn: lis
     assert len(others & {case.reply for case in drawn}) < len(others) / 2
 
 
-def test_no_slot_is_left_and_every_form_but_a_rare_one_is_used(drawn: list[Case]) -> None:
-    assert not [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
-    unused = {form.text for form in forms()} - {case.form for case in drawn}
-    assert len(unused) < len(forms()) / 50, unused
+def test_no_slot_is_left_and_every_form_but_a_rare_one_is_used(author: Author) -> None:
+    replies = list(cases(author=author))
+    assert not [case.reply for case in replies if "«" in case.reply or "»" in case.reply]
+    unused = {form.text for form in forms(author)} - {case.form for case in replies}
+    assert len(unused) < len(forms(author)) / 50, unused
+
+
+def test_no_listed_form_has_two_authors() -> None:
+    first, second = ({form.text for form in forms(author)} for author in AUTHORS)
+    assert not first & second
 
 
 def test_the_halves_share_no_form_and_both_hold_a_third_of_the_replies(drawn: list[Case]) -> None:
@@ -116,6 +136,30 @@ def test_the_gold_in_a_field_is_right_and_the_other_answer_is_wrong() -> None:
                     upper=gold.upper,
                 )
                 assert decision.correct is right, (calculator_id, gold, value)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_another_answer_lies_outside_the_limits_also_when_rounded(seed: int) -> None:
+    """A MELD of 35 has limits of 5 %, so that 36 would be right too."""
+    for questions in golds(seed).values():
+        for gold in questions:
+            filler = Filler(gold, gold.calculator.name, random.Random(seed))
+            if not filler.is_number:
+                continue
+            written = filler.written(gold.wrong)
+            assert not within_limits(written, gold.lower, gold.upper), gold
+            if gold.calculator.id == MELD_ID:
+                assert Decimal(gold.wrong) % 1 == 0, gold
+                assert Decimal(gold.wrong) <= 40, gold
+
+
+def test_words_for_an_answer_at_the_end_of_its_scale() -> None:
+    """A Child-Pugh score of "at least 15" is 15, one of "at least 9" is not 9."""
+    entry = next(entry for entry in CALCULATORS if entry.id == 15)
+    for value, inner in (("5", False), ("9", True), ("15", False)):
+        gold = Gold(entry, "integer", value, value, value, "8")
+        words = Filler(gold, "Child-Pugh score", random.Random(1)).words()
+        assert ("inner" in words) is inner, value
 
 
 @pytest.mark.parametrize(
@@ -177,6 +221,7 @@ def test_the_last_number_rule_takes_the_last_number() -> None:
         (["--misses", "verbs"], "--misses: 'verbs' is no kind. Use all, or one of: ['another"),
         (["--write", "--half", "held-out"], "--write: the document shows both halves"),
         (["--write", "--seed", "3"], "--write: the document shows both halves"),
+        (["--write", "--author", "second"], "--write: the document shows both halves"),
         (["--real", "nowhere"], "nowhere: no git repository that holds blob"),
     ],
 )
