@@ -72,6 +72,9 @@ _SIGNS: Final = {
     **dict.fromkeys("❌✗✘🚫👎⛔", " wrong "),
     **dict.fromkeys("✅✓✔☑👍", " right: "),
     **dict(zip("％＝：，．（）⩽⩾٫٬", "%=:,.()≤≥.,", strict=True)),
+    **dict.fromkeys("「」『』", '"'),
+    "【": " ",
+    "】": ": ",
     "½": " 1/2",
     "¼": " 1/4",
     "¾": " 3/4",
@@ -281,8 +284,9 @@ _CALENDAR: Final = re.compile(
 )
 _NUMBERED: Final = re.compile(
     r"""(?ix) (?: \b(?: stage|grade|class|category|group|type|phase|tier|nyha|killip|step|day|visit
-    |question|item|part|figure|table|page|row|case|patient|bed|room|line|equation|eq\.?|section
-    |level|option|example|criterion|rule|note|no\.|number|nr\.?|version|per ) | \# )[\s:+-]*$"""
+    |level )[ \t:+-]* | \b(?: question|item|part|figure|table|page|row|case|patient|bed|room|line
+    |equation|eq\.?|section|option|example|criterion|rule|note|no\.|number|nr\.?|version|per )[ \t+-]*
+    | \#\s* )$"""
 )
 """Before a number that is a name or a place in a series."""
 _NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
@@ -350,8 +354,8 @@ _SPELT: Final = re.compile(
       {_WORD}(?:[\s-](?:and\s)?(?:{_WORD}|hundred\b|thousand\b)){{1,8}}(?:\spoint(?:\s{_WORD})+)?
     | {_WORD}(?:\spoint(?:\s{_WORD})+)
     | {_WORD}(?={_POINTS}|\s(?:out\sof|weeks?|days?|completed)\b)
-    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=[:=]\s)|(?<=total\s)|(?<=score\s)|(?<=minus\s)|(?<=[.!?]\s)|(?<=\*)|(?m:^)){_WORD}
-      (?=[\s"')*]{{0,3}}(?:$|[.,;!?\n])) )"""
+    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=[:=]\s)|(?<=total\s)|(?<=score\s)|(?<=minus\s)|(?<=\bto\s)|(?<=→\s)|(?<=\bget\s)|(?<=\bbe\s)|(?<=[.!?]\s)|(?<=\*)|(?m:^)){_WORD}
+      (?=[\s"')*]{{0,3}}(?:$|[.,;!?\n]|\s(?:for|is)\b)) )"""
 )
 
 
@@ -450,12 +454,12 @@ _AGES: Final = tuple(
     for pattern in (
         # What says most comes first. 34 weeks 3 days, 34w3d:
         rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}}){_WEEKS}
-        [\s,;:&+]{{0,9}}(?:(?:and|plus)\s{{1,9}}|-\s{{1,3}})?(?P<minus>-(?=[0-9]))?
+        [\s,;:&+]{{0,9}}(?:(?:and|plus|with|remainder)\s{{1,9}}|-\s{{1,3}})?(?P<minus>-(?=[0-9]))?
         (?P<days>[0-9]{{1,3}})(?:/7)?(?:{_DAYS}|(?![0-9/]|\.[0-9])(?!\s{{0,3}}[A-Za-z]))""",
         # 34+3, 34 3/7, 34 and 3/7 weeks:
         rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}})(?:{_WEEKS})?
         (?:\s{{0,2}}(?:[-+\s]|and)\s{{0,2}}(?P<days>[0-6])/7(?![0-9])
-          |\s?\+\s?(?P<more>[0-9]{{1,2}})(?![0-9/]|\.[0-9]))(?:{_WEEKS}(?![a-z])|{_DAYS})?""",
+          |\s?\^?\{{?\+\s?(?P<more>[0-9]{{1,2}})(?![0-9/]|\.[0-9]))(?:{_WEEKS}(?![a-z])|{_DAYS})?""",
         # 34.43 weeks:
         rf"{_ALONE}(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
         # Week 34, day 3:

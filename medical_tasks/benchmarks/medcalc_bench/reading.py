@@ -126,7 +126,7 @@ def _read_prose(text: str, subject: Subject) -> Statement:
 
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
 _CLOSING: Final = re.compile(
-    r"""(?ix) [\W_]* (?: interpretation | risk\s+(?:categories|classes|groups|levels|stratification)
+    r"""(?ix) [\W_]* (?: (?:clinical\s+)?interpretation | risk\s+(?:categories|classes|groups|levels|stratification)
     | for\s+reference | references? | reference\s+ranges? | classification | categories | legend
     | scale | inputs?(?:\s+used)? | explanation | notes? | discussion | next\s+steps | sources?
     | recommendations? | cut-?offs? | what\s+(?:this|it)\s+means | (?:key\s+)?takeaways?
@@ -136,7 +136,8 @@ _NO_STATEMENT: Final = re.compile(
     # An item of a list of classes ("- 0-1: low risk", "- Normal: < 100"), or of a bibliography.
     r"""(?ix) \s*[-*•]\s*[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9.]+
         (?:\s*(?:-|–|to)\s*[0-9.]+|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z]
-    | \s*\|\s*(?:[<>≤≥]=?\s*)?[0-9.]+(?:\s*(?:-|–|to)\s*[0-9.]+|\s*\+)?\s*\|\s*[A-Za-z][^|0-9]*\|?\s*$
+    | \s*\|\s*(?:[<>≤≥]=?\s*[0-9.]+|[0-9.]+\s*(?:(?:-|–|to)\s*[0-9.]+|\+)|[0-9]{1,2})\s*\|
+        \s*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal)\b[^|0-9]*\|?\s*$
     | \s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal
         |borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:
     | \s*\[[0-9]{1,3}\](?:\s.*)?$ | .*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
@@ -170,7 +171,9 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-_FORM_WORD: Final = re.compile(r"(?i)answer|solution|\bans\b|result|box|final|correct|revised|updated|####")
+_FORM_WORD: Final = re.compile(
+    r"(?i)answer|solution|\bans\b|result|box|final|correct|revised|updated|####"
+)
 _FORM: Final = re.compile(
     r"""(?ix)
       (?P<key> (?P<quote>\\?["'])(?P<name>(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct

@@ -86,7 +86,7 @@ _DOUBT: Final = any_of(
     r"wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | mistaken(?:ly)? | mistake (?:is )?to | discard\w* |"
     r"disregard | ignor\w+ | withdraw | retract | refuse\w* | nothing | nobody | no one | in no way |"
     r"by no means | under no | on no | fails? to | none | few | no way | unlikely | untrue | not true |"
-    r"not the case | beginner | whoever | nowhere | opposite | confirm | exclude | dismiss | avoid |"
+    r"not the case | beginner | whoever | nowhere | opposite | exclude | dismiss | avoid |"
     r"scratch | forget | tempted | said to be | was suggested | no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
@@ -121,15 +121,15 @@ _LIMIT: Final = any_of(
 _COMMON: Final = any_of(
     r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | (?<!i\s)mean |"
     r"median | maximum | minimum | highest | lowest | upper | lower | limit | possible | cut-?offs? |"
-    r"thresholds? | scale | ranges? | target | goal | population | cohort | example | sample |"
-    r"placeholder | worth | each | intermediate | interim | preliminary | provisional | partial |"
+    r"thresholds? | (?:low|high) estimate | scale | ranges? | target | goal | population | cohort | example | sample |"
+    r"last(?=\s+§) | placeholder | worth | each | intermediate | interim | preliminary | provisional | partial |"
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted |"
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess|thought) |"
     r"value like | such as | error | change | standard deviation | difference | half"
 )
 _ELSEWHERE: Final = any_of(
     r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | once |"
-    r"ago | at first | originally | used to | had been | before | on admission | ^\W*bed |"
+    r"ago | from now | someone | somebody | guidelines? | donor | at first | originally | used to | had been | before | on admission | ^\W*bed |"
     r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) |"
     r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin|roommate)s?['’]?s? |"
     r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation|calculator"
@@ -151,11 +151,12 @@ _OPERATION: Final = any_of(
 _IF: Final = any_of(
     r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | in case |"
     r"hypothetically | imagine | let['’]?s (?:assume|say|suppose) | let us (?:assume|say|suppose) |"
-    r"depend(?:s|ing) on | (?:had|were) (?:the|he|she|it|we) | as soon as | conceivable |"
+    r"depend(?:s|ing) on | (?:^\W*|,\s*)(?:had|were) (?:the|he|she|it|we) | as soon as | conceivable |"
     r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | perhaps |"
     r"would (?:have|otherwise|only|become) | (?:could|might|may) (?:only )?(?:be|have) | possibly |"
     r"(?:^\W*)?should the | (?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))"
-    r"|assuming|(?:in|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣¤]{0,80}\bwould |"
+    r"|assuming|(?:in|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould |"
+    r"without\b[^,.;▣¤]{0,40}\bit is |"
     r"would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
 )
 _WORKING: Final = any_of(
@@ -188,11 +189,11 @@ RULES: Final = (
         DENIED,
         "It is what somebody else says.",
         pattern_of(
-            rf"""\b{_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:{_SAY}|(?<!you\s)(?:give|get|got)s?\b)
-            [^,;¤▣]{{0,60}}▣"""
+            rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣"""
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
-        ("You get a § of ▣.",),
+        ("You should get a § of ▣.",),
     ),
     Rule(
         DENIED,
@@ -223,7 +224,7 @@ RULES: Final = (
         "A limit or a spread stands behind it.",
         pattern_of(
             rf"""▣\s*(?:\+(?!\s*[¤(\w]) | (?:or|and)\s+(?:{_COMPARED}|above|below|over|under|beyond|up
-              |before|after)\b | at\s+(?:the\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
+              |before|after)\b | at\s+(?:the\s+|a\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
               | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[A-Za-z§]
               | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])"""
         ),
@@ -262,7 +263,7 @@ RULES: Final = (
         OTHER,
         "It is of another time, person or method.",
         pattern_of(
-            rf"""\b{_ELSEWHERE}\b(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}[:=|]?\s*▣
+            rf"""\b{_ELSEWHERE}\b(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
             | ▣\s*(?:points?\s*)?{_THEN}\b
             | ▣\s*without\s+(?:the\s+)?(?:correct|adjust)
             | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
@@ -274,8 +275,8 @@ RULES: Final = (
         OTHER,
         "It stands in a remark about values in general.",
         pattern_of(
-            r"""(?:^|:)\W*(?:an?|any|each|every)\s[^.,;:▣¤]{0,80}\s(?:of|at|from|between)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|results?)\b)
+            r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)[^.,;:▣¤]{0,80}\s(?:of|at|from|between|equal\s+to)\s*▣
+              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?)\b)
             | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
@@ -300,6 +301,15 @@ RULES: Final = (
     ),
     Rule(
         CONDITION,
+        "Another one is as likely.",
+        pattern_of(
+            r"▣[^.▣]{0,40}¤[^.▣]{0,20}\b(?:likely|plausible|possible|defensible|acceptable)\b"
+        ),
+        ("The § is ▣, though ¤ is just as likely.",),
+        ("The § is ▣. ¤ is likely.",),
+    ),
+    Rule(
+        CONDITION,
         "It is one of several options.",
         pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[A-H1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
         ("Option A: ▣",),
@@ -312,7 +322,8 @@ RULES: Final = (
             rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
             | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
             | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
-            | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should)\b[^▣,]*,(?:(?!{_BREAK})[^▣])*▣"""
+            | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine)\b[^▣,:]*[,:]
+              (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣"""
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
         ("If we add the points, the § is ▣.", "The § is ▣, so stop if ¤ falls."),
@@ -336,16 +347,17 @@ NAMED: Final = pattern_of(
 )
 """In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
 CONVERTED: Final = pattern_of(
-    r"\b(?:equals|(?:is|are)\s+(?:equal|equivalent)\s+to|corresponds?\s+to|is\s+the\s+same\s+as)\s*$"
+    r"\b(?:equals|gives|yields|becomes|(?:is|are)\s+(?:equal|equivalent)\s+to|corresponds?\s+to|is\s+the\s+same\s+as)\s*$"
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    r"\s*(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)"
+    r"""\s*(?:(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)
+    | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
 )
 _LINK: Final = any_of(
     r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | in |"
     r"becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | returns | gives |"
-    r"gave | giving | yields? | yielding | adds | contributes | makes | scores | gets"
+    r"gave | giving | yields? | yielding | adds | contributes | makes | scores | gets | reads | returned"
 )
 HEAD: Final = pattern_of(
     rf"""(?P<before>[\w'’]*\W*)(?<!\w)(?P<word>[\w'’%)\]¤§-]+) [\s"'*_)]*
@@ -358,7 +370,7 @@ RESULT_WORD: Final = pattern_of(
     | everything|them|we|i|one|you|us|me|he|she|him|her|patient|together|now|then|therefore|thus|hence
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
-    | gave|found|formula|equation|calculation|computation|criteria|points|rule|calculator )s?
+    | gave|found|need|count|counted|tally|match|today|finally|formula|equation|calculation|computation|criteria|points|rule|calculator )s?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -372,7 +384,7 @@ _GIVEN: Final = any_of(
     r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at |"
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | in total |"
     r"total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | actually | points |"
-    r"estimate | read | ^\W*correction | report | say | choose | go with | yes |"
+    r"estimate | count | by the (?:formula|equation|rule|score),? | read | ^\W*correction | report | say | choose | go with | yes |"
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) |"
     r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) |"
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
@@ -465,7 +477,7 @@ _ELSE: Final = any_of(
 )
 JOINED: Final = pattern_of(
     rf"""[^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
-    | [ \t]*(?:vs\.)?(?:[ \t,:/|&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
+    | [ \t]*(?:vs\.)?(?:[ \t,:/&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
     | [^.,\n¤]{{0,15}}\b(?:or|as\s+well\s+as)\b[^.,\n¤]{{0,15}}
     | [^.\n¤]{{0,60}}\b{_ELSE}\b[^.\n¤]{{0,30}}"""
 )

@@ -91,7 +91,12 @@ _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PREPARED: Final = (
     (re.compile(f"[{NAME}{THIS}{VALUE}]"), " "),
     # A citation: "25.2 [1]".
-    (re.compile(r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)"), " "),
+    (
+        re.compile(
+            r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)"
+        ),
+        " ",
+    ),
     (re.compile(r"(?i)\b(it|that|here|this)['’]s\b"), r"\1 is"),
     (re.compile("(?<=[A-Za-z])_(?=[A-Za-z])"), " "),
     # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
@@ -167,6 +172,8 @@ def _is_plain(mentions: Sequence[_Mention]) -> bool:
 def _weigh(mention: _Mention, before: _Mention | None, subject: Subject) -> None:
     """Decides what a quantity is, and how plainly it is given."""
     mention.tier = _tier(mention, subject)
+    if before is not None and _is_conversion(before, mention):
+        mention.tier = max(mention.tier, 3)
     if before is not None and rules.CONTINUED.fullmatch(mention.lead):
         tier = _tier(before, subject)
         mention.tier = max(mention.tier, min(3, tier) if mention.opens else tier)
@@ -271,8 +278,6 @@ def _tier(mention: _Mention, subject: Subject) -> int:
         tier = 4
     elif mention.opens and rules.OPENING.fullmatch(mention.lead):
         tier = 3
-    elif not mention.opens and rules.CONVERTED.search(mention.lead):
-        tier = 3
     elif rules.NAMED_BEHIND.match(behind) or rules.RESULT.search(mention.lead):
         tier = 3
     elif head is not None:
@@ -280,6 +285,12 @@ def _tier(mention: _Mention, subject: Subject) -> int:
     else:
         tier = 1
     return tier - (1 if tier == 4 else 2) if other_unit else tier
+
+
+def _is_conversion(before: _Mention, mention: _Mention) -> bool:
+    """Whether a quantity is what the one before it is in another form: "7.96 mg is equal to 53.1"."""
+    kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {""}
+    return not mention.opens and len(kinds) == 1 and bool(rules.CONVERTED.search(mention.lead))
 
 
 def _is_result(head: re.Match[str]) -> bool:
@@ -343,8 +354,9 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     """Whether a value that is not plainly given is all that there is: "Prednisone: 12"."""
     others = [mention for mention in mentions if mention is not best]
     plainer = any(each.tier > 2 for each in others if each.reason in (rules.OPERAND, rules.OTHER))
-    labelled = best.lead.rstrip(" \"'*(").endswith(":")
-    if plainer or any(not mention.reason for mention in others):
+    labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
+    alike = [each for each in others if not each.reason and each.tier == best.tier]
+    if plainer or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
         return False
     return best.tier == 1 or (best.tier == 2 and labelled)
 
