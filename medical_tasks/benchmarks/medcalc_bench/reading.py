@@ -1,6 +1,6 @@
-"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md`.
+r"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md`.
 
-In this order: the form that was asked for (an object's "answer", `<answer>`, `\\boxed`, "Final
+In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`, "Final
 answer:", "####"), wherever it is closed, broken or decorated; then the running text.
 """
 

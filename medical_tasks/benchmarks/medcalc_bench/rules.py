@@ -69,30 +69,33 @@ class Rule:
 # ---- Words ----
 
 _HEDGE: Final = any_of(
-    r"about | approximately | approx\.? | around | roughly | nearly | almost | circa | ca\. |"
-    r"close to | only | just | exactly | therefore | thus | then | now | simply | in fact | likely |"
-    r"probably | indeed | also | still | actually | really | a | an | the | total(?:\s+of)? | to be |"
-    r"not | either | between | somewhere | in the range of | (?:mon|tues|wednes|thurs|fri|satur|sun)day,?"
+    r"about | approximately | approx\.? | around | roughly | nearly | almost | circa | ca\. | "
+    r"close to | only | just | exactly | therefore | thus | then | now | simply | in fact | "
+    r"likely | probably | indeed | also | still | actually | really | a | an | the | "
+    r"total(?:\s+of)? | to be | not | either | between | somewhere | in the range of | "
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day,?"
 )
 APPROXIMATELY: Final = rf"""(?:{_HEDGE}(?!\w)[\s"'(*]*|[≈~+][\s"'(*]*)"""
 """What may stand between "is" and a quantity."""
 _NOT: Final = any_of(
-    r"not | (?:is|was|are|do|does|did|ca|could|wo|would|should|has|had)n['’]?t | never | neither | nor |"
-    r"cannot | hardly | no longer"
+    r"not | (?:is|was|are|do|does|did|ca|could|wo|would|should|has|had)n['’]?t | never | "
+    r"neither | nor | cannot | hardly | no longer"
 )
 _DOUBT: Final = any_of(
-    r"rather than | instead of | other than | far from | different from | unlike | as opposed to |"
-    r"contrary to | anything but | excluding | rules? out | doubt | deny | reject\w* | disagree |"
-    r"wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | mistaken(?:ly)? | mistake (?:is )?to | discard\w* |"
-    r"disregard | ignor\w+ | withdraw | retract | refuse\w* | nothing | nobody | no one | in no way |"
-    r"by no means | under no | on no | fails? to | none | few | no way | unlikely | untrue | not true |"
-    r"not the case | beginner | whoever | nowhere | opposite | exclude | dismiss | avoid |"
-    r"scratch | forget | tempted | said to be | was suggested | no \w+ (?:leads?|supports?|points?|suggests?)"
+    r"rather than | instead of | other than | far from | different from | unlike | "
+    r"as opposed to | contrary to | anything but | excluding | rules? out | doubt | deny | "
+    r"reject\w* | disagree | wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | "
+    r"mistaken(?:ly)? | mistake (?:is )?to | discard\w* | disregard | ignor\w+ | withdraw | "
+    r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
+    r"on no | fails? to | none | few | no way | unlikely | untrue | not true | not the case | "
+    r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
+    r"forget | tempted | said to be | was suggested | "
+    r"no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
-    r"wrong | incorrect | false | untrue | mistaken | implausible | impossible | rejected | invalid |"
-    r"excluded | (?:an? )?(?:\w+ )?(?:mistake|error|trap|slip|typo) | ruled out | absurd | nonsense |"
-    r"ridiculous | unreasonable | out of the question | off |"
+    r"wrong | incorrect | false | untrue | mistaken | implausible | impossible | rejected | "
+    r"invalid | excluded | (?:an? )?(?:\w+ )?(?:mistake|error|trap|slip|typo) | ruled out | "
+    r"absurd | nonsense | ridiculous | unreasonable | out of the question | off | "
     r"too (?:high|low|large|small|big|much|little|many|few)"
 )
 _SAY: Final = (
@@ -100,69 +103,78 @@ _SAY: Final = (
     r"|write|wrote|written|propose|tell|told|document)(?:s|ed|d)?\b"
 )
 _OTHERS: Final = any_of(
-    "some | someone | somebody | others? | many | most | people | you | they | students? |"
-    "beginners? | colleagues? | textbooks? | charts? | residents? | nurse | clinicians | authors? |"
-    "models? | calculators"
+    r"some | someone | somebody | others? | many | most | people | you | they | students? | "
+    r"beginners? | colleagues? | textbooks? | charts? | residents? | nurse | clinicians | "
+    r"authors? | models? | calculators"
 )
 _COMPARED: Final = (
     "(?:less|fewer|more|greater|higher|lower|larger|smaller|bigger|older|younger|later|earlier|longer"
     "|shorter|better|worse)"
 )
 _LIMIT: Final = any_of(
-    rf"{_COMPARED} than(?:\s+or\s+equal\s+to)? | over | under | above | below | beyond | exceed\w* |"
-    r"surpass\w* | at (?:the very )?(?:least|most|best|worst|a minimum|or above|or below)(?: of)? |"
-    r"(?<!add\s)(?<!adds\s)(?<!adding\s)(?<!sum\s)(?<!sums\s)up to | upwards? of | in excess of |"
-    r"short of | as (?:low|high|much|many|few|late|early) as | before | after | until | till | since |"
-    r"within | by | from | minimum | maximum | tops | capped at | limited to | north of | south of |"
-    r"at the (?:earliest|latest) | on or (?:after|before) | starts? at |"
-    r"(?:difference|change|increase|decrease|rise|fall|error) of | differs?\b[^¤▣]{0,40}\bby |"
-    r"(?:risen|rose|fallen|fell|up|down) by | short by"
+    rf"{_COMPARED} than(?:\s+or\s+equal\s+to)? | over | under | above | below | beyond | "
+    r"exceed\w* | surpass\w* | "
+    r"at (?:the very )?(?:least|most|best|worst|a minimum|or above|or below)(?: of)? | "
+    r"(?<!add\s)(?<!adds\s)(?<!adding\s)(?<!sum\s)(?<!sums\s)up to | upwards? of | "
+    r"in excess of | short of | as (?:low|high|much|many|few|late|early) as | before | "
+    r"after | until | till | since | within | by | from | minimum | maximum | tops | "
+    r"capped at | limited to | north of | south of | at the (?:earliest|latest) | "
+    r"on or (?:after|before) | starts? at | "
+    r"(?:difference|change|increase|decrease|rise|fall|error) of | "
+    r"differs?\b[^¤▣]{0,40}\bby | (?:risen|rose|fallen|fell|up|down) by | short by"
 )
 _COMMON: Final = any_of(
-    r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | (?<!i\s)mean |"
-    r"median | maximum | minimum | highest | lowest | upper | lower | limit | possible | cut-?offs? |"
-    r"thresholds? | (?:low|high) estimate | scale | ranges? | target | goal | population | cohort | example | sample |"
-    r"last(?=\s+§) | placeholder | worth | each | intermediate | interim | preliminary | provisional | partial |"
-    r"subtotal | running | numerator | denominator | uncorrected | unadjusted |"
-    r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess|thought) |"
-    r"value like | such as | error | change | standard deviation | difference | half"
+    r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | "
+    r"(?<!i\s)mean | median | maximum | minimum | highest | lowest | upper | lower | limit | "
+    r"possible | cut-?offs? | thresholds? | (?:low|high) estimate | scale | ranges? | "
+    r"target | goal | population | cohort | example | sample | last(?=\s+§) | placeholder | "
+    r"worth | each | intermediate | interim | preliminary | provisional | partial | "
+    r"subtotal | running | numerator | denominator | uncorrected | unadjusted | "
+    r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess"
+    r"|thought) | value like | such as | error | change | standard deviation | difference | "
+    r"half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | once |"
-    r"ago | from now | someone | somebody | guidelines? | donor | at first | originally | used to | had been | before | on admission | ^\W*bed |"
-    r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) |"
-    r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin|roommate)s?['’]?s? |"
-    r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation|calculator"
-    r"|rule|score) | patients | people | men | women | adults | children | those"
+    r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
+    r"tomorrow | earlier | initial(?:ly)? | once | ago | from now | someone | somebody | "
+    r"guidelines? | donor | at first | originally | used to | had been | before | "
+    r"on admission | ^\W*bed | "
+    r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) | "
+    r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin"
+    r"|roommate)s?['’]?s? | "
+    r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation"
+    r"|calculator|rule|score) | patients | people | men | women | adults | children | those"
 )
 _THEN: Final = any_of(
     r"before | prior to | on admission | yesterday | previously | \w+ \w+ ago | so far"
 )
 _PART: Final = any_of(
-    r"(?:less|more|fewer|higher|lower|greater) than | (?:is|are|was|were) (?:given|added|awarded"
-    r"|assigned|due|missing) | each | of these | more points? | items | components | variables |"
-    r"parameters | questions | domains"
+    r"(?:less|more|fewer|higher|lower|greater) than | "
+    r"(?:is|are|was|were) (?:given|added|awarded|assigned|due|missing) | each | of these | "
+    r"more points? | items | components | variables | parameters | questions | domains"
 )
 _OPERATION: Final = any_of(
-    r"(?:third|quarter|tenth)s? of | double | triple | times | multiplied by | divided by | plus |"
-    r"minus | twice | half of | root of | log | logarithm of | ln | sqrt | factor of | power(?: of)? |"
-    r"(?:add|subtract|deduct|multiply|divide)(?:ing)?(?: (?:by|another))?"
+    r"(?:third|quarter|tenth)s? of | double | triple | times | multiplied by | divided by | "
+    r"plus | minus | twice | half of | root of | log | logarithm of | ln | sqrt | factor of | "
+    r"power(?: of)? | (?:add|subtract|deduct|multiply|divide)(?:ing)?(?: (?:by|another))?"
 )
 _IF: Final = any_of(
-    r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | in case |"
-    r"hypothetically | imagine | let['’]?s (?:assume|say|suppose) | let us (?:assume|say|suppose) |"
-    r"depend(?:s|ing) on | (?:^\W*|,\s*)(?:had|were) (?:the|he|she|it|we) | as soon as | conceivable |"
-    r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | perhaps |"
-    r"would (?:have|otherwise|only|become) | (?:could|might|may) (?:only )?(?:be|have) | possibly |"
-    r"(?:^\W*)?should the | (?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))"
-    r"|assuming|(?:in|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould |"
-    r"without\b[^,.;▣¤]{0,40}\bit is |"
-    r"would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
+    r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | "
+    r"in case | hypothetically | imagine | let['’]?s (?:assume|say|suppose) | "
+    r"let us (?:assume|say|suppose) | depend(?:s|ing) on | "
+    r"(?:^\W*|,\s*)(?:had|were) (?:the|he|she|it|we) | as soon as | conceivable | "
+    r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | "
+    r"perhaps | would (?:have|otherwise|only|become) | "
+    r"(?:could|might|may) (?:only )?(?:be|have) | possibly | (?:^\W*)?should the | "
+    r"(?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))|assuming|(?:in"
+    r"|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould | "
+    r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
 )
 _WORKING: Final = any_of(
-    r"i['’]?m not | needed | any | (?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum"
-    r"|calculat|comput|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume"
-    r"|consider|treat|would\s+like)\w*"
+    r"i['’]?m not | needed | any | "
+    r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"
+    r"|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume|consider"
+    r"|treat|would\s+like)\w*"
 )
 _CONDITION: Final = rf"\b{_IF}\b(?!\s+{_WORKING})"
 _OPERATOR: Final = r"(?:[×*/^√]|\s[-+]\s|[¤▣]\s*[-+]\s*[¤▣])"
@@ -334,9 +346,10 @@ RULES: Final = (
 # ---- How plainly a quantity is given ----
 
 _IS: Final = any_of(
-    r"is | are | was | were | be | equals? | becomes? | remains? | stands at | gives? | yields? |"
-    r"(?:comes?|works?|turns?|amounts?|adds?|evaluates?|rounds?) (?:up |out )?(?:to|at) | as | at |"
-    r"to be | on | gets? | obtain"
+    r"is | are | was | were | be | equals? | becomes? | remains? | stands at | gives? | "
+    r"yields? | "
+    r"(?:comes?|works?|turns?|amounts?|adds?|evaluates?|rounds?) (?:up |out )?(?:to|at) | "
+    r"as | at | to be | on | gets? | obtain"
 )
 NAMED: Final = pattern_of(
     rf"""§ (?: [\s"'*(\[{{:=≈|→,-]*
@@ -355,9 +368,10 @@ NAMED_BEHIND: Final = pattern_of(
     | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
 )
 _LINK: Final = any_of(
-    r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | in |"
-    r"becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | returns | gives |"
-    r"gave | giving | yields? | yielding | adds | contributes | makes | scores | gets | reads | returned"
+    r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | "
+    r"in | becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | "
+    r"returns | gives | gave | giving | yields? | yielding | adds | contributes | makes | "
+    r"scores | gets | reads | returned"
 )
 HEAD: Final = pattern_of(
     rf"""(?P<before>[\w'’]*\W*)(?<!\w)(?P<word>[\w'’%)\]¤§-]+) [\s"'*_)]*
@@ -365,12 +379,14 @@ HEAD: Final = pattern_of(
 )
 """The word in front of "is", "=", "of" and the like: what the quantity is of."""
 RESULT_WORD: Final = pattern_of(
-    r"""(?: answer|result|score|total|sum|estimate|value|conclusion|final|solution|ans|a|overall|outcome|output
+    r"""(?: answer|result|score|total|sum|estimate|value|conclusion|final|solution|ans|a|overall|outcome
+    | output
     | figure|number|altogether|reply|question|should|would|must|will|to|it|this|that|which|these|all
     | everything|them|we|i|one|you|us|me|he|she|him|her|patient|together|now|then|therefore|thus|hence
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
-    | gave|found|need|count|counted|tally|match|today|finally|formula|equation|calculation|computation|criteria|points|rule|calculator )s?
+    | gave|found|need|count|counted|tally|match|today|finally|formula|equation|calculation
+    | computation|criteria|points|rule|calculator )s?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -381,12 +397,13 @@ PLAIN_SCORE: Final = pattern_of(
 )
 """In front of "score" where it is the one asked for, and not "the pain score"."""
 _GIVEN: Final = any_of(
-    r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at |"
-    r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | in total |"
-    r"total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | actually | points |"
-    r"estimate | count | by the (?:formula|equation|rule|score),? | read | ^\W*correction | report | say | choose | go with | yes |"
-    r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) |"
-    r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) |"
+    r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at | "
+    r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
+    r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
+    r"actually | points | estimate | count | by the (?:formula|equation|rule|score),? | "
+    r"read | ^\W*correction | report | say | choose | go with | yes | "
+    r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
+    r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
 RESULT: Final = pattern_of(
@@ -404,15 +421,17 @@ CONTINUED: Final = pattern_of(
 # ---- What is said of other sentences ----
 
 _SORRY: Final = any_of(
-    r"scratch that | strike that | scrap that | just kidding | on second thoughts? | i mean |"
-    r"(?:that|this|it) (?:can['’]?t|cannot) be (?:right|correct) | should be ¤ |"
-    r"the (?:above|previous \w+) (?:is|was) (?:wrong|incorrect|\w+) |"
-    r"(?:please )?(?:replace|scratch|strike)\b(?=[^¤]{0,20}¤) | (?:this|that|it) should be ¤ |"
-    r"(?:actually|oh),? i (?:\w+ )?(?:forgot|overlooked|missed|misread|used) | the number must |"
-    r"i (?:retract|withdraw|take|made an? (?:\w+ )?(?:mistake|error)|miscalculated|misread|forgot) |"
-    r"(?:we|let me) (?:made an? \w+|correct|re-?\w+|fix|double) | (?:my|the) (?:mistake|bad|apologies) |"
-    r"(?:please )?(?:ignore|disregard|forget) | (?:up)?on (?:review|reflection|closer) |"
-    r"that(?:['’]s| is) the \w+ (?:for|of) another"
+    r"scratch that | strike that | scrap that | just kidding | on second thoughts? | i mean | "
+    r"(?:that|this|it) (?:can['’]?t|cannot) be (?:right|correct) | should be ¤ | "
+    r"the (?:above|previous \w+) (?:is|was) (?:wrong|incorrect|\w+) | "
+    r"(?:please )?(?:replace|scratch|strike)\b(?=[^¤]{0,20}¤) | "
+    r"(?:this|that|it) should be ¤ | "
+    r"(?:actually|oh),? i (?:\w+ )?(?:forgot|overlooked|missed|misread|used) | "
+    r"the number must | "
+    r"i (?:retract|withdraw|take|made an? (?:\w+ )?(?:mistake|error)|miscalculated|misread"
+    r"|forgot) | (?:we|let me) (?:made an? \w+|correct|re-?\w+|fix|double) | "
+    r"(?:my|the) (?:mistake|bad|apologies) | (?:please )?(?:ignore|disregard|forget) | "
+    r"(?:up)?on (?:review|reflection|closer) | that(?:['’]s| is) the \w+ (?:for|of) another"
 )
 RETRACTION: Final = pattern_of(
     rf"""(?:^|[.!?;(\n¤,]\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
@@ -426,21 +445,21 @@ RETRACTION: Final = pattern_of(
 )
 """Takes back what stands in front of it."""
 _UNABLE: Final = any_of(
-    r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | won['’]t |"
-    r"impossible to | not possible to | will not | refuse to | decline to"
+    r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | "
+    r"won['’]t | impossible to | not possible to | will not | refuse to | decline to"
 )
 _TO_ANSWER: Final = (
     r"(?:determin|calculat|comput|assess|answer|estimat|scor|tell|know|deriv|say|state|confirm|judge"
     r"|commit|help\s+with|give\s+(?:an?|the)|be\s+(?:given|said|known|stated)|do\s+(?:that|this))\w*"
 )
 _NO_ANSWER: Final = any_of(
-    r"no (?:\w+ ){0,2}(?:value|score|number|figure|result) can be | can only say |"
-    r"(?<!no\sneed\sfor\s)(?:more|additional|further) (?:information|data|details) |"
-    r"(?:insufficient|not enough|lacks?|lacking) (?:\w+ ){0,3}(?:information|data|details) |"
-    r"(?:data|information) (?:is|are) (?:insufficient|not enough|missing|not available) |"
-    r"not (?:be )?(?:calculated|determined|computed|calculable|computable|determinable|answerable"
-    r"|applicable|derivable) | indeterminate | undetermined | uncomputable | incalculable |"
-    r"unanswerable | (?:do not|don['’]?t) know | no (?:answer|idea|result) |"
+    r"no (?:\w+ ){0,2}(?:value|score|number|figure|result) can be | can only say | "
+    r"(?<!no\sneed\sfor\s)(?:more|additional|further) (?:information|data|details) | "
+    r"(?:insufficient|not enough|lacks?|lacking) (?:\w+ ){0,3}(?:information|data|details) | "
+    r"(?:data|information) (?:is|are) (?:insufficient|not enough|missing|not available) | "
+    r"not (?:be )?(?:calculated|determined|computed|calculable|computable|determinable"
+    r"|answerable|applicable|derivable) | indeterminate | undetermined | uncomputable | "
+    r"incalculable | unanswerable | (?:do not|don['’]?t) know | no (?:answer|idea|result) | "
     r"no (?:\w+ ){1,3}can be (?:given|calculated|computed|determined)"
 )
 REFUSAL: Final = pattern_of(
@@ -468,12 +487,14 @@ BROKEN_OFF: Final = pattern_of(
 )
 """The end of a text that goes on."""
 _OR: Final = any_of(
-    r"or | and | and/or | vs | versus | unless | alternatively | otherwise | else | maybe | perhaps |"
-    r"possibly | even | also | either | then | both | respectively | depending | it | is | would |"
-    r"could | might | be | if | he | she | male | female | men | women | smok\w+ | when | for | with"
+    r"or | and | and/or | vs | versus | unless | alternatively | otherwise | else | maybe | "
+    r"perhaps | possibly | even | also | either | then | both | respectively | depending | "
+    r"it | is | would | could | might | be | if | he | she | male | female | men | women | "
+    r"smok\w+ | when | for | with"
 )
 _ELSE: Final = any_of(
-    "otherwise | or else | or rather | alternatively | i round to | another | the other | then again | or,? if"
+    r"otherwise | or else | or rather | alternatively | i round to | another | the other | "
+    r"then again | or,? if"
 )
 JOINED: Final = pattern_of(
     rf"""[^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*

@@ -276,9 +276,11 @@ def _tier(mention: _Mention, subject: Subject) -> int:
     head = rules.HEAD.search(mention.lead[-_NEAR:])
     if rules.NAMED.search(mention.lead):
         tier = 4
-    elif mention.opens and rules.OPENING.fullmatch(mention.lead):
-        tier = 3
-    elif rules.NAMED_BEHIND.match(behind) or rules.RESULT.search(mention.lead):
+    elif (
+        rules.NAMED_BEHIND.match(behind)
+        or rules.RESULT.search(mention.lead)
+        or (mention.opens and rules.OPENING.fullmatch(mention.lead))
+    ):
         tier = 3
     elif head is not None:
         tier = 3 if _is_result(head) else 2

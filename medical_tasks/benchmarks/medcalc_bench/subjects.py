@@ -9,8 +9,8 @@ from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
-    Scanner,
     NO_UNIT,
+    Scanner,
     Unit,
     ages,
     dates,

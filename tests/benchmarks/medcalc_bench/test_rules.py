@@ -1,0 +1,89 @@
+"""Each rule of the reader of answers, on its own sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.rules import RULES, THIS, Rule
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+
+HOLDS = [(rule, sentence) for rule in RULES for sentence in rule.holds]
+FAILS = [(rule, sentence) for rule in RULES for sentence in rule.fails]
+
+
+@pytest.mark.parametrize(("rule", "sentence"), HOLDS, ids=[sentence for _, sentence in HOLDS])
+def test_a_rule_holds(rule: Rule, sentence: str) -> None:
+    assert rule.pattern.search(sentence), rule.law
+
+
+@pytest.mark.parametrize(("rule", "sentence"), FAILS, ids=[sentence for _, sentence in FAILS])
+def test_a_rule_does_not_hold(rule: Rule, sentence: str) -> None:
+    assert not rule.pattern.search(sentence), rule.law
+
+
+def test_every_rule_has_sentences_about_a_quantity() -> None:
+    assert RULES
+    for rule in RULES:
+        assert rule.holds
+        assert rule.fails
+        assert all(THIS in sentence for sentence in rule.holds), rule.law
+
+
+CLEARANCE = {"calculator_id": 2, "gold": "37.7", "lower": "35.8", "upper": "39.6"}
+QT = {"calculator_id": 11, "gold": "412", "lower": "391", "upper": "433"}
+SCORE = {"calculator_id": 4, "gold": "3", "lower": "3", "upper": "3"}
+NEGATIVE = {"calculator_id": 63, "gold": "-2", "lower": "-2.1", "upper": "-1.9"}
+
+
+@pytest.mark.parametrize(
+    ("row", "reply"),
+    [
+        (CLEARANCE, "The factor is 0.85. This gives a creatinine clearance of 37.7 mL/min."),
+        (CLEARANCE, "Using the CKD-EPI 2021 equation is wrong here. The CrCl is ***37.7***."),
+        (CLEARANCE, '{"answer": "37.7 mL/min"'),
+        (CLEARANCE, "Final answer:\n\n> **37.7**"),
+        (QT, "QTc ≈ 412 ms (0.412 s)"),
+        (QT, "QTc = 0.412 s, i.e. 412 ms"),
+        (SCORE, "Child-Pugh was not asked; the CHA2DS2-VASc score is 3/9."),
+    ],
+)
+def test_what_a_person_reads_as_the_answer(row: dict[str, object], reply: str) -> None:
+    decision = decide(reply, **row)  # type: ignore[arg-type]
+    assert decision.correct, decision.why
+    assert not decision.unclear
+
+
+@pytest.mark.parametrize(
+    ("row", "reply", "why"),
+    [
+        (NEGATIVE, "The delta gap is at least -2.", "a bound"),
+        (SCORE, "3, unless he smokes, then 4", "several answers, of which not all are right"),
+        (SCORE, "The CHA2DS2-VASc score is 3, which I round to 4.", "several answers"),
+        (SCORE, "The CHA2DS2-VASc score is 3 or 4.", "several answers"),
+        (SCORE, "The CHA2DS2-VASc score is 3 if she is over 75.", "a condition"),
+        (SCORE, "Is the CHA2DS2-VASc score 3?", "a question"),
+        (SCORE, "The CHA2DS2-VASc score is not 3.", "a denial"),
+        (CLEARANCE, "The CrCl is between 37.7 and 45 mL/min.", "several answers"),
+        (CLEARANCE, "The CrCl is 37.7 mL/min. Wait, that is wrong.", "taken back"),
+    ],
+)
+def test_what_a_person_could_not_tell_is_unclear(
+    row: dict[str, object], reply: str, why: str
+) -> None:
+    decision = decide(reply, **row)  # type: ignore[arg-type]
+    assert not decision.correct
+    assert decision.unclear.startswith(why), decision
+
+
+@pytest.mark.parametrize(
+    ("reply", "note"),
+    [
+        ("37.7 mL/min", ()),
+        ("37.7 L/day", ("other_unit: L/day for mL/min",)),
+        ("37.7 mg/dL", ("unit_mismatch: mg/dL for mL/min",)),
+    ],
+)
+def test_a_right_number_in_another_unit_is_noted(reply: str, note: tuple[str, ...]) -> None:
+    decision = decide(f"The creatinine clearance is {reply}.", **CLEARANCE)  # type: ignore[arg-type]
+    assert decision.correct
+    assert decision.notes == note
