@@ -458,35 +458,47 @@ def read_settings(pyproject: str) -> Settings:
     """
     try:
         table = tomllib.loads(pyproject)["tool"]["medical-tasks"]
-        settings = Settings(
-            air=table["air"],
-            wings=frozenset(table["wings"]),
-            benchmarks=frozenset(table["benchmarks"]),
-            ratchets=table["budgets"],
-            goals=table["goals"],
+        return Settings(
+            air=_share(table["air"]),
+            wings=_names("wings", table["wings"]),
+            benchmarks=_names("benchmarks", table["benchmarks"]),
+            ratchets=_numbers("budgets", table["budgets"]),
+            goals=_numbers("goals", table["goals"]),
         )
     except KeyError as error:
         raise BudgetsError(f"pyproject.toml: [tool.medical-tasks] needs {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise BudgetsError(f"pyproject.toml: {error}.") from None
 
-    _check_numbers("budgets", settings.ratchets)
-    _check_numbers("goals", settings.goals)
-    return settings
+
+def _share(value: object) -> float:
+    if isinstance(value, int | float) and 0 <= value < 1:
+        return value
+    raise BudgetsError(f"pyproject.toml: air is a share from 0 to below 1, such as 0.01: {value!r}")
 
 
-def _check_numbers(table: str, numbers: Mapping[str, object]) -> None:
-    header = f"pyproject.toml: [tool.medical-tasks.{table}]"
+def _names(key: str, value: object) -> frozenset[str]:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return frozenset(value)
+    raise BudgetsError(f"pyproject.toml: {key} is a list of folder names, not {value!r}.")
+
+
+def _numbers(key: str, value: object) -> dict[str, float]:
+    """Checks that a table has a number for every figure, and nothing else."""
+    header = f"pyproject.toml: [tool.medical-tasks.{key}]"
+    if not isinstance(value, dict):
+        raise BudgetsError(f"{header} is a table, not {value!r}.")
+
     names = [figure.name for figure in FIGURES]
-
     for name in names:
-        value = numbers.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BudgetsError(f"{header} needs a number for {name!r}, and has {value!r}.")
+        number = value.get(name)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise BudgetsError(f"{header} needs a number for {name!r}, and has {number!r}.")
 
-    unknown = sorted(numbers.keys() - set(names))
+    unknown = sorted(value.keys() - set(names))
     if unknown:
         raise BudgetsError(f"{header} has {unknown[0]!r}. The figures are: {'; '.join(names)}.")
+    return value
 
 
 def lower_ratchets(settings: Settings, measured: Mapping[str, float]) -> dict[str, float]:
@@ -605,7 +617,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return run(ROOT, write=options.write, places=options.places)
-    except BudgetsError as error:
+    except (BudgetsError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
 

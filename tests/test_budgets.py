@@ -209,7 +209,9 @@ def test_no_lowered_ratchet_is_looser_or_makes_its_figure_fail(
         ('"lines with Any" = 0\n', "", "budgets] needs a number for 'lines with Any', and has N"),
         ("= 4\n", '= "4"\n', "budgets] needs a number for 'words of docs', and has '4'"),
         ("[tool.medical-tasks.goals]\n", '"lines" = 3\n\\g<0>', "budgets] has 'lines'. The figur"),
-        ("air = 0.01\n", "", r"needs 'air'"),
+        ("air = 0.01\n", "", "needs 'air'"),
+        ("air = 0.01\n", "air = 1\n", "air is a share from 0 to below 1, such as 0.01: 1"),
+        ('["leaderboard"]', '"leaderboard"', "wings is a list of folder names, not 'leaderboard'"),
         ("air = 0.01", "air = ", "pyproject.toml: Invalid value"),
     ],
 )
