@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datasets  # noqa: TID253
 import evaluate  # noqa: TID253
+
 from medical_tasks.benchmarks.medical_mcq.scoring import letter_of
 from medical_tasks.benchmarks.medical_mcq.spec import DATASET
 
