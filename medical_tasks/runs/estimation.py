@@ -6,10 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.scoring.averages import average_of, components, sums
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
+
+if TYPE_CHECKING:
+    from medical_tasks.scoring.estimates import Estimate
 
 BOOTSTRAP_SEED: Final = 0
 NO_VERDICT: Final = "nothing to estimate from"
@@ -70,17 +73,28 @@ class Estimator:
             return entry
         reported = {each.name: each for each in self._task.metrics}
         parts = components(metric, reported)
-        columns: list[Sequence[float]] = []
-        for name in parts.shares:
-            columns += zip(*(self._sums(reported[name], item) for item in items), strict=True)
-        found = whole_set_estimate(
-            columns,
-            list(parts.shares.values()),
-            *strata_of(self._task, items, drawn),
-            clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
-            proportion=metric.kind == "proportion",
-            limits=_range(metric, items, self._limits) or metric.limits,
-        )
+        shares = list(parts.shares.values())
+        strata, units = strata_of(self._task, items, drawn)
+
+        def columns(end: int | None = None) -> list[Sequence[float]]:
+            pairs = (
+                [self._sums(reported[name], item, end) for item in items] for name in parts.shares
+            )
+            return [column for each in pairs for column in zip(*each, strict=True)]
+
+        def estimate(made: Sequence[Sequence[float]]) -> Estimate:
+            return whole_set_estimate(
+                made,
+                shares,
+                strata,
+                units,
+                clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
+                proportion=metric.kind == "proportion",
+                limits=_range(metric, items, self._limits) or metric.limits,
+            )
+
+        known = columns()
+        found = estimate(known)
         if math.isnan(found.value):
             return entry
         sample = {
@@ -91,24 +105,32 @@ class Estimator:
             "ci_low": _number(found.ci_low),
             "ci_high": _number(found.ci_high),
         }
-        for name, worst, limit in (
-            ("bound_low", max, metric.limits[0]),
-            ("bound_high", min, metric.limits[1]),
-        ):
-            moved[name] = (
-                None
-                if entry[name] is None
-                else worst(limit, found.value + (entry[name] - entry["value"]))
-            )
+        for end, name in enumerate(("bound_low", "bound_high")):
+            moved[name] = None
+            if entry[name] is None:
+                continue
+            shift = entry[name] - entry["value"]
+            if any(score.unclear for score in self._scores.values()):
+                # An unclear answer stands for as many items of the set as its stratum says.
+                decided = columns(end)
+                shift += estimate(decided).value - found.value
+                shift -= _total(decided, shares) - _total(known, shares)
+            outer, inner = (max, min) if end == 0 else (min, max)
+            moved[name] = outer(metric.limits[end], inner(found.value, found.value + shift))
         entry.pop("std", None)
         return {**entry, **moved, "sample": sample}
 
-    def _sums(self, metric: MetricSpec, item: Item) -> tuple[float, float]:
-        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known."""
+    def _sums(self, metric: MetricSpec, item: Item, end: int | None = None) -> tuple[float, float]:
+        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known.
+
+        `end`: 0 or 1 for the smallest or largest value that an unclear answer could have, None for the value it counts as.
+        """
         score = self._scores.get(item.id)
         if score is None:
             return math.nan, math.nan
         value, weight = self.item_value(metric, score)
+        if end is not None and not math.isnan(value):
+            value = _could_be(metric, score)[end]
         if math.isnan(value):
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
         return value * weight, weight
@@ -222,7 +244,8 @@ class Estimator:
         entry["components"] = list(parts.shares)
         if parts.missing:
             entry |= {"missing_components": list(parts.missing), "comparable": False}
-        return _inside(entry, whole=decided == len(items))
+        clear = all(each["bound_low"] == each["bound_high"] for _, each in totals)
+        return _inside(entry, whole=clear and decided == len(items))
 
 
 class _Found:
@@ -234,6 +257,8 @@ class _Found:
         self.below: list[float] = []
         self.clusters: list[str] = []
         self.due: list[float] = []
+        # How far below and above its value each unclear answer could bring the numerator.
+        self.unclear: list[tuple[float, float]] = []
         self.missing: list[tuple[float, float, float]] = []
         self.left: list[tuple[float, float, float]] = []
         self.estimates: list[Estimated] = []
@@ -252,6 +277,14 @@ class _Found:
             self.clusters.append(item.cluster)
         else:
             self.due.append(value)
+        if score.unclear and weight:
+            low, high = _could_be(self.metric, score)
+            self.unclear.append(((low - value) * weight, (high - value) * weight))
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is missing and no answer is unclear, so that the bounds are the value."""
+        return not self.missing and not self.unclear
 
     def open(
         self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None
@@ -323,7 +356,7 @@ class _Found:
             entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
         return _inside(
             {**entry, **self._missing_said(self.estimates), **self._bounds()},
-            whole=not self.missing,
+            whole=self.settled,
         )
 
     def _missing_said(self, estimates: Sequence[Estimated]) -> dict[str, int]:
@@ -363,21 +396,36 @@ class _Found:
             "n": len(self.due),
             "of": 0.0,
         }
-        return _inside(
-            {**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing
-        )
+        return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=self.settled)
 
     def _bounds(self) -> dict[str, float | None]:
-        """The value if all that is missing, at its largest denominator, had been worst, or best; None without an end."""
+        """The value if all that is missing or unclear, at its largest denominator, had been worst, or best; None without an end."""
         made: dict[str, float | None] = {}
         for name, end, worst in (("bound_low", 0, min), ("bound_high", 1, max)):
             known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
             bottom = math.fsum([*self.below, *(weight for _, weight in known)])
             ends = [one[end] for one in self.missing if one[2] == math.inf]
             if bottom:
-                ends.append(math.fsum([*self.above, *(top for top, _ in known)]) / bottom)
+                moved = (each[end] for each in self.unclear)
+                ends.append(math.fsum([*self.above, *moved, *(top for top, _ in known)]) / bottom)
             made[name] = _number(worst(ends)) if ends else None
         return made
+
+
+def _could_be(metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
+    """The smallest and largest value of a decided item: the value itself, unless its answer is unclear."""
+    value = score.values.get(metric.name, math.nan)
+    if not score.unclear or metric.name not in score.limits:
+        return value, value
+    low, high = score.limits[metric.name]
+    return min(low, value), max(high, value)
+
+
+def _total(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
+    """The total of numerators and denominators in turns, over the items on which all of them are known."""
+    known = [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
+    sums = [math.fsum(column) for column in zip(*known, strict=True)]
+    return average_of(shares)(*sums)
 
 
 def _lacking(scores: Sequence[ItemScore]) -> str:
@@ -411,7 +459,7 @@ def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> 
 
 
 def _inside(entry: dict[str, Any], *, whole: bool) -> dict[str, Any]:
-    """Bounds that hold the value: with nothing missing they are the value, and else rounding moves none past it."""
+    """Bounds that hold the value: with nothing open they are the value, and else rounding moves none past it."""
     value = entry["value"]
     if value is None:
         return entry

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from medical_tasks.errors import doing
-from medical_tasks.guard.private_store import redact_reason, redact_row
+from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Corrections
 from medical_tasks.runs.estimation import Limits
@@ -118,15 +118,7 @@ def finish(
             founds = [found for _, found in blocks]
             for found, own in zip(founds, kept, strict=True):
                 if folder.private:
-                    reasons = {
-                        name: score.unscored
-                        for name, score in found.items()
-                        if score.unscored is not None
-                    }
-                    found |= {
-                        name: replace(found[name], unscored=said)
-                        for name, said in _redacted(reasons).items()
-                    }
+                    found |= _closed_reasons(part.task, found)
                 for name, score in found.items():
                     key = tuple(score.values.items())
                     few = key in alike or len(alike) < _BLOCK
@@ -229,6 +221,18 @@ def _closed(part: AnsweredTask) -> AnsweredTask:
 
 def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:
     return {item: redact_reason(reason) for item, reason in reasons.items()}
+
+
+def _closed_reasons(task: TaskSpec, scores: Scores) -> dict[str, ItemScore]:
+    """The scores that have a reason, reduced to what can hold no text of the source."""
+    words = task.benchmark.note_words()
+    made: dict[str, ItemScore] = {}
+    for name, score in scores.items():
+        if score.unscored is not None or score.unclear:
+            unscored = None if score.unscored is None else redact_reason(score.unscored)
+            unclear = redact_unclear(score.unclear, note_words=words)
+            made[name] = replace(score, unscored=unscored, unclear=unclear)
+    return made
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:

@@ -19,7 +19,10 @@ _ALIKE: Final = 1e-9  # values this near are one outcome
 def over_repeats(
     task: TaskSpec, scores: Sequence[Scores], unanswered: Sequence[Mapping[str, str]]
 ) -> Scores:
-    """Each item's mean over the repeats that decide it, weighted by its denominators; what one lacks is said of the item."""
+    """Each item's mean over the repeats that decide it, weighted by its denominators.
+
+    What one repeat lacks is said of the item, and so is why one is unclear; bounds are made of the repeats themselves.
+    """
     if len(scores) == 1:
         return scores[0]
     lacking = {name: UNANSWERED + why for each in unanswered for name, why in each.items()}
@@ -43,8 +46,15 @@ def over_repeats(
                 )
                 weights[name] = of / len(cells)
         why = lacking.get(item) or next((one.unscored for one in there if one.unscored), None)
+        unclear = next((one.unclear for one in there if one.unclear), "")
         made[item] = replace(
-            there[0], values=values, weights=weights, unscored=why, limits={}, counts={}
+            there[0],
+            values=values,
+            weights=weights,
+            unscored=why,
+            unclear=unclear,
+            limits={},
+            counts={},
         )
     return made
 

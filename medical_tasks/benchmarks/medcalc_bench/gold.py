@@ -63,6 +63,7 @@ class Decision:
     notes: tuple[
         str, ...
     ] = ()  # what a reader of the score should know of this answer, such as `unit_mismatch`
+    partly: bool = False  # whether some of several stated values are right, and others are not
 
 
 def known_kind(calculator_id: int) -> AnswerKind | None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     PERCENT_IDS,
@@ -38,17 +38,38 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     scores,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
+from medical_tasks.benchmarks.medcalc_bench.statements import (
+    ASKED,
+    BOUND,
+    CONDITION,
+    DENIED,
+    OTHER_UNIT,
+    Statement,
+    Subject,
+)
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
-__all__ = ["decide", "decided", "score_items", "subject_of"]
+__all__ = ["NOTE_WORDS", "decide", "decided", "score_items", "subject_of", "unclear_reason"]
+
+SEVERAL: Final = "several answers"
+_UNCLEAR: Final = (BOUND, CONDITION, ASKED, DENIED, SEVERAL)
+NOTE_WORDS: Final = frozenset(" ".join(_UNCLEAR).split())
+"""The words of the reasons why an answer is unclear, which quote no answer."""
 
 
-def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
+def score_items(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    readings: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`.
+
+    `readings`: item id to the final answer as a person or a judge read it, in place of our reader; "" where there is none.
+    """
     check_lengths(task, items, responses)
     if task.options.get("style") == "twins":
         from medical_tasks.benchmarks.medcalc_bench.twins import (
@@ -57,12 +78,20 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
 
         return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
+    known = readings or {}
     return [
-        _score(item, response, official) for item, response in zip(items, responses, strict=True)
+        _score(task, item, response, official, known.get(item.id))
+        for item, response in zip(items, responses, strict=True)
     ]
 
 
-def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
+def _score(
+    task: TaskSpec,
+    item: Item,
+    response: str,
+    official_of: Callable[..., Decision],
+    reading: str | None,
+) -> ItemScore:
     row = item.fields
     answer = {
         "gold": row["ground_truth_answer"],
@@ -71,8 +100,10 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     }
     calculator_id = int(row["calculator_id"])
     kind = answer_kind(calculator_id, row.get("output_type"))
-    statement = read_answer(response, subject_of(calculator_id, kind))
+    read = response if reading is None else reading
+    statement = read_answer(read, subject_of(calculator_id, kind))
     sane = decided(statement, kind, calculator_id, **answer)
+    unclear = unclear_reason(statement, sane)
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
@@ -84,12 +115,30 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
         if not agrees or isinstance(result.answer, float):
             # No limits: the tolerance is around the published rule's answer, not around the label.
             published = decided(statement, kind, calculator_id, gold=answer_text(result.answer))
-        values["accuracy_recomputed"] = float(published.correct)
+        values["accuracy_recomputed"] = float(published.correct and not unclear)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
-    return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
+    return ItemScore(
+        id=item.id,
+        values=values,
+        parsed=sane.parsed,
+        why=why if reading is None else f"read by adjudication: {why}",
+        unclear=unclear,
+        limits=unclear_limits(task.metrics, values) if unclear else {},
+        notes=sane.notes,
+    )
+
+
+def unclear_reason(statement: Statement, decision: Decision) -> str:
+    """Why a reply leaves open what its answer is; "" where it states one, or plainly none.
+
+    Examples: "at least 12" is `a bound`; "12, or perhaps 14" is `several answers` where 12 is right, and wrong where neither is.
+    """
+    if statement.stated:
+        return SEVERAL if decision.partly else ""
+    return statement.why if statement.why in _UNCLEAR else ""
 
 
 def decide(
@@ -153,8 +202,13 @@ def decided(
     values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
     notes = _notes(statement.stated, subject_of(calculator_id, kind))
     why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
+    right = [low <= value <= high for value in values]
     return Decision(
-        correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes
+        correct=all(right),
+        parsed=parsed,
+        why=why,
+        notes=notes,
+        partly=any(right) and not all(right),
     )
 
 
@@ -164,11 +218,13 @@ def _same(
     if not statement.stated:
         return _nothing(statement, what)
     parsed = " or ".join(written(each.value) for each in statement.stated)
-    correct = all(each.value == wanted for each in statement.stated)
+    right = [each.value == wanted for each in statement.stated]
+    correct = all(right)
     return Decision(
         correct=correct,
         parsed=parsed,
         why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}",
+        partly=any(right) and not correct,
     )
 
 
