@@ -387,6 +387,7 @@ def _item_rows(
             name: rows_file.NAN if isinstance(value, float) and value != value else value
             for name, value in made.items()
         }
+        made["unclear"] = made["unclear"] or ""  # None in folders of older versions
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(UNANSWERED)
         digest = (

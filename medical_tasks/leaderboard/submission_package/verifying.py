@@ -168,7 +168,7 @@ def _scores(
             made = rescoring.scored_again(answered, reported, verdicts, options, folder)
         except (MissingError, UsageError) as error:
             return _not_scored(entry, _first_line(error).replace(str(folder), "the package"))
-        found = {"scores": rescoring.check_scores(reported, rows, made)}
+        found = {"scores": rescoring.check_scores(reported, entry, rows, made)}
         if recipe["judge"] is not None:
             found["verdicts"] = rescoring.check_verdicts(
                 recipe["judge"]["name"], verdicts, made.verdicts, made.replay
