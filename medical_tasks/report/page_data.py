@@ -273,9 +273,9 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     Returns:
         `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
         each with `name`, `texts` (why there are none), `count` of its items, and columns of numbers of strings, which may end
-        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear, `h`
-        hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups (a number, or a
-        list where they are several), a column a breakdown.
+        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear,
+        `h` hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups
+        (a number, or a list where they are several), a column a breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 

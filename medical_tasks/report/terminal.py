@@ -52,8 +52,11 @@ def render_table(*runs: Mapping[str, Any]) -> str:
                 f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items()
             )
             first, metric = next(iter(entry["metrics"].items()))
+            with_them = (
+                "With them, and whatever is unclear," if unclear_counts(entry) else "With them"
+            )
             notes.append(
-                f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}."
+                f"{model}, {name}: not scored: {reasons}. {with_them} {first} is {bounds(metric)}."
             )
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 

@@ -425,7 +425,7 @@ def _total(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float
     """The total of numerators and denominators in turns, over the items on which all of them are known."""
     known = [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
     sums = [math.fsum(column) for column in zip(*known, strict=True)]
-    return average_of(shares)(*sums)
+    return float(average_of(shares)(*sums))
 
 
 def _lacking(scores: Sequence[ItemScore]) -> str:

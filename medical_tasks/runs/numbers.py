@@ -115,14 +115,16 @@ def unclear_counts(entry: Mapping[str, Any]) -> Mapping[str, int]:
 def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
     """Says how many answers nobody could tell the meaning of, what they count as, and what was decided about them."""
     said = []
+    decided = entry["recipe"].get("adjudication")
     if counts := unclear_counts(entry):
         total = sum(counts.values())
         reasons = ", ".join(f"{count:,} x {reason}" for reason, count in counts.items())
+        further = "adjudicate: `medical-tasks adjudicate RUN`"
+        if decided:
+            further = "fill in the rest of their sheet and score again"
         said.append(
-            f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not right; adjudicate: "
-            "`medical-tasks adjudicate RUN`"
+            f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not right; {further}."
         )
-    decided = entry["recipe"].get("adjudication")
     if isinstance(decided, Mapping):
         by = ", ".join(f"{count} by {name}" for name, count in dict(decided["by"]).items())
         said.append(f"{decided['decisions']} answers were read by adjudication ({by}).")

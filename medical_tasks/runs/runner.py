@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError, listed
@@ -41,6 +41,9 @@ from medical_tasks.spec import (
     TaskSpec,
     Turn,
 )
+
+if TYPE_CHECKING:
+    from medical_tasks.runs.adjudicating import Adjudication
 
 ANSWER = "answer"
 _BLOCK: Final = 4_000
@@ -90,6 +93,7 @@ class AnsweredTask:
     )  # of a task with a protocol, item id to questions answered
     usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
     repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
+    adjudication: Adjudication | None = None  # what people or a judge decided about unclear answers
 
 
 @dataclass(kw_only=True, slots=True)

@@ -30,6 +30,7 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 )
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.runs.adjudicating import Adjudication, read_adjudication
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
@@ -143,6 +144,9 @@ def _scores(
         return _not_scored(
             entry, "what the judge said is more than labels, and is not told for credentialed data"
         )
+    adjudication, lacking_sheet = _adjudication(task, recipe, answers, options)
+    if lacking_sheet:
+        return _not_scored(entry, lacking_sheet)
     # Items without an answer, for the reasons that the package tells.
     told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     answered = AnsweredTask(
@@ -156,6 +160,7 @@ def _scores(
         },
         recipe=recipe,
         scoring_args=values,
+        adjudication=adjudication,
     )
     reported = reported_task(task, entry)
     with (
@@ -176,6 +181,27 @@ def _scores(
         if made.replay is not None:
             found["judge"] = rescoring.ask_again(answered, verdicts, options, folder)
     return {**found, "results": rescoring.check_results(reported, entry, made)}
+
+
+def _adjudication(
+    task: TaskSpec,
+    recipe: Mapping[str, Any],
+    answers: Mapping[str, str],
+    options: contents.VerifyOptions,
+) -> tuple[Adjudication | None, str]:
+    """The decisions that the package's scores rest on, and why they cannot be had: no package holds the sheet."""
+    told = recipe.get("adjudication")
+    if told is None:
+        return None, ""
+    if options.adjudicated is None:
+        return None, "unclear answers were adjudicated; give the sheet with --adjudicated FILE"
+    try:
+        found = read_adjudication(options.adjudicated, task, answers)
+    except (MissingError, UsageError) as error:
+        return None, _first_line(error)
+    if found.sha256 != told.get("sha256"):
+        return None, f"{options.adjudicated} is not the sheet that the scores rest on"
+    return found, ""
 
 
 def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
