@@ -141,8 +141,7 @@ def _with_texts(
     recipe = read_results(run)["tasks"][task.name]["recipe"]
     source, responses = run, places.responses
     if responses is not None and responses.is_dir():
-        source, responses = responses, None
-        recipe = _answered_recipe(source, task, recipe)
+        source, responses = responses, None  # the run whose answers were scored
     with run_data(task, spec, recipe, data=places.data, source=places.source) as data:
         items = {item.id: item for item in data.items}
         texts = run_responses(
@@ -153,25 +152,9 @@ def _with_texts(
             if text is None or row.get("response_sha256", "") not in ("", response_sha256(text)):
                 raise UsageError(
                     f"{source}: the answer to {name!r} of {task.name} that was scored is not found again. Give the run's command "
-                    "again, then this one."
+                    "again, or give --responses with what was scored."
                 )
             yield UnclearAnswer(task=task, item=items[name], answer=text, reason=row["unclear"])
-
-
-def _answered_recipe(folder: Path, task: TaskSpec, scored: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The recipe of the run that holds the answers which another folder's scores are of."""
-    entries = read_results(folder)["tasks"]
-    if task.name not in entries:
-        raise UsageError(
-            f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}. Give the run that was scored."
-        )
-    recipe: Mapping[str, Any] = entries[task.name]["recipe"]
-    if recipe["model"] != scored["model"] or recipe["prompts"] != scored["prompts"]:
-        raise UsageError(
-            f"{folder}: its answers to {task.name} are by another model or to other prompts than those that were scored. Give "
-            "the run that was scored."
-        )
-    return recipe
 
 
 # What a judge is asked
