@@ -314,6 +314,14 @@ class ItemScore:
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
 
+    def could_be(self, metric: str) -> tuple[float, float]:
+        """The smallest and largest value of a decided metric: the value itself, unless the answer is unclear."""
+        value = self.values.get(metric, math.nan)
+        if not self.unclear or metric not in self.limits:
+            return value, value
+        low, high = self.limits[metric]
+        return min(low, value), max(high, value)
+
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
         """Makes a score of what a judge's verdicts add up to; values and limits in `named` go before what follows."""

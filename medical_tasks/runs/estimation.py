@@ -130,7 +130,7 @@ class Estimator:
             return math.nan, math.nan
         value, weight = self.item_value(metric, score)
         if end is not None and not math.isnan(value):
-            value = _could_be(metric, score)[end]
+            value = score.could_be(metric.name)[end]
         if math.isnan(value):
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
         return value * weight, weight
@@ -278,7 +278,7 @@ class _Found:
         else:
             self.due.append(value)
         if score.unclear and weight:
-            low, high = _could_be(self.metric, score)
+            low, high = score.could_be(self.metric.name)
             self.unclear.append(((low - value) * weight, (high - value) * weight))
 
     @property
@@ -410,15 +410,6 @@ class _Found:
                 ends.append(math.fsum([*self.above, *moved, *(top for top, _ in known)]) / bottom)
             made[name] = _number(worst(ends)) if ends else None
         return made
-
-
-def _could_be(metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
-    """The smallest and largest value of a decided item: the value itself, unless its answer is unclear."""
-    value = score.values.get(metric.name, math.nan)
-    if not score.unclear or metric.name not in score.limits:
-        return value, value
-    low, high = score.limits[metric.name]
-    return min(low, value), max(high, value)
 
 
 def _total(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
