@@ -76,6 +76,8 @@ class MetricSpec:
         ends: for a figure of an official script that stops at an undecided item: the reason why there is no value. "" where
             missing verdicts are estimated. An `average` with a reason needs all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear answer leaves it open.
+        if_right: for such a metric, whether it counts only on answers that are right: nan on all others, and an unclear one may
+            come to count.
     """
 
     name: str  # key in `results.json`
@@ -93,6 +95,7 @@ class MetricSpec:
     ends: str = ""
     ends_unanswered: bool = False  # whether an item without an answer stops that script too
     read: bool = False
+    if_right: bool = False
 
     @property
     def best(self) -> float:
@@ -315,12 +318,19 @@ class ItemScore:
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
 
     def could_be(self, metric: str) -> tuple[float, float]:
-        """The smallest and largest value of a decided metric: the value itself, unless the answer is unclear."""
+        """The smallest and largest value of a decided metric: the value itself, unless the answer is unclear.
+
+        Both are nan where the metric does not count on this item, whatever the answer is.
+        """
         value = self.values.get(metric, math.nan)
         if not self.unclear or metric not in self.limits:
             return value, value
         low, high = self.limits[metric]
-        return min(low, value), max(high, value)
+        return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
+
+    def weight(self, metric: MetricSpec) -> float:
+        """The denominator with which the item counts, or would count, in a metric."""
+        return self.weights.get(metric.name, 0.0) if metric.kind == "ratio" else 1.0
 
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
@@ -348,10 +358,12 @@ def unclear_limits(
         {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
-    for metric in metrics:
+    for metric in (each for each in metrics if each.read):
         value = values.get(metric.name, math.nan)
-        if metric.read and not math.isnan(value):
+        if not math.isnan(value):
             limits[metric.name] = (min(value, metric.best), max(value, metric.best))
+        elif metric.if_right:
+            limits[metric.name] = metric.limits
     return limits
 
 

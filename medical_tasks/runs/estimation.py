@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.scoring.averages import average_of, components, sums
+from medical_tasks.scoring.averages import average_of, components, sums, total_of
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
 if TYPE_CHECKING:
     from medical_tasks.scoring.estimates import Estimate
 
 BOOTSTRAP_SEED: Final = 0
+_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
@@ -97,9 +98,7 @@ class Estimator:
         found = estimate(known)
         if math.isnan(found.value):
             return entry
-        sample = {
-            name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-        }
+        sample = {name: entry[name] for name in _ENDS}
         moved = {
             "value": found.value,
             "ci_low": _number(found.ci_low),
@@ -111,10 +110,11 @@ class Estimator:
                 continue
             shift = entry[name] - entry["value"]
             if any(score.unclear for score in self._scores.values()):
-                # An unclear answer stands for as many items of the set as its stratum says.
-                decided = columns(end)
+                # An unclear answer stands for as many items of the set as its stratum says, if it comes to count.
+                outermost = min if end == 0 else max
+                decided = outermost((columns(end), known), key=lambda each: total_of(each, shares))
                 shift += estimate(decided).value - found.value
-                shift -= _total(decided, shares) - _total(known, shares)
+                shift -= total_of(decided, shares) - total_of(known, shares)
             outer, inner = (max, min) if end == 0 else (min, max)
             moved[name] = outer(metric.limits[end], inner(found.value, found.value + shift))
         entry.pop("std", None)
@@ -129,8 +129,9 @@ class Estimator:
         if score is None:
             return math.nan, math.nan
         value, weight = self.item_value(metric, score)
-        if end is not None and not math.isnan(value):
+        if end is not None and metric.name in score.values:
             value = score.could_be(metric.name)[end]
+            weight = weight or score.weight(metric)
         if math.isnan(value):
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
         return value * weight, weight
@@ -259,6 +260,8 @@ class _Found:
         self.due: list[float] = []
         # How far below and above its value each unclear answer could bring the numerator.
         self.unclear: list[tuple[float, float]] = []
+        # Limits and weight of unclear answers that count only if they are right.
+        self.joining: list[tuple[float, float, float]] = []
         self.missing: list[tuple[float, float, float]] = []
         self.left: list[tuple[float, float, float]] = []
         self.estimates: list[Estimated] = []
@@ -269,6 +272,9 @@ class _Found:
         self.items += 1
         value = score.values[self.metric.name]
         if math.isnan(value):
+            ends = score.could_be(self.metric.name)
+            if not math.isnan(ends[0]):
+                self.joining.append((*ends, score.weight(self.metric)))
             return
         weight = score.weights[self.metric.name] if self.pooled else 1.0
         if weight:
@@ -284,7 +290,7 @@ class _Found:
     @property
     def settled(self) -> bool:
         """Whether nothing is missing and no answer is unclear, so that the bounds are the value."""
-        return not self.missing and not self.unclear
+        return not (self.missing or self.unclear or self.joining)
 
     def open(
         self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None
@@ -405,18 +411,15 @@ class _Found:
             known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
             bottom = math.fsum([*self.below, *(weight for _, weight in known)])
             ends = [one[end] for one in self.missing if one[2] == math.inf]
+            moved = (each[end] for each in self.unclear)
+            top = math.fsum([*self.above, *moved, *(above for above, _ in known)])
             if bottom:
-                moved = (each[end] for each in self.unclear)
-                ends.append(math.fsum([*self.above, *moved, *(top for top, _ in known)]) / bottom)
+                ends.append(top / bottom)
+            if self.joining:
+                more = math.fsum(each[end] * each[2] for each in self.joining)
+                ends.append((top + more) / (bottom + math.fsum(each[2] for each in self.joining)))
             made[name] = _number(worst(ends)) if ends else None
         return made
-
-
-def _total(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
-    """The total of numerators and denominators in turns, over the items on which all of them are known."""
-    known = [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
-    sums = [math.fsum(column) for column in zip(*known, strict=True)]
-    return float(average_of(shares)(*sums))
 
 
 def _lacking(scores: Sequence[ItemScore]) -> str:
