@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.runner import Adjudication, Reading
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec, texts_sha256
 
 Specs = Mapping[str, DatasetSpec]
@@ -383,39 +383,6 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 # What scoring takes from a sheet
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """One decision: the final answer of a reply, as somebody read it."""
-
-    text: str  # "" where the reply gives none
-    by: str  # `person`, or the judge's name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adjudication:
-    """The decisions of a sheet on the answers to one task."""
-
-    sha256: str  # of the file
-    readings: Mapping[str, Reading]  # by item
-    unfilled: int = 0  # rows without a reading, whose answers stay unclear
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """The readings as `Benchmark.score_items` takes them."""
-        return {name: reading.text for name, reading in self.readings.items()}
-
-    def recipe(self, used: Collection[str]) -> dict[str, Any]:
-        """What the recipe says; `used` are the items whose answers were unclear, for which alone a reading counts."""
-        by = Counter(self.readings[name].by for name in self.readings if name in used)
-        return {
-            "sha256": self.sha256,
-            "decisions": by.total(),
-            "by": dict(sorted(by.items())),
-            "unfilled": self.unfilled,
-            "unused": len(self.readings) - by.total(),
-        }
 
 
 def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) -> Adjudication:

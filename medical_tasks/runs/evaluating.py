@@ -35,7 +35,7 @@ from medical_tasks.models.opener import (
     parse_model_args,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.runs.adjudicating import Adjudication, read_adjudication
+from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -58,6 +58,7 @@ from medical_tasks.runs.responses import (
 )
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import (
+    Adjudication,
     AnsweredTask,
     RunOptions,
     load_task_prompts,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError, listed
@@ -42,9 +43,6 @@ from medical_tasks.spec import (
     Turn,
 )
 
-if TYPE_CHECKING:
-    from medical_tasks.runs.adjudicating import Adjudication
-
 ANSWER = "answer"
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
@@ -70,6 +68,39 @@ class RunOptions:
     shortened: Mapping[str, int] | None = (
         None  # item id to words left out, of a run that is replayed
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One decision: the final answer of a reply, as somebody read it."""
+
+    text: str  # "" where the reply gives none
+    by: str  # `person`, or the judge's name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adjudication:
+    """The decisions of a sheet on the answers to one task."""
+
+    sha256: str  # of the file
+    readings: Mapping[str, Reading]  # by item
+    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The readings as `Benchmark.score_items` takes them."""
+        return {name: reading.text for name, reading in self.readings.items()}
+
+    def recipe(self, used: Collection[str]) -> dict[str, Any]:
+        """What the recipe says; `used` are the items whose answers were unclear, for which alone a reading counts."""
+        by = Counter(self.readings[name].by for name in self.readings if name in used)
+        return {
+            "sha256": self.sha256,
+            "decisions": by.total(),
+            "by": dict(sorted(by.items())),
+            "unfilled": self.unfilled,
+            "unused": len(self.readings) - by.total(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,11 +30,11 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 )
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
-from medical_tasks.runs.adjudicating import Adjudication, read_adjudication
+from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
-from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.runs.runner import Adjudication, AnsweredTask
 from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 
 _SHOWN: Final = 3
