@@ -10,7 +10,7 @@ import argparse
 import hashlib
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -454,14 +454,3 @@ def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading
             None,
         )
     return "", Reading(text="" if text.casefold() == NONE else text, by=by or PERSON)
-
-
-def note_unused(task: TaskSpec, adjudication: Adjudication, used: Collection[str]) -> None:
-    """Says which readings were not taken, since their answers are clear to this version's reader."""
-    unused = [name for name in adjudication.readings if name not in used]
-    if unused:
-        print(
-            f"note: {len(unused)} readings of answers to {task.name} are not used, since these answers are not unclear: "
-            f"{listed(unused, _NAMED)}",
-            file=sys.stderr,
-        )

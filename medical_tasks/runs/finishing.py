@@ -10,7 +10,6 @@ from typing import Any, Final
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
-from medical_tasks.runs.adjudicating import note_unused
 from medical_tasks.runs.calibrating import Corrections
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
@@ -172,7 +171,7 @@ def finish(
             items.add(rows)
         if part.adjudication is not None:
             recipe["adjudication"] = part.adjudication.recipe(decided)
-            note_unused(part.task, part.adjudication, decided)
+            part.adjudication.note_unused(part.task, decided)
         scores = over_repeats(part.task, kept, missing)
         known: dict[str, Any] = {"unanswered_limits": limits}
         if part.repeats:

@@ -45,18 +45,23 @@ def over_repeats(
                     math.fsum(math.prod(cell) for cell in cells) / of if of else cells[0][0]
                 )
                 weights[name] = of / len(cells)
-        why = lacking.get(item) or next((one.unscored for one in there if one.unscored), None)
-        unclear = next((one.unclear for one in there if one.unclear), "")
+        unscored, unclear = _first_reasons(there)
         made[item] = replace(
             there[0],
             values=values,
             weights=weights,
-            unscored=why,
+            unscored=lacking.get(item) or unscored,
             unclear=unclear,
             limits={},
             counts={},
         )
     return made
+
+
+def _first_reasons(scores: Sequence[ItemScore]) -> tuple[str | None, str]:
+    """The first reason for which one of the repeats is unscored, and for which one is unclear."""
+    unscored = next((score.unscored for score in scores if score.unscored), None)
+    return unscored, next((score.unclear for score in scores if score.unclear), "")
 
 
 class RepeatedEstimator(Estimator):

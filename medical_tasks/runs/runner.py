@@ -44,6 +44,7 @@ from medical_tasks.spec import (
 )
 
 ANSWER = "answer"
+_NAMED: Final = 5
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
 
@@ -101,6 +102,16 @@ class Adjudication:
             "unfilled": self.unfilled,
             "unused": len(self.readings) - by.total(),
         }
+
+    def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
+        """Says which readings were not taken, since their answers are clear to this version's reader."""
+        unused = [name for name in self.readings if name not in used]
+        if unused:
+            print(
+                f"note: {len(unused)} readings of answers to {task.name} are not used, since these answers are not unclear: "
+                f"{listed(unused, _NAMED)}",
+                file=sys.stderr,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

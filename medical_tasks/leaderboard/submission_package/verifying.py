@@ -31,7 +31,7 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.adjudicating import read_adjudication
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import Adjudication, AnsweredTask
@@ -144,9 +144,6 @@ def _scores(
         return _not_scored(
             entry, "what the judge said is more than labels, and is not told for credentialed data"
         )
-    adjudication, lacking_sheet = _adjudication(task, recipe, answers, options)
-    if lacking_sheet:
-        return _not_scored(entry, lacking_sheet)
     # Items without an answer, for the reasons that the package tells.
     told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     answered = AnsweredTask(
@@ -160,7 +157,6 @@ def _scores(
         },
         recipe=recipe,
         scoring_args=values,
-        adjudication=adjudication,
     )
     reported = reported_task(task, entry)
     with (
@@ -170,6 +166,7 @@ def _scores(
     ):
         folder = Path(made_folder)
         try:
+            answered = replace(answered, adjudication=_adjudication(task, recipe, answers, options))
             made = rescoring.scored_again(answered, reported, verdicts, options, folder)
         except (MissingError, UsageError) as error:
             return _not_scored(entry, _first_line(error).replace(str(folder), "the package"))
@@ -188,20 +185,18 @@ def _adjudication(
     recipe: Mapping[str, Any],
     answers: Mapping[str, str],
     options: contents.VerifyOptions,
-) -> tuple[Adjudication | None, str]:
-    """The decisions that the package's scores rest on, and why they cannot be had: no package holds the sheet."""
-    told = recipe.get("adjudication")
-    if told is None:
-        return None, ""
+) -> Adjudication | None:
+    """The decisions that the package's scores rest on; no package holds their sheet, so that it has to be given."""
+    if recipe.get("adjudication") is None:
+        return None
     if options.adjudicated is None:
-        return None, "unclear answers were adjudicated; give the sheet with --adjudicated FILE"
-    try:
-        found = read_adjudication(options.adjudicated, task, answers)
-    except (MissingError, UsageError) as error:
-        return None, _first_line(error)
-    if found.sha256 != told.get("sha256"):
-        return None, f"{options.adjudicated} is not the sheet that the scores rest on"
-    return found, ""
+        raise MissingError(
+            "unclear answers were adjudicated; give the sheet with --adjudicated FILE"
+        )
+    found = read_adjudication(options.adjudicated, task, answers)
+    if found.sha256 != mapping(recipe["adjudication"]).get("sha256"):
+        raise UsageError(f"{options.adjudicated} is not the sheet that the scores rest on")
+    return found
 
 
 def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
