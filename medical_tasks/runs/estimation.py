@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.scoring.averages import average_of, components, sums, total_of
+from medical_tasks.scoring.averages import average_of, components, sums
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Estimator:
         drawn: Mapping[str, Any],
     ) -> dict[str, Any]:
         """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
-        from medical_tasks.scoring.finite import strata_of, whole_set_estimate
+        from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
 
         if entry["value"] is None:
             return entry
@@ -104,19 +104,15 @@ class Estimator:
             "ci_low": _number(found.ci_low),
             "ci_high": _number(found.ci_high),
         }
+        unclear = any(score.unclear for score in self._scores.values())
+        least, most = metric.limits
         for end, name in enumerate(("bound_low", "bound_high")):
             moved[name] = None
-            if entry[name] is None:
-                continue
-            shift = entry[name] - entry["value"]
-            if any(score.unclear for score in self._scores.values()):
-                # An unclear answer stands for as many items of the set as its stratum says, if it comes to count.
-                outermost = min if end == 0 else max
-                decided = outermost((columns(end), known), key=lambda each: total_of(each, shares))
-                shift += estimate(decided).value - found.value
-                shift -= total_of(decided, shares) - total_of(known, shares)
-            outer, inner = (max, min) if end == 0 else (min, max)
-            moved[name] = outer(metric.limits[end], inner(found.value, found.value + shift))
+            if entry[name] is not None:
+                decided = columns(end) if unclear else known
+                sampled = entry[name] - entry["value"]
+                shift = whole_set_shift(sampled, end, known, decided, shares, estimate)
+                moved[name] = min(max(least, found.value + shift), most)
         entry.pop("std", None)
         return {**entry, **moved, "sample": sample}
 

@@ -157,9 +157,7 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
 
 def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     entry = forms.check_fields(where, value, _ENTRY)
-    forms.check_fields(f"{where}, coverage", entry["coverage"], _COVERAGE)
-    if sum(entry["coverage"].get("unclear", {}).values()) > entry["coverage"]["answered"]:
-        raise contents.not_sound(f"{where}, coverage: has more unclear answers than answers")
+    _check_coverage(f"{where}, coverage", entry["coverage"])
     recipe = forms.check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
     data = forms.check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
@@ -198,6 +196,12 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     if not all(isinstance(value, str) for value in recipe.get("task_args", {}).values()):
         raise contents.not_sound(f"{where}, recipe, task_args: must be texts")
     _check_judge(where, entry, task)
+
+
+def _check_coverage(where: str, value: Any) -> None:
+    coverage = forms.check_fields(where, value, _COVERAGE)
+    if sum(coverage.get("unclear", {}).values()) > coverage["answered"]:
+        raise contents.not_sound(f"{where}: has more unclear answers than answers")
 
 
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
