@@ -18,6 +18,7 @@ from medical_tasks.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from ._api import (
         Results,
+        adjudicate,
         build,
         calc,
         compare,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Results", "__version__", "build", "calc", "compare", "dataset_path", "export", "load", "merge", "metric_path", "report",
-    "run", "score", "score_text", "verify",
+    "Results", "__version__", "adjudicate", "build", "calc", "compare", "dataset_path", "export", "load", "merge",
+    "metric_path", "report", "run", "score", "score_text", "verify",
 ]  # fmt: skip
 
 

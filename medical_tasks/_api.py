@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from medical_tasks.data.building import BuiltDataset
     from medical_tasks.leaderboard.export import Exported
     from medical_tasks.leaderboard.submission_package.contents import Verification
+    from medical_tasks.runs.adjudicating import UnclearSheet
 
     Answers = (
         Mapping[str, str] | Iterable[Mapping[str, Any]] | pd.DataFrame | str | os.PathLike[str]
@@ -191,11 +192,21 @@ def evaluated(arguments: argparse.Namespace) -> Results | None:
     return None if folder is None else Results(folder)
 
 
-def score(task: str, answers: Answers, *, judge: str | None = None, **options: Any) -> Results:
-    """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder."""
+def score(
+    task: str,
+    answers: Answers,
+    *,
+    judge: str | None = None,
+    adjudicated: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Results:
+    """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder.
+
+    `adjudicated`: the sheet that `adjudicate` wrote, filled in by a person or a judge.
+    """
     from medical_tasks.runs.responses import GivenAnswers
 
-    chosen = _options("score", task=task, judge=judge, **options)
+    chosen = _options("score", task=task, judge=judge, adjudicated=adjudicated, **options)
     chosen.responses = (
         Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
     )
@@ -219,6 +230,31 @@ def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
         )
     done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset))
     return None if done is None else (Results(done[0]), done[1])
+
+
+def adjudicate(
+    run: Results | str | os.PathLike[str], *, judge: str | None = None, **options: Any
+) -> UnclearSheet:
+    """Writes the sheet of a run's unclear answers for a person to fill in, or filled in by a judge; `score` takes it.
+
+    Answers that the judge did not read are in the sheet's `failed`; they raise nothing.
+    """
+    done = adjudicated(_options("adjudicate", run=_folder(run), judge=judge, **options))
+    if done is None:
+        raise UsageError("mt.adjudicate is for one process. Call it without torchrun.")
+    return done
+
+
+def adjudicated(arguments: argparse.Namespace) -> UnclearSheet | None:
+    """Does what `adjudicate` is asked for; None in all but the main process."""
+    from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+    from medical_tasks.runs.adjudicating import adjudicate_as_asked
+    from medical_tasks.runs.results import read_results
+
+    tasks = [task_spec(name) for name in read_results(arguments.run)["tasks"]]
+    return adjudicate_as_asked(
+        arguments, tasks, {task.name: dataset_spec(task.dataset) for task in tasks}
+    )
 
 
 def merge(

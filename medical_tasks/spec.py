@@ -75,6 +75,9 @@ class MetricSpec:
         verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several` where a count takes several.
         ends: for a figure of an official script that stops at an undecided item: the reason why there is no value. "" where
             missing verdicts are estimated. An `average` with a reason needs all of its metrics.
+        read: whether it rests on the task's reader of answers, so that an unclear answer leaves it open.
+        if_right: for such a metric, whether it counts only on answers that are right: nan on all others, and an unclear one may
+            come to count.
     """
 
     name: str  # key in `results.json`
@@ -91,6 +94,18 @@ class MetricSpec:
     verdict: str = ""
     ends: str = ""
     ends_unanswered: bool = False  # whether an item without an answer stops that script too
+    read: bool = False
+    if_right: bool = False
+
+    @property
+    def best(self) -> float:
+        """The best value that an item can have."""
+        return self.limits[1] if self.higher_is_better else self.limits[0]
+
+    @property
+    def worst(self) -> float:
+        """The value of an answer that is not right."""
+        return self.limits[0] if self.higher_is_better else self.limits[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +123,8 @@ class TaskSpec:
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
+        reads: for a task whose reader of answers can be unclear, what a person should write down of an answer, one line; ""
+            for all others. Its metrics that rest on the reader have `MetricSpec.read`.
     """
 
     name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
@@ -142,6 +159,7 @@ class TaskSpec:
     exemplars: str = ""
     baseline: str = ""
     protocol: str = ""
+    reads: str = ""
 
     @property
     def harness_name(self) -> str:
@@ -275,7 +293,10 @@ class ItemScore:
         values: metric name to value; `nan` where the metric has no denominator on this item. An undecided metric is absent,
             and `unscored` has the reason.
         unscored: None, or why some metric is undecided (never a verdict on the model).
-        limits: for absent metrics, the smallest and largest value they can have.
+        unclear: "", or why the reader could not tell what the answer is. The answer counts as not right, and `limits` says
+            what it could count as: `unclear_limits` makes them.
+        limits: the smallest and largest value that absent metrics can have, and of an unclear answer those that rest on the
+            reader.
         weights: the denominator of each `ratio` metric on this item; for an absent one the largest possible, `inf` (or no
             entry) when unknown.
         notes: what a reader should know of this answer, each a word, optionally with details behind a colon; `results.json`
@@ -290,10 +311,26 @@ class ItemScore:
     )
     why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
+    unclear: str = ""
     limits: Mapping[str, tuple[float, float]] = field(default_factory=lambda: _NONE)
     weights: Mapping[str, float] = field(default_factory=lambda: _NONE)
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
+
+    def could_be(self, metric: str) -> tuple[float, float]:
+        """The smallest and largest value of a decided metric: the value itself, unless the answer is unclear.
+
+        Both are nan where the metric does not count on this item, whatever the answer is.
+        """
+        value = self.values.get(metric, math.nan)
+        if not self.unclear or metric not in self.limits:
+            return value, value
+        low, high = self.limits[metric]
+        return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
+
+    def weight(self, metric: MetricSpec) -> float:
+        """The denominator with which the item counts, or would count, in a metric."""
+        return self.weights.get(metric.name, 0.0) if metric.kind == "ratio" else 1.0
 
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
@@ -308,6 +345,26 @@ class ItemScore:
                 else:
                     limits[name] = (low, high)
         return cls(id=id, values=values, limits=limits, counts=counts, **named)
+
+
+def unclear_limits(
+    metrics: Sequence[MetricSpec], values: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """The limits of an answer that the reader could not tell: it counts as not right, and might be right.
+
+    Example: `accuracy` rests on the reader, `accuracy_official` does not, and `accuracy_agreed` does not count on this item.
+
+        >>> unclear_limits(metrics, {"accuracy": 0.0, "accuracy_official": 1.0, "accuracy_agreed": nan})
+        {"accuracy": (0.0, 1.0)}
+    """
+    limits: dict[str, tuple[float, float]] = {}
+    for metric in (each for each in metrics if each.read):
+        value = values.get(metric.name, math.nan)
+        if not math.isnan(value):
+            limits[metric.name] = (min(value, metric.best), max(value, metric.best))
+        elif metric.if_right:
+            limits[metric.name] = metric.limits
+    return limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -538,10 +595,22 @@ class Benchmark:
         *,
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
+        readings: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
-        """Scores answers; `judging` for a task with `TaskSpec.judge`, `arguments` of `TaskSpec.scoring_arguments`; `scoring`."""
+        """Scores answers; `scoring`.
+
+        Args:
+            task: what they answer.
+            items: one for each answer.
+            responses: the model's texts.
+            judging: for a task with `TaskSpec.judge`.
+            arguments: of `TaskSpec.scoring_arguments`.
+            readings: for a task with `TaskSpec.reads`, item id to the final answer as a person or a judge read it; "" where
+                the reply gives none. Other answers are read by the task's own reader.
+        """
         given: dict[str, Any] = {"judging": required(judging)} if task.judge else {}
         given |= {"arguments": arguments} if task.scoring_arguments else {}
+        given |= {"readings": readings} if task.reads else {}
         return list(self._own("scoring").score_items(task, items, responses, **given))
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "merge": "make one run of the parts that `run --shard` made on several machines",
         "launch": "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
         "score": "score answers you already have",
+        "adjudicate": "list answers that the reader could not tell, for a person or a judge to read",
         "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
         "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
         "decompose": "take texts apart into statements or claims, by a judge model",

@@ -31,6 +31,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
 from medical_tasks.runs.calibrating import SUFFIX, same_calibration
+from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
@@ -189,6 +190,7 @@ def _compare_task(
         for a, b in zip(first, second, strict=True)
     ):
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
+    warnings += _unclear_said(headline, first, second)
     reported = both.reported()
     if any(
         "repeats" in recipe for recipe in recipes
@@ -263,6 +265,30 @@ def _compare_task(
         "breakdown": breakdown,
         "refused": [],
     }
+
+
+def _unclear_said(metric: MetricSpec, first: Rows, second: Rows) -> list[str]:
+    """Says how many answers are unclear in each run, and between which values they leave the difference of a metric."""
+    counts = [sum(bool(row.get("unclear")) for row in rows) for rows in (first, second)]
+    if not any(counts):
+        return []
+    said = f"unclear answers count as not right: {counts[0]} in the first run, {counts[1]} in the second"
+    both = [
+        pair
+        for pair in zip(first, second, strict=True)
+        if is_counted(metric, pair[0]) and is_counted(metric, pair[1])
+    ]
+    if not metric.read or metric.kind == "ratio" or not both:
+        return [said]
+    first_gain, second_gain = (
+        math.fsum(metric.best - row[metric.name] for row in rows if row.get("unclear")) / len(both)
+        for rows in zip(*both, strict=True)
+    )
+    low, high = (number(end, metric.unit) for end in sorted((-first_gain, second_gain)))
+    unit = f" ({metric.unit})" if metric.unit else " points"
+    return [
+        f"{said}; were they right, the difference of {metric.name} could move by {low} to {high}{unit}"
+    ]
 
 
 def _corrected(

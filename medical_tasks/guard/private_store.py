@@ -302,6 +302,11 @@ def redact_reason(reason: str) -> str:
     return reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
 
 
+def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) -> str:
+    """Keeps the reason why an answer is unclear if it is made of a benchmark's own words, else says `other`."""
+    return reason if not reason or _is_plain(reason, note_words) else "other"
+
+
 def redact_value(value: Any) -> Any:
     """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word."""
     words = set(_words(value))
@@ -342,6 +347,8 @@ def redact_row(
     for name, value in row.items():
         if name == "unscored":
             made[name] = None if value is None else redact_reason(str(value))
+        elif name == "unclear":
+            made[name] = redact_unclear(str(value or ""), note_words=note_words)
         elif (
             value is None
             or isinstance(value, bool | int | float)

@@ -54,6 +54,7 @@ from medical_tasks.harness.judging import (
     shown_metrics,
 )
 from medical_tasks.io.files import read_text
+from medical_tasks.runs.numbers import explanation
 from medical_tasks.spec import (
     Ask,
     DatasetSpec,
@@ -231,7 +232,7 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             value = {
                 shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()
             }
-            why = one.why if one.unscored is None else f"{one.why}; unscored: {one.unscored}"
+            why = explanation(one.why, one.unscored, one.unclear)
             pooled = (metric.name for metric in metrics.values() if metric.kind == "ratio")
             weights = {name: one.weights[name] for name in pooled if name in one.values}
             return Score(

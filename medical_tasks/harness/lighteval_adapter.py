@@ -24,7 +24,7 @@ from medical_tasks.data.dataset_store import datasets_home, split_names
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.guard.private_store import redact_reason, redact_unclear
 from medical_tasks.harness.judging import (
     HarnessJudge,
     Weighted,
@@ -92,6 +92,7 @@ class _Score(SampleLevelComputation):
             self.task, [item] * len(texts), texts, arguments=settings
         )
         if asks_text:
+            _log_unclear(self.task, scores[0])
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
         found = agreed([score.values for score in scores], list(metrics))
         lacking = [name for name, value in found.items() if math.isnan(value)]
@@ -103,6 +104,14 @@ class _Score(SampleLevelComputation):
                 ", ".join(lacking),
             )
         return found
+
+
+def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
+    """Says in the log that an answer is unclear: lighteval's details have no place for an explanation."""
+    if score.unclear:
+        words = task.benchmark.note_words()
+        reason = redact_unclear(score.unclear, note_words=words)
+        logger.info("%s: %s: unclear (%s), counted as not right", task.name, score.id, reason)
 
 
 class _Judged(SampleLevelComputation):

@@ -7,7 +7,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ErrorString
@@ -112,6 +112,28 @@ def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[i
     except Exception as error:  # of a damaged file openpyxl raises whatever it stumbles over
         raise UsageError(f"{path}: not a whole XLSX file ({error}). {again}") from error
     return found
+
+
+def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
+    """Makes a workbook of one sheet; every cell is a text, whatever it begins with, and signs that XML has no place for are `?`."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("unclear")
+
+    def cell(text: str) -> Any:
+        clean = ILLEGAL_CHARACTERS_RE.sub("?", text).encode("utf-8", "replace").decode("utf-8")
+        made = WriteOnlyCell(sheet, value=clean)
+        made.data_type = "s"  # "=1+1" is no formula
+        return made
+
+    for row in (columns, *rows):
+        sheet.append([cell(text) for text in row])
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
 
 
 def _value(cell: Any, unescape: Callable[[str], str]) -> Any:

@@ -34,7 +34,7 @@ from medical_tasks.report.markdown import cell, filled
 from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.report.texts import TextPlaces
-from medical_tasks.runs.numbers import bounds, interval, metric_label, scored, valued
+from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 from medical_tasks.spec import UNANSWERED, DatasetSpec, MetricSpec
@@ -228,6 +228,7 @@ _SETTINGS: Final = (
     *_PART,
     "task_args",
     "scoring",
+    "adjudication",
     "data",
 )
 
@@ -263,7 +264,7 @@ def _sha256(text: str) -> str:
 _NAMES: Final[Mapping[str, Any]] = {
     each.__name__.lstrip("_"): each
     for each in (
-        *(bounds, entry_notes, interval, mapping, metric_label, valued, warning),
+        *(bounds, entry_notes, explanation, interval, mapping, metric_label, valued, warning),
         *(_dataset, _decided, _facts, _named, _reported, _settings, _sha256, _shots, _strings),
     )
 }
@@ -386,6 +387,7 @@ def _csv(run: Run) -> dict[str, str]:
                 "parsed": item.parsed,
                 "why": item.why,
                 "unscored": item.unscored,
+                "unclear": item.unclear,
             }
             texts = {
                 "question": item.question,

@@ -172,7 +172,7 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
         shown = {
             key: value
             for key, value in row.items()
-            if key in ("task", "id", "unscored")
+            if key in ("task", "id", "unscored", "unclear")
             or key.startswith("group_")
             or (isinstance(value, float) and key != "cluster")
         }

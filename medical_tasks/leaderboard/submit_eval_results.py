@@ -30,7 +30,7 @@ from medical_tasks.leaderboard.submission_package.package_file import chosen_tas
 from medical_tasks.leaderboard.submission_package.values import number
 from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, check_entry
 from medical_tasks.report.terminal import warning
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
@@ -196,6 +196,10 @@ def result_notes(
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
         parts.append(
             f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
+        )
+    if unclear := sum(unclear_counts(entry).values()):
+        parts.append(
+            f"{unclear} answers unclear, counted as not right; were they right, it would be within {bounds(metric)}"
         )
     asked = "answers made outside the suite, prompts unknown"
     if recipe["prompts"] is not None:

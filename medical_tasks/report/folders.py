@@ -38,6 +38,10 @@ _NUMBER: Final = Field(
     holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)),
     rule="a number",
 )
+_COUNTS: Final = Field(
+    holds=lambda value: isinstance(value, dict) and all(map(COUNT.holds, value.values())),
+    rule="counts by reason",
+)
 _REPEATS: Final = Field(
     holds=lambda value: (
         isinstance(value, dict)
@@ -54,7 +58,13 @@ _ESTIMATE: Final[Form] = {
 _ENTRY: Final[Mapping[str, Form]] = {
     "n_items": COUNT,
     "metrics": {"*": _ESTIMATE},
-    "coverage": {"asked": COUNT, "answered": COUNT, "scored": COUNT, "unscored": {}},
+    "coverage": {
+        "asked": COUNT,
+        "answered": COUNT,
+        "scored": COUNT,
+        "unscored": {},
+        "unclear": optional(_COUNTS),
+    },
     "breakdown": {"*": {"*": {"*": _ESTIMATE}}},
     "recipe": {"model": {"name": TEXT}},
     "cut_at_length": optional(COUNT),

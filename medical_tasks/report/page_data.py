@@ -50,6 +50,7 @@ class ReportItem:
     parsed: str = ""  # the final answer as it was read
     why: str = ""  # how the decision came about
     unscored: str = ""  # the reason for which something of it has no score
+    unclear: str = ""  # why the reader could not tell what the answer is
     answer_sha256: str = ""  # "" for none
     verdicts: tuple[ReportVerdict, ...] = ()
 
@@ -248,8 +249,9 @@ def script_json(value: Any) -> Markup:
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share, or a mean of repeats; `scored`
-    for a count; `unscored` where a reason says why there is no value, `no value` where the metric has no denominator.
+    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats, `full`, `partly` or `zero`.
+    `unclear` for an answer that the reader could not tell, which counts as not right; `scored` for a count; `unscored` where a
+    reason says why there is no value, `no value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -257,7 +259,9 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     low, high = metric.limits
     if metric.unit or math.isinf(high):
         return "scored"
-    best, worst = (high, low) if metric.higher_is_better else (low, high)
+    best, worst = metric.best, metric.worst
+    if item.unclear and value == worst:
+        return "unclear"
     if metric.kind == "proportion" and value in (low, high):
         return "right" if value == best else "wrong"
     return "full" if value == best else "zero" if value == worst else "partly"
@@ -269,9 +273,9 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     Returns:
         `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
         each with `name`, `texts` (why there are none), `count` of its items, and columns of numbers of strings, which may end
-        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h` hash, `s`
-        decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups (a number, or a
-        list where they are several), a column a breakdown.
+        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear,
+        `h` hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups
+        (a number, or a list where they are several), a column a breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 
@@ -326,6 +330,7 @@ def _columns(
         "p": [number(item.parsed) for item in items],
         "w": [number(item.why) for item in items],
         "u": [number(item.unscored) for item in items],
+        "n": [number(item.unclear) for item in items],
         "h": [number(item.answer_sha256) for item in items],
         "d": [
             [

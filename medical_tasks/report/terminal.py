@@ -9,7 +9,16 @@ from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, value_notes, valued
+from medical_tasks.runs.numbers import (
+    bounds,
+    coverage,
+    interval,
+    metric_label,
+    unclear_counts,
+    unclear_notes,
+    value_notes,
+    valued,
+)
 from medical_tasks.runs.recipes import NO_SAMPLE
 from medical_tasks.spec import UNANSWERED
 
@@ -19,11 +28,14 @@ _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 def render_table(*runs: Mapping[str, Any]) -> str:
     """Makes the table of one or more runs (content of each `results.json`): a row a model, task and metric.
 
-    Bounds stand where a judge decided or something is missing; items without a score are named below, with what they could
-    change.
+    Bounds stand where a judge decided, something is missing or an answer is unclear; items without a score are named below, with
+    what they could change.
     """
     entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
-    with_bounds = any("judge" in entry or entry["coverage"]["unscored"] for _, entry in entries)
+    with_bounds = any(
+        "judge" in entry or entry["coverage"]["unscored"] or unclear_counts(entry)
+        for _, entry in entries
+    )
     rows: list[Sequence[str]] = []
     notes: list[str] = []
     for name, entry in entries:
@@ -40,8 +52,11 @@ def render_table(*runs: Mapping[str, Any]) -> str:
                 f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items()
             )
             first, metric = next(iter(entry["metrics"].items()))
+            with_them = (
+                "With them, and whatever is unclear," if unclear_counts(entry) else "With them"
+            )
             notes.append(
-                f"{model}, {name}: not scored: {reasons}. With them {first} is {bounds(metric)}."
+                f"{model}, {name}: not scored: {reasons}. {with_them} {first} is {bounds(metric)}."
             )
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 
@@ -59,7 +74,7 @@ def warning(entry: Mapping[str, Any]) -> str:
 
 def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    said = [*_judge(entry), *value_notes(entry)]
+    said = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
         said.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]

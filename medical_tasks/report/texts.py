@@ -68,9 +68,9 @@ def report_items(
         values = tuple((name, finite(shown[name])) for name in metrics if name in shown)
         notes = (
             cut_middle(str(shown.get(name) or ""), NOTE_LENGTH)
-            for name in ("parsed", "why", "unscored")
+            for name in ("parsed", "why", "unscored", "unclear")
         )
-        parsed, why, unscored = (same.setdefault(note, note) for note in notes)
+        parsed, why, unscored, unclear = (same.setdefault(note, note) for note in notes)
         made.append(
             ReportItem(
                 id=row["id"],
@@ -82,6 +82,7 @@ def report_items(
                 parsed=parsed,
                 why=why,
                 unscored=unscored,
+                unclear=unclear,
                 answer_sha256=digest if _SHA256.fullmatch(digest) else "",
                 verdicts=verdicts.get(row["id"], ()),
             )

@@ -6,12 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.scoring.averages import average_of, components, sums
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
+if TYPE_CHECKING:
+    from medical_tasks.scoring.estimates import Estimate
+
 BOOTSTRAP_SEED: Final = 0
+_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
@@ -64,51 +68,66 @@ class Estimator:
         drawn: Mapping[str, Any],
     ) -> dict[str, Any]:
         """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
-        from medical_tasks.scoring.finite import strata_of, whole_set_estimate
+        from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
 
         if entry["value"] is None:
             return entry
         reported = {each.name: each for each in self._task.metrics}
         parts = components(metric, reported)
-        columns: list[Sequence[float]] = []
-        for name in parts.shares:
-            columns += zip(*(self._sums(reported[name], item) for item in items), strict=True)
-        found = whole_set_estimate(
-            columns,
-            list(parts.shares.values()),
-            *strata_of(self._task, items, drawn),
-            clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
-            proportion=metric.kind == "proportion",
-            limits=_range(metric, items, self._limits) or metric.limits,
-        )
+        shares = list(parts.shares.values())
+        strata, units = strata_of(self._task, items, drawn)
+
+        def columns(end: int | None = None) -> list[Sequence[float]]:
+            pairs = (
+                [self._sums(reported[name], item, end) for item in items] for name in parts.shares
+            )
+            return [column for each in pairs for column in zip(*each, strict=True)]
+
+        def estimate(made: Sequence[Sequence[float]]) -> Estimate:
+            return whole_set_estimate(
+                made,
+                shares,
+                strata,
+                units,
+                clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
+                proportion=metric.kind == "proportion",
+                limits=_range(metric, items, self._limits) or metric.limits,
+            )
+
+        known = columns()
+        found = estimate(known)
         if math.isnan(found.value):
             return entry
-        sample = {
-            name: entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-        }
+        sample = {name: entry[name] for name in _ENDS}
         moved = {
             "value": found.value,
             "ci_low": _number(found.ci_low),
             "ci_high": _number(found.ci_high),
         }
-        for name, worst, limit in (
-            ("bound_low", max, metric.limits[0]),
-            ("bound_high", min, metric.limits[1]),
-        ):
-            moved[name] = (
-                None
-                if entry[name] is None
-                else worst(limit, found.value + (entry[name] - entry["value"]))
-            )
+        unclear = any(score.unclear for score in self._scores.values())
+        least, most = metric.limits
+        for end, name in enumerate(("bound_low", "bound_high")):
+            moved[name] = None
+            if entry[name] is not None:
+                decided = columns(end) if unclear else known
+                sampled = entry[name] - entry["value"]
+                shift = whole_set_shift(sampled, end, known, decided, shares, estimate)
+                moved[name] = min(max(least, found.value + shift), most)
         entry.pop("std", None)
         return {**entry, **moved, "sample": sample}
 
-    def _sums(self, metric: MetricSpec, item: Item) -> tuple[float, float]:
-        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known."""
+    def _sums(self, metric: MetricSpec, item: Item, end: int | None = None) -> tuple[float, float]:
+        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known.
+
+        `end`: 0 or 1 for the smallest or largest value that an unclear answer could have, None for the value it counts as.
+        """
         score = self._scores.get(item.id)
         if score is None:
             return math.nan, math.nan
         value, weight = self.item_value(metric, score)
+        if end is not None and metric.name in score.values:
+            value = score.could_be(metric.name)[end]
+            weight = weight or score.weight(metric)
         if math.isnan(value):
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
         return value * weight, weight
@@ -222,7 +241,8 @@ class Estimator:
         entry["components"] = list(parts.shares)
         if parts.missing:
             entry |= {"missing_components": list(parts.missing), "comparable": False}
-        return _inside(entry, whole=decided == len(items))
+        clear = all(each["bound_low"] == each["bound_high"] for _, each in totals)
+        return _inside(entry, whole=clear and decided == len(items))
 
 
 class _Found:
@@ -234,6 +254,10 @@ class _Found:
         self.below: list[float] = []
         self.clusters: list[str] = []
         self.due: list[float] = []
+        # How far below and above its value each unclear answer could bring the numerator.
+        self.unclear: list[tuple[float, float]] = []
+        # Limits and weight of unclear answers that count only if they are right.
+        self.joining: list[tuple[float, float, float]] = []
         self.missing: list[tuple[float, float, float]] = []
         self.left: list[tuple[float, float, float]] = []
         self.estimates: list[Estimated] = []
@@ -244,6 +268,9 @@ class _Found:
         self.items += 1
         value = score.values[self.metric.name]
         if math.isnan(value):
+            ends = score.could_be(self.metric.name)
+            if not math.isnan(ends[0]):
+                self.joining.append((*ends, score.weight(self.metric)))
             return
         weight = score.weights[self.metric.name] if self.pooled else 1.0
         if weight:
@@ -252,6 +279,14 @@ class _Found:
             self.clusters.append(item.cluster)
         else:
             self.due.append(value)
+        if score.unclear and weight:
+            low, high = score.could_be(self.metric.name)
+            self.unclear.append(((low - value) * weight, (high - value) * weight))
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is missing and no answer is unclear, so that the bounds are the value."""
+        return not (self.missing or self.unclear or self.joining)
 
     def open(
         self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None
@@ -323,7 +358,7 @@ class _Found:
             entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
         return _inside(
             {**entry, **self._missing_said(self.estimates), **self._bounds()},
-            whole=not self.missing,
+            whole=self.settled,
         )
 
     def _missing_said(self, estimates: Sequence[Estimated]) -> dict[str, int]:
@@ -363,19 +398,22 @@ class _Found:
             "n": len(self.due),
             "of": 0.0,
         }
-        return _inside(
-            {**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing
-        )
+        return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=self.settled)
 
     def _bounds(self) -> dict[str, float | None]:
-        """The value if all that is missing, at its largest denominator, had been worst, or best; None without an end."""
+        """The value if all that is missing or unclear, at its largest denominator, had been worst, or best; None without an end."""
         made: dict[str, float | None] = {}
         for name, end, worst in (("bound_low", 0, min), ("bound_high", 1, max)):
             known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
             bottom = math.fsum([*self.below, *(weight for _, weight in known)])
             ends = [one[end] for one in self.missing if one[2] == math.inf]
+            moved = (each[end] for each in self.unclear)
+            top = math.fsum([*self.above, *moved, *(above for above, _ in known)])
             if bottom:
-                ends.append(math.fsum([*self.above, *(top for top, _ in known)]) / bottom)
+                ends.append(top / bottom)
+            if self.joining:
+                more = math.fsum(each[end] * each[2] for each in self.joining)
+                ends.append((top + more) / (bottom + math.fsum(each[2] for each in self.joining)))
             made[name] = _number(worst(ends)) if ends else None
         return made
 
@@ -411,7 +449,7 @@ def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> 
 
 
 def _inside(entry: dict[str, Any], *, whole: bool) -> dict[str, Any]:
-    """Bounds that hold the value: with nothing missing they are the value, and else rounding moves none past it."""
+    """Bounds that hold the value: with nothing open they are the value, and else rounding moves none past it."""
     value = entry["value"]
     if value is None:
         return entry

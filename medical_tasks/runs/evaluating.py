@@ -35,6 +35,7 @@ from medical_tasks.models.opener import (
     parse_model_args,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
+from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -57,6 +58,7 @@ from medical_tasks.runs.responses import (
 )
 from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import (
+    Adjudication,
     AnsweredTask,
     RunOptions,
     load_task_prompts,
@@ -316,8 +318,12 @@ def rescore(
             answered, settings = _answered(task, spec, given)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         answered = replace(
-            answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe)
+            answered,
+            scoring_args=_scoring_args(arguments.task_args, task, answered.recipe),
+            adjudication=_adjudication(arguments.adjudicated, task, answered),
         )
+        # Not the sheet's content: one with more rows filled in is scored into the same folder.
+        settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
@@ -329,6 +335,18 @@ def rescore(
             with run_judge(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
+
+
+def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> Adjudication | None:
+    """The decisions on unclear answers that a sheet has."""
+    if path is None:
+        return None
+    if answered.repeats:
+        raise UsageError(
+            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet has one answer to each. Leave "
+            "it out."
+        )
+    return read_adjudication(path, task, answered.responses)
 
 
 def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from medical_tasks.errors import doing
-from medical_tasks.guard.private_store import redact_reason, redact_row
+from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Corrections
 from medical_tasks.runs.estimation import Limits
@@ -27,15 +27,18 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
     """Scores the answered items of a task with the benchmark's own scorer."""
     return {
         name: score
-        for _, scores in _scored_blocks(answered, judging)
+        for _, scores, _ in _scored_blocks(answered, judging)
         for name, score in scores.items()
     }
 
 
 def _scored_blocks(
     answered: AnsweredTask, judging: Judging | None, repeat: int = 1
-) -> Iterator[tuple[Sequence[Item], dict[str, ItemScore]]]:
-    """Scores a task's items block by block; a judge is asked about all of them together."""
+) -> Iterator[tuple[Sequence[Item], dict[str, ItemScore], list[str]]]:
+    """Scores a task's items block by block; a judge is asked about all of them together.
+
+    Of each block the items, their scores, and the items whose unclear answers were decided by adjudication.
+    """
     task, responses = answered.task, answered.responses
     arguments = dict(answered.scoring_args) if task.scoring_arguments else None
     size = max(1, len(answered.items)) if task.judge else _BLOCK
@@ -59,7 +62,28 @@ def _scored_blocks(
             )
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
-        yield items, {score.id: score for score in scores}
+        found = {score.id: score for score in scores}
+        decided = _adjudicated(answered, asked, found, judging, arguments)
+        yield items, found | decided, list(decided)
+
+
+def _adjudicated(
+    answered: AnsweredTask,
+    items: Sequence[Item],
+    scores: Scores,
+    judging: Judging | None,
+    arguments: Mapping[str, str] | None,
+) -> dict[str, ItemScore]:
+    """Scores unclear answers again by what somebody read in them; a reading of any other answer counts for nothing."""
+    if answered.adjudication is None:
+        return {}
+    texts = answered.adjudication.texts
+    unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
+    responses = [answered.responses[item.id] for item in unclear]
+    read = answered.task.benchmark.score_items(
+        answered.task, unclear, responses, judging=judging, arguments=arguments, readings=texts
+    )
+    return {score.id: score for score in read}
 
 
 @doing("score the answers and write the results")
@@ -91,7 +115,8 @@ def finish(
     items = ItemsFile(columns)
     for part in parts:
         recipe = dict(part.recipe)
-        recipe.pop("scoring", None)  # of the scoring that a run had before
+        for name in ("scoring", "adjudication"):  # of the scoring that a run had before
+            recipe.pop(name, None)
         if part.task.scoring_arguments:
             identity = part.task.benchmark.scoring_identity(part.task, dict(part.scoring_args))
             recipe |= {"scoring": identity} if identity else {}
@@ -113,20 +138,14 @@ def finish(
         alike: dict[
             Any, Mapping[str, float]
         ] = {}  # equal values are held once, as long as they are few
+        decided: list[str] = []
         scored = (_scored_blocks(each, judging, number) for number, each in enumerate(every, 1))
         for blocks in zip(*scored, strict=True):
-            founds = [found for _, found in blocks]
+            founds = [found for _, found, _ in blocks]
+            decided += blocks[0][2]
             for found, own in zip(founds, kept, strict=True):
                 if folder.private:
-                    reasons = {
-                        name: score.unscored
-                        for name, score in found.items()
-                        if score.unscored is not None
-                    }
-                    found |= {
-                        name: replace(found[name], unscored=said)
-                        for name, said in _redacted(reasons).items()
-                    }
+                    found |= _closed_reasons(part.task, found)
                 for name, score in found.items():
                     key = tuple(score.values.items())
                     few = key in alike or len(alike) < _BLOCK
@@ -150,6 +169,9 @@ def finish(
                     row | {name: values.get(row["id"]) for name, values in told} for row in rows
                 ]
             items.add(rows)
+        if part.adjudication is not None:
+            recipe["adjudication"] = part.adjudication.recipe(decided)
+            part.adjudication.note_unused(part.task, decided)
         scores = over_repeats(part.task, kept, missing)
         known: dict[str, Any] = {"unanswered_limits": limits}
         if part.repeats:
@@ -229,6 +251,18 @@ def _closed(part: AnsweredTask) -> AnsweredTask:
 
 def _redacted(reasons: Mapping[str, str]) -> dict[str, str]:
     return {item: redact_reason(reason) for item, reason in reasons.items()}
+
+
+def _closed_reasons(task: TaskSpec, scores: Scores) -> dict[str, ItemScore]:
+    """The scores that have a reason, reduced to what can hold no text of the source."""
+    words = task.benchmark.note_words()
+    made: dict[str, ItemScore] = {}
+    for name, score in scores.items():
+        if score.unscored is not None or score.unclear:
+            unscored = None if score.unscored is None else redact_reason(score.unscored)
+            unclear = redact_unclear(score.unclear, note_words=words)
+            made[name] = replace(score, unscored=unscored, unclear=unclear)
+    return made
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:

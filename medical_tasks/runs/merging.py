@@ -62,6 +62,11 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     parts: list[Part] = []
     for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
         settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
+        if settings.get("adjudicated"):
+            raise UsageError(
+                f"{path}: was scored with the sheet of `adjudicate`. Merge the parts as `run` left them, then: medical-tasks "
+                "adjudicate WHOLE, and medical-tasks score TASK --responses WHOLE --adjudicated FILE"
+            )
         if not settings.keys() >= _RUN:
             raise UsageError(
                 f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N)."

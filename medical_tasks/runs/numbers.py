@@ -96,6 +96,41 @@ def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) ->
     return int(metric.get("scored", counts["asked"]))
 
 
+def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str:
+    """How the decision on an answer came about, for harnesses that show one text: with what is missing or unclear of it."""
+    parts = [
+        why,
+        f"unclear: {unclear}" if unclear else "",
+        f"unscored: {unscored}" if unscored else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def unclear_counts(entry: Mapping[str, Any]) -> Mapping[str, int]:
+    """How many answers are unclear, by reason; none in results of versions whose readers never said so."""
+    counts: Mapping[str, int] = entry["coverage"].get("unclear") or {}
+    return counts
+
+
+def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
+    """Says how many answers nobody could tell the meaning of, what they count as, and what was decided about them."""
+    said = []
+    decided = entry["recipe"].get("adjudication")
+    if counts := unclear_counts(entry):
+        total = sum(counts.values())
+        reasons = ", ".join(f"{count:,} x {reason}" for reason, count in counts.items())
+        further = "adjudicate: `medical-tasks adjudicate RUN`"
+        if decided:
+            further = "fill in the rest of their sheet and score again"
+        said.append(
+            f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not right; {further}."
+        )
+    if isinstance(decided, Mapping):
+        by = ", ".join(f"{count} by {name}" for name, count in dict(decided["by"]).items())
+        said.append(f"{decided['decisions']} answers were read by adjudication ({by}).")
+    return said
+
+
 def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
     """Writes what the repeats of a metric were, and where its variance comes from."""
     told, unit = metric["repeats"], metric.get("unit", "")

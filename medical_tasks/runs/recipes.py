@@ -132,7 +132,16 @@ def recipe_differences(
         warned.append(_said("truncation", *map(len, left)))
     warned += [
         said
-        for key in ("protocol", "baseline", "max_samples", "subset", "repeats", "shard", "suite")
+        for key in (
+            "protocol",
+            "baseline",
+            "max_samples",
+            "subset",
+            "repeats",
+            "shard",
+            "adjudication",
+            "suite",
+        )
         if (said := _told(name, key, *recipes))
     ]
     settings = _settings(name, first, second, metrics)

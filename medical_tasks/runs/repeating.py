@@ -19,7 +19,10 @@ _ALIKE: Final = 1e-9  # values this near are one outcome
 def over_repeats(
     task: TaskSpec, scores: Sequence[Scores], unanswered: Sequence[Mapping[str, str]]
 ) -> Scores:
-    """Each item's mean over the repeats that decide it, weighted by its denominators; what one lacks is said of the item."""
+    """Each item's mean over the repeats that decide it, weighted by its denominators.
+
+    What one repeat lacks is said of the item, and so is why one is unclear; bounds are made of the repeats themselves.
+    """
     if len(scores) == 1:
         return scores[0]
     lacking = {name: UNANSWERED + why for each in unanswered for name, why in each.items()}
@@ -42,11 +45,23 @@ def over_repeats(
                     math.fsum(math.prod(cell) for cell in cells) / of if of else cells[0][0]
                 )
                 weights[name] = of / len(cells)
-        why = lacking.get(item) or next((one.unscored for one in there if one.unscored), None)
+        unscored, unclear = _first_reasons(there)
         made[item] = replace(
-            there[0], values=values, weights=weights, unscored=why, limits={}, counts={}
+            there[0],
+            values=values,
+            weights=weights,
+            unscored=lacking.get(item) or unscored,
+            unclear=unclear,
+            limits={},
+            counts={},
         )
     return made
+
+
+def _first_reasons(scores: Sequence[ItemScore]) -> tuple[str | None, str]:
+    """The first reason for which one of the repeats is unscored, and for which one is unclear."""
+    unscored = next((score.unscored for score in scores if score.unscored), None)
+    return unscored, next((score.unclear for score in scores if score.unclear), "")
 
 
 class RepeatedEstimator(Estimator):

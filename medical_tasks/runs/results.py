@@ -30,7 +30,17 @@ SCHEMA_VERSION = 1
 _ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 """The numbers of a metric's entry that lie on its own scale."""
 _TEXT_COLUMNS = frozenset(
-    {"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"}
+    {
+        "task",
+        "id",
+        "cluster",
+        "parsed",
+        "why",
+        "unscored",
+        "unclear",
+        "sources",
+        "response_sha256",
+    }
 )
 
 
@@ -47,6 +57,7 @@ def summarise(
     """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
     unscored = Counter(UNANSWERED + reason for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
+    unclear = Counter(score.unclear for score in scores.values() if score.unclear)
     n_scored = sum(score.unscored is None for score in scores.values())
     estimator = estimator or Estimator(
         task, scores, items=len(items), unanswered_limits=unanswered_limits
@@ -88,6 +99,7 @@ def summarise(
             "answered": len(scores),
             "scored": n_scored,
             "unscored": dict(sorted(unscored.items())),
+            "unclear": dict(sorted(unclear.items())),
         },
         **({"notes": dict(sorted(notes.items()))} if notes else {}),
         "breakdown": breakdown,
@@ -211,6 +223,7 @@ def item_rows(
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = UNANSWERED + unanswered[item.id] if score is None else score.unscored
+        row["unclear"] = score.unclear if score is not None else ""
         if sources:
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         if asked:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -43,6 +44,7 @@ from medical_tasks.spec import (
 )
 
 ANSWER = "answer"
+_NAMED: Final = 5
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
 
@@ -70,6 +72,49 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One decision: the final answer of a reply, as somebody read it."""
+
+    text: str  # "" where the reply gives none
+    by: str  # `person`, or the judge's name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adjudication:
+    """The decisions of a sheet on the answers to one task."""
+
+    sha256: str  # of the file
+    readings: Mapping[str, Reading]  # by item
+    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The readings as `Benchmark.score_items` takes them."""
+        return {name: reading.text for name, reading in self.readings.items()}
+
+    def recipe(self, used: Collection[str]) -> dict[str, Any]:
+        """What the recipe says; `used` are the items whose answers were unclear, for which alone a reading counts."""
+        by = Counter(self.readings[name].by for name in self.readings if name in used)
+        return {
+            "sha256": self.sha256,
+            "decisions": by.total(),
+            "by": dict(sorted(by.items())),
+            "unfilled": self.unfilled,
+            "unused": len(self.readings) - by.total(),
+        }
+
+    def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
+        """Says which readings were not taken, since their answers are clear to this version's reader."""
+        unused = [name for name in self.readings if name not in used]
+        if unused:
+            print(
+                f"note: {len(unused)} readings of answers to {task.name} are not used, since these answers are not unclear: "
+                f"{listed(unused, _NAMED)}",
+                file=sys.stderr,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class AnsweredTask:
     """A task with the answers there are."""
 
@@ -90,6 +135,7 @@ class AnsweredTask:
     )  # of a task with a protocol, item id to questions answered
     usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
     repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
+    adjudication: Adjudication | None = None  # what people or a judge decided about unclear answers
 
 
 @dataclass(kw_only=True, slots=True)

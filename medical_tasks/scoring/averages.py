@@ -54,3 +54,9 @@ def average_of(shares: Sequence[float]) -> Callable[..., Any]:
         return sum(share * above / below for share, above, below in parts)
 
     return statistic
+
+
+def total_of(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
+    """The average of metrics by their numerators and denominators in turns, over the items on which all of them are known."""
+    known = [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
+    return float(average_of(shares)(*(math.fsum(column) for column in zip(*known, strict=True))))

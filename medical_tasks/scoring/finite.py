@@ -12,12 +12,13 @@ units do over all strata. With no variance at all, the share that may be unseen 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from medical_tasks.scoring.averages import total_of
 from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
 from medical_tasks.scoring.estimates import UNIT, Estimate, Limits
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, wilson
@@ -146,3 +147,23 @@ def whole_set_estimate(
         share = unseen_share(_TAIL, effective)
         below, above = share * (value - low), share * (high - value)
     return Estimate(value, max(low, value - below), min(high, value + above), n)
+
+
+def whole_set_shift(
+    sampled: float,
+    end: int,
+    known: Sequence[Sequence[float]],
+    decided: Sequence[Sequence[float]],
+    shares: Sequence[float],
+    estimate: Callable[[Sequence[Sequence[float]]], Estimate],
+) -> float:
+    """How far a bound of the whole set lies from its estimate, given that of the sample lies `sampled` from its value.
+
+    Missing items move a bound as in the sample. An unclear answer stands for as many items of the set as its stratum says:
+    `decided` are the columns with every such answer at the `end` (0 low, 1 high), where it may also not come to count.
+    """
+    outermost = min if end == 0 else max
+    columns = outermost((decided, known), key=lambda each: total_of(each, shares))
+    in_set = estimate(columns).value - estimate(known).value
+    in_sample = total_of(columns, shares) - total_of(known, shares)
+    return outermost(0.0, sampled + in_set - in_sample)

@@ -80,6 +80,7 @@ class SmallChoices(Benchmark):
         *,
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
+        readings: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
         return scoring.score_items(task, items, responses, arguments=arguments or {})
 

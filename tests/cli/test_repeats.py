@@ -168,6 +168,7 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
         "answered": 20,
         "scored": 19,
         "unscored": {"no answer: http 500": 1},
+        "unclear": {},
     }
     assert (metric["n"], metric["scored"]) == (20, 19)
     assert (metric["ci_low"], metric["ci_high"]) == (

@@ -86,6 +86,7 @@ class PrivateNotes(Benchmark):
         *,
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
+        readings: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
         return scoring.score_items(task, items, responses, judging=required(judging))
 

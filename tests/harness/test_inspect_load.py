@@ -97,6 +97,8 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(tmp_path: Pat
 
     assert scored(ModelOutput.from_content("m", str(sample.target))).value["accuracy"] == 1
     assert scored(ModelOutput.from_content("m", "")).value["accuracy"] == 0  # an empty reply is one
+    bound = scored(ModelOutput.from_content("m", "The answer is at least 5."))
+    assert (bound.value["accuracy"], "; unclear: a bound" in bound.explanation) == (0, True)
     none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"

@@ -327,7 +327,7 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
     )
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
-    assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
+    assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}, "unclear": {}}
     assert entry.recipe["task_version"] == "2-A"
 
 

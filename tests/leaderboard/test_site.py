@@ -216,7 +216,7 @@ def test_of_credentialed_data_only_scores_are_published(board: Board, tmp_path: 
         assert set(published.namelist()) == {"results.json", "items.jsonl", "answers.jsonl"}
         assert published.read("answers.jsonl") == b""
     scores = {metric.name for metric in task_spec("ehrnoteqa_mc_prob_index_level1").metrics}
-    allowed = {"task", "id", "cluster", "unscored", *scores} | {
+    allowed = {"task", "id", "cluster", "unscored", "unclear", *scores} | {
         key for key in lines[0] if key.startswith("group_")
     }
     assert len(lines) == 40

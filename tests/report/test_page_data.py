@@ -12,10 +12,12 @@ from medical_tasks.report.page_data import (
     ReportItem,
     ReportVerdict,
     cut_middle,
+    decision,
     fit_texts,
     size_of,
 )
 from medical_tasks.report.texts import TaskTexts, report_items
+from medical_tasks.spec import MetricSpec
 
 
 def item(name: str, question: str = "", answer: str = "", judged: str = "") -> ReportItem:
@@ -29,6 +31,24 @@ def item(name: str, question: str = "", answer: str = "", judged: str = "") -> R
         verdicts=verdicts,
         parsed="7",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "unclear", "unscored", "word"),
+    [
+        (1.0, "", "", "right"),
+        (0.0, "", "", "wrong"),
+        (0.0, "a bound", "", "unclear"),
+        (0.5, "a bound", "", "partly"),  # of repeats, of which one is unclear
+        (None, "", "judge: timeout", "unscored"),
+    ],
+)
+def test_an_item_stands_under_one_word(
+    value: float | None, unclear: str, unscored: str, word: str
+) -> None:
+    one = ReportItem(id="1", groups={}, values={"right": value}, unclear=unclear, unscored=unscored)
+    metric = MetricSpec(name="right", kind="proportion", description="")
+    assert decision(one, metric) == word
 
 
 @pytest.mark.parametrize(

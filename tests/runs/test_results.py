@@ -50,7 +50,13 @@ def test_counts_values_and_wilson_interval() -> None:
     assert metric["n"] == 148
     assert metric["std"] == pytest.approx(math.sqrt(15 / 148 * 133 / 148 / 148))
     assert metric["bound_low"] == metric["bound_high"] == pytest.approx(15 / 148)
-    assert entry["coverage"] == {"asked": 148, "answered": 148, "scored": 148, "unscored": {}}
+    assert entry["coverage"] == {
+        "asked": 148,
+        "answered": 148,
+        "scored": 148,
+        "unscored": {},
+        "unclear": {},
+    }
     assert entry["recipe"] == {"r": 1}
 
 
@@ -105,7 +111,7 @@ def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
     assert [row["unscored"] for row in rows] == [None, "unreadable", "no answer: timeout"]
     assert rows[0] == {
         "task": "toy", "id": "0", "cluster": "0", "group_kind": "b", "right": 1.0, "share": 0.5, "parsed": "p", "why": "w",
-        "unscored": None,
+        "unscored": None, "unclear": "",
     }  # fmt: skip
 
 

@@ -22,7 +22,15 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import summarise
-from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
+from medical_tasks.spec import (
+    Counts,
+    Item,
+    ItemScore,
+    MetricSpec,
+    TaskSpec,
+    Verdicts,
+    unclear_limits,
+)
 from tests.support import toy_task
 
 EXACT = 1e-9
@@ -285,6 +293,81 @@ def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject)
                 assert entry["value"] == pytest.approx(
                     math.fsum(value * weight for value, weight in pairs) / total
                 )
+
+
+READ_TASK = toy_task(
+    MetricSpec(name="right", kind="proportion", description="", read=True),
+    MetricSpec(name="faults", kind="mean", description="", higher_is_better=False, read=True),
+    MetricSpec(name="pooled", kind="ratio", description="", read=True),
+    MetricSpec(name="official", kind="proportion", description=""),
+    MetricSpec(name="among_right", kind="proportion", description="", read=True, if_right=True),
+    MetricSpec(name="whole", kind="average", description="", of=("right", "pooled")),
+    name="read",
+    groups=("kind",),
+    strata=("kind",),
+    reads="the letter",
+)
+OUTCOMES = ("right", "wrong", "unclear", "unscored", "unanswered")
+
+
+def _read(name: str, outcome: str) -> ItemScore:
+    """The score of an answer; the official metric does not rest on the reader that can be unclear."""
+    weights = {"pooled": float(1 + int(name) % 3)}
+    if outcome == "unscored":
+        return ItemScore(id=name, values={}, weights=weights, unscored="lost")
+    right = float(outcome == "right")
+    values = {"right": right, "faults": 1.0 - right, "pooled": right, "official": int(name) % 2}
+    values["among_right"] = int(name) // 2 % 2 if right else math.nan
+    if outcome != "unclear":
+        return ItemScore(id=name, values=values, weights=weights)
+    limits = unclear_limits(READ_TASK.metrics, values)
+    return ItemScore(id=name, values=values, weights=weights, unclear="a bound", limits=limits)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.sampled_from(OUTCOMES), min_size=2, max_size=9),
+    st.lists(st.sampled_from(("right", "wrong", "unclear")), min_size=9, max_size=9),
+    st.sampled_from([1.0, 2.0, 5.0]),
+)
+def test_an_unclear_answer_leaves_the_value_inside_the_bounds(
+    outcomes: list[str], decisions: list[str], share: float
+) -> None:
+    """Of a whole set and of a stratified sample; and whatever is decided afterwards lies within the bounds before it."""
+    kinds = ("odd", "even")
+    items = [
+        Item(id=str(n), fields={}, groups={"kind": kinds[n % 2]}, cluster=str(n))
+        for n in range(len(outcomes))
+    ]
+    first = {
+        item.id: _read(item.id, outcome)
+        for item, outcome in zip(items, outcomes, strict=True)
+        if outcome != "unanswered"
+    }
+    decided = {
+        name: _read(name, decisions[int(name)]) if score.unclear else score
+        for name, score in first.items()
+    }
+    strata = {"even": len(items) // 2, "odd": math.ceil(len(items) / 2 * share)}
+    drawn = {"strata": strata, "drawn": len(items)}
+    for metric in READ_TASK.metrics:
+        before, after = (Estimator(READ_TASK, each) for each in (first, decided))
+        entries = [one.entry(metric, items) for one in (before, after)]
+        sampled = [
+            one.of_whole_set(dict(entry), metric, items, drawn)
+            for one, entry in zip((before, after), entries, strict=True)
+        ]
+        for told, decision in (entries, sampled):
+            if told["value"] is not None and decision["value"] is not None:
+                assert told["bound_low"] <= told["value"] <= told["bound_high"]
+                assert told["bound_low"] - EXACT <= decision["value"]
+                assert decision["value"] <= told["bound_high"] + EXACT
+        told, decision = entries
+        if told["value"] is not None:
+            assert told["bound_low"] - EXACT <= decision["bound_low"]
+            assert decision["bound_high"] <= told["bound_high"] + EXACT
+            if set(outcomes) <= {"right", "wrong"}:
+                assert told["bound_low"] == told["bound_high"]
 
 
 def test_estimates_by_hand() -> None:

@@ -6,8 +6,8 @@ No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     PERCENT_IDS,
@@ -33,19 +33,37 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     dates,
     unit_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.rules import OTHER_UNIT
+from medical_tasks.benchmarks.medcalc_bench.reading import CUT_OFF, read_answer
+from medical_tasks.benchmarks.medcalc_bench.rules import DOUBTFUL, OTHER, OTHER_UNIT
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
-__all__ = ["decide", "decided", "score_items", "subject_of"]
+__all__ = ["NOTE_WORDS", "decide", "decided", "score_items", "subject_of"]
 
 
-def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
+SEVERAL: Final = "several answers"
+NOTE_WORDS: Final = frozenset(" ".join((*DOUBTFUL, OTHER, SEVERAL, CUT_OFF.why)).split())
+"""The words of the reasons why an answer is unclear, which quote no answer."""
+
+
+def score_items(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    readings: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`.
+
+    Args:
+        task: one of the benchmark's tasks.
+        items: its questions.
+        responses: the model's replies, one for each item.
+        readings: item id to the final answer as a person or a judge read it, in place of our
+            reader; "" where there is none.
+    """
     check_lengths(task, items, responses)
     if task.options.get("style") == "twins":
         from medical_tasks.benchmarks.medcalc_bench.twins import (
@@ -54,12 +72,20 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
 
         return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
+    known = readings or {}
     return [
-        _score(item, response, official) for item, response in zip(items, responses, strict=True)
+        _score(task, item, response, official, known.get(item.id))
+        for item, response in zip(items, responses, strict=True)
     ]
 
 
-def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
+def _score(
+    task: TaskSpec,
+    item: Item,
+    response: str,
+    official_of: Callable[..., Decision],
+    reading: str | None,
+) -> ItemScore:
     row = item.fields
     answer = {
         "gold": row["ground_truth_answer"],
@@ -68,7 +94,8 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
     }
     calculator_id = int(row["calculator_id"])
     kind = answer_kind(calculator_id, row.get("output_type"))
-    statement = read_answer(response, subject_of(calculator_id, kind))
+    read = response if reading is None else reading
+    statement = read_answer(read, subject_of(calculator_id, kind))
     sane = decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
@@ -82,12 +109,20 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
         if not agrees or isinstance(result.answer, float):
             # No limits: the tolerance is around the published rule's answer, not around the label.
             published = decided(statement, kind, calculator_id, gold=answer_text(result.answer))
-        values["accuracy_recomputed"] = float(published.correct)
+        values["accuracy_recomputed"] = float(published.correct and not sane.unclear)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
-    return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
+    return ItemScore(
+        id=item.id,
+        values=values,
+        parsed=sane.parsed,
+        why=why if reading is None else f"read by adjudication: {why}",
+        unclear=sane.unclear,
+        limits=unclear_limits(task.metrics, values) if sane.unclear else {},
+        notes=sane.notes,
+    )
 
 
 def decide(
@@ -174,7 +209,7 @@ def _same(
 
 def _open_choice(right: Sequence[bool]) -> str:
     """Why a reply that leaves several values open cannot be decided; "" where all agree."""
-    return "several answers, of which not all are right" if any(right) and not all(right) else ""
+    return SEVERAL if any(right) and not all(right) else ""
 
 
 def _written(number: Quantity) -> str:

@@ -82,12 +82,15 @@ METRICS = (
         name="accuracy",
         kind="proportion",
         description="Answers that are right: within the row's limits, the exact score, the date, or the weeks and days.",
+        read=True,
     ),
     MetricSpec(
         name="right_number_wrong_unit",
         kind="proportion",
         description="Of the right answers, those whose stated unit is another than the one asked for.",
         higher_is_better=False,
+        read=True,
+        if_right=True,
     ),
     MetricSpec(
         name="accuracy_official",
@@ -98,11 +101,13 @@ METRICS = (
         name="accuracy_recomputed",
         kind="proportion",
         description="Answers that are right by the published rule's value for the row's entities, where it has one.",
+        read=True,
     ),
     MetricSpec(
         name="accuracy_agreed",
         kind="proportion",
         description="As accuracy, over the rows whose label the published rule's value bears out.",
+        read=True,
     ),
 )
 
@@ -133,6 +138,7 @@ TWIN_METRICS = (
 
 # The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
 _COT_TOKENS = 2048
+_READS = "the number (with its unit, if any), date, or weeks and days that the reply gives as its final answer"
 _DIRECT_TOKENS = 128
 
 
@@ -226,6 +232,7 @@ def _task(
             "family": "medcalc" if style in ("cot", "one_shot") else name,
         },
         protocol=protocol,
+        reads=_READS,
     )
 
 
@@ -266,6 +273,7 @@ MEDCALC_TWINS = replace(
     version="1-A",
     groups=("kind", *MEDCALC.groups),
     drawn_whole=True,
+    reads="",
     options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
 )
 MEDCALC_NOTES = replace(

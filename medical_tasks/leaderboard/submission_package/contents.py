@@ -224,6 +224,7 @@ class VerifyOptions:
     data: Path | None = None
     source: Path | None = None
     responses: Path | None = None
+    adjudicated: Path | None = None
     upstream: Path | None = None
     task_args: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""

@@ -387,6 +387,7 @@ def _item_rows(
             name: rows_file.NAN if isinstance(value, float) and value != value else value
             for name, value in made.items()
         }
+        made["unclear"] = made["unclear"] or ""  # None in folders of older versions
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(UNANSWERED)
         digest = (
@@ -421,12 +422,16 @@ def answers_of_run(
 ) -> Mapping[str, str]:
     """Finds the answers that a run scored, item id to answer."""
     check_recipe(folder, recipe)
-    responses = options.responses if recipe["model"]["name"].startswith("responses/") else None
+    source, responses = folder, None
+    if options.responses is not None and options.responses.is_dir():
+        source = options.responses  # the run whose answers were scored again
+    elif recipe["model"]["name"].startswith("responses/"):
+        responses = options.responses
     with run_data(
         task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source
     ) as found:
         return run_responses(
-            task, found, recipe, folder, responses=responses, upstream=options.upstream
+            task, found, recipe, source, responses=responses, upstream=options.upstream
         )
 
 

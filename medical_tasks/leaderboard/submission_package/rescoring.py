@@ -20,7 +20,13 @@ from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
 from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions, shown
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
-from medical_tasks.leaderboard.submission_package.results import COMPARED, differences, told
+from medical_tasks.leaderboard.submission_package.results import (
+    COMPARED,
+    compared,
+    counts_unclear,
+    differences,
+    told,
+)
 from medical_tasks.leaderboard.submission_package.rows import item_columns
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
@@ -84,10 +90,17 @@ def scored_again(
     )
 
 
-def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Scored) -> Found:
+def check_scores(
+    reported: TaskSpec,
+    entry: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    made: Scored,
+) -> Found:
     """Compares items one by one."""
     here = {row["id"]: row for row in made.rows}
     columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
+    if not counts_unclear(entry):
+        columns = [name for name in columns if name != "unclear"]
     wrong = []
     for row in rows:
         said, own = (
@@ -113,12 +126,28 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) ->
         *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole),
     }
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
-    compared = (
-        each for name in COMPARED for each in differences(entry[name], made.entry[name], (name,))
+    beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
+    compared_places = (
+        each
+        for name in COMPARED
+        for each in differences(compared(entry, name), made.entry[name], (name,))
     )
-    if found := [each for each in compared if not left.intersection(each[0])]:
+    found = [
+        each
+        for each in compared_places
+        if not left.intersection(each[0]) and not beyond.intersection((each[0][:2], each[0][-2:]))
+    ]
+    if found:
         return "mismatch", f"{len(found)} numbers differ: {told(found[0])}"
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
+
+
+def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
+    """What a package of a suite that knew no unclear answers cannot say: how many there are, and what they leave open."""
+    ends = ("bound_low", "bound_high")
+    read = {name for each in task.metrics if each.read for name in (each.name, each.whole) if name}
+    reasons = ("coverage", "unclear")
+    return frozenset({reasons, *((name, end) for name in read for end in ends)})
 
 
 LEAST_AGREEMENT: Final = 0.8

@@ -20,7 +20,7 @@ from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
-from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec, unclear_limits
 
 _SETTING: Final = forms.plain_json(of=dict)
 _SETTING_OR_NULL: Final = forms.or_null(_SETTING)
@@ -47,6 +47,7 @@ _COVERAGE: Final = {
     "answered": forms.whole_number(),
     "scored": forms.whole_number(),
     "unscored": _COUNTS,
+    "unclear": optional(_COUNTS),
 }
 _RECIPE: Final[Mapping[str, Field]] = {
     "suite": forms.SUITE,
@@ -69,6 +70,7 @@ _RECIPE: Final[Mapping[str, Field]] = {
     "baseline": optional(_SETTING),
     "leaking_examples": optional(forms.plain_json(of=list)),
     "scoring": optional(_SETTING),
+    "adjudication": optional(_SETTING),
 }
 _DATA: Final[Mapping[str, Field]] = {
     "name": forms.line_text(64, least=1),
@@ -155,7 +157,7 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
 
 def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     entry = forms.check_fields(where, value, _ENTRY)
-    forms.check_fields(f"{where}, coverage", entry["coverage"], _COVERAGE)
+    _check_coverage(f"{where}, coverage", entry["coverage"])
     recipe = forms.check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
     data = forms.check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
@@ -194,6 +196,12 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     if not all(isinstance(value, str) for value in recipe.get("task_args", {}).values()):
         raise contents.not_sound(f"{where}, recipe, task_args: must be texts")
     _check_judge(where, entry, task)
+
+
+def _check_coverage(where: str, value: Any) -> None:
+    coverage = forms.check_fields(where, value, _COVERAGE)
+    if sum(coverage.get("unclear", {}).values()) > coverage["answered"]:
+        raise contents.not_sound(f"{where}: has more unclear answers than answers")
 
 
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
@@ -309,7 +317,7 @@ def result_differences(
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
     for name in COMPARED:
-        for found in differences(entry[name], made[name], (name,)):
+        for found in differences(compared(entry, name), made[name], (name,)):
             place, said, _ = found
             estimate = (
                 said in reasons
@@ -334,6 +342,20 @@ def result_differences(
             forms.is_number(high) and value > high + TOLERANCE
         ):
             yield (*place, "value"), value, low
+
+
+def counts_unclear(entry: Mapping[str, Any]) -> bool:
+    """Whether a package's suite told unclear answers from wrong ones."""
+    return "unclear" in entry["coverage"]
+
+
+def compared(entry: Mapping[str, Any], name: str) -> Any:
+    """A part of an entry as this version writes it: packages of older ones do not count unclear answers."""
+    return (
+        {**entry[name], "unclear": entry[name].get("unclear", {})}
+        if name == "coverage"
+        else entry[name]
+    )
 
 
 def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -395,7 +417,14 @@ def _score(task: TaskSpec, row: Mapping[str, Any]) -> ItemScore:
         values[metric.name] = float(row[metric.name])
         if metric.kind == "ratio":
             weights[metric.name] = float(row[weight_column(metric.name)])
-    return ItemScore(id=row["id"], values=values, weights=weights, unscored=row["unscored"])
+    return ItemScore(
+        id=row["id"],
+        values=values,
+        weights=weights,
+        unscored=row["unscored"],
+        unclear=row["unclear"],
+        limits=unclear_limits(task.metrics, values) if row["unclear"] else {},
+    )
 
 
 TOLERANCE: Final = 1e-9

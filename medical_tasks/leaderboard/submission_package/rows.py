@@ -208,7 +208,7 @@ def item_columns(task: TaskSpec) -> list[str]:
                 if metric.kind == "ratio"
                 else [metric.name]
             )
-    return [*columns, "parsed", "why", "unscored"]
+    return [*columns, "parsed", "why", "unscored", "unclear"]
 
 
 def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
@@ -225,6 +225,7 @@ def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
         "parsed": _HIDDEN_TEXT,
         "why": _HIDDEN_TEXT,
         "unscored": forms.or_null(_ID),
+        "unclear": optional(forms.line_text(LONGEST_ID) if task.reads else one_of(("",))),
         "asked": optional(forms.or_null(forms.number(0, 1e6), "a number or null")),
         "answer_sha256": forms.HASH_OR_EMPTY,
         "verdicts_sha256": forms.HASH_OR_EMPTY,
@@ -251,6 +252,7 @@ def read_item(
 ) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = forms.check_fields(where, value, fields)
+    checked.setdefault("unclear", "")  # of suites that never said so
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
     answered = not str(checked["unscored"] or "").startswith(UNANSWERED)
     undecided = [name for name in metrics if checked[name] is None]
@@ -267,6 +269,8 @@ def read_item(
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(checked['unscored'])}."
         )
+    if checked["unclear"]:
+        _check_unclear(where, checked, task)
     for metric in metrics.values():
         if metric.kind == "ratio" and (checked[metric.name] is None) != (
             checked[weight_column(metric.name)] is None
@@ -278,6 +282,16 @@ def read_item(
         name: math.nan if name in metrics and each == NAN else each
         for name, each in checked.items()
     }
+
+
+def _check_unclear(where: str, row: Mapping[str, Any], task: TaskSpec) -> None:
+    """An unclear answer counts as not right, on all metrics that rest on the reader."""
+    for metric in task.metrics:
+        decided = metric.kind != "average"
+        if metric.read and decided and row[metric.name] not in (metric.worst, NAN):
+            raise not_sound(
+                f"{where}, {metric.name}: must be {metric.worst:g} where unclear has a reason, got {shown(row[metric.name])}"
+            )
 
 
 def verdict_fields(*, texts: bool) -> dict[str, Field]:

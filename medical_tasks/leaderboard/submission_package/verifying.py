@@ -30,10 +30,11 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 )
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
-from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.adjudicating import read_adjudication
+from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
-from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.runs.runner import Adjudication, AnsweredTask
 from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 
 _SHOWN: Final = 3
@@ -165,10 +166,11 @@ def _scores(
     ):
         folder = Path(made_folder)
         try:
+            answered = replace(answered, adjudication=_adjudication(task, recipe, answers, options))
             made = rescoring.scored_again(answered, reported, verdicts, options, folder)
         except (MissingError, UsageError) as error:
             return _not_scored(entry, _first_line(error).replace(str(folder), "the package"))
-        found = {"scores": rescoring.check_scores(reported, rows, made)}
+        found = {"scores": rescoring.check_scores(reported, entry, rows, made)}
         if recipe["judge"] is not None:
             found["verdicts"] = rescoring.check_verdicts(
                 recipe["judge"]["name"], verdicts, made.verdicts, made.replay
@@ -176,6 +178,25 @@ def _scores(
         if made.replay is not None:
             found["judge"] = rescoring.ask_again(answered, verdicts, options, folder)
     return {**found, "results": rescoring.check_results(reported, entry, made)}
+
+
+def _adjudication(
+    task: TaskSpec,
+    recipe: Mapping[str, Any],
+    answers: Mapping[str, str],
+    options: contents.VerifyOptions,
+) -> Adjudication | None:
+    """The decisions that the package's scores rest on; no package holds their sheet, so that it has to be given."""
+    if recipe.get("adjudication") is None:
+        return None
+    if options.adjudicated is None:
+        raise MissingError(
+            "unclear answers were adjudicated; give the sheet with --adjudicated FILE"
+        )
+    found = read_adjudication(options.adjudicated, task, answers)
+    if found.sha256 != mapping(recipe["adjudication"]).get("sha256"):
+        raise UsageError(f"{options.adjudicated} is not the sheet that the scores rest on")
+    return found
 
 
 def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:

@@ -14,7 +14,7 @@
 
   /** A badge's colour says no more than its words. */
   function badge(state) {
-    const kinds = { right: "good", full: "good", wrong: "bad", zero: "bad", unscored: "open", partly: "open" };
+    const kinds = { right: "good", full: "good", wrong: "bad", zero: "bad", unclear: "open", unscored: "open", partly: "open" };
     return element("span", { kind: `mt-badge mt-is-${kinds[state] || "plain"}`, text: state });
   }
 
@@ -134,6 +134,7 @@
       ...store.groups.map((name, place) => [name, ((item.g || [])[place] || []).map(text).join(", ")]),
       ["read as", text(item.p)],
       ["why", text(item.w)],
+      ["unclear", text(item.n)],
       ["not scored", text(item.u)],
     ])];
     const others = store.others(item);

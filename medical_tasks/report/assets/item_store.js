@@ -14,7 +14,7 @@
       const list = (groups) => (Array.isArray(groups) ? groups : groups ? [groups] : []);
       this.items = data.runs.flatMap((run, number) => Array.from({ length: run.count }, (_, place) => {
         const item = { run: number, v: run.v.map((column) => column[place]), g: run.g.map((column) => list(column[place])) };
-        for (const name of "isqaepwuhd") item[name] = run[name][place] || 0;
+        for (const name of "isqaepwunhd") item[name] = run[name][place] || 0;
         return item;
       }));
       this.items.forEach((item, place) => { item.place = place; });
@@ -31,7 +31,7 @@
     /** Numbers of all strings in which an item can be found. */
     words(item) {
       return (item.words ??= [
-        item.i, item.q, item.a, item.e, item.p, item.w, item.u, ...(item.g || []).flat(),
+        item.i, item.q, item.a, item.e, item.p, item.w, item.u, item.n, ...(item.g || []).flat(),
         ...(item.d || []).flatMap((verdict) => verdict.slice(0, 4)),
       ].filter(Boolean));
     }
@@ -62,13 +62,13 @@
     /** The first item that went wrong: the model's fault before what nobody could decide. */
     firstFailure(items) {
       const of = (...states) => items.find((item) => states.includes(this.text(item.s)));
-      return of("wrong", "zero") || of("partly") || of("unscored") || items[0];
+      return of("wrong", "zero") || of("partly") || of("unclear") || of("unscored") || items[0];
     }
 
-    /** An item is "unscored" also where it has its headline value and misses another. */
+    /** An item is "unscored" also where it has its headline value and misses another, and "unclear" where one repeat of it is. */
     has(item, state) {
       if (state === "differs") return this.others(item).some((other) => other.s !== item.s);
-      return item.s === state || (this.strings[state] === "unscored" && Boolean(item.u));
+      return item.s === state || (this.strings[state] === "unscored" && Boolean(item.u)) || (this.strings[state] === "unclear" && Boolean(item.n));
     }
 
     searched(items, text) {

@@ -85,7 +85,7 @@
         const counts = this.store.counts(this.run(), pick);
         select.replaceChildren(new Option("all", ""));
         for (const { value, label, count } of counts) {
-          const known = label === "unscored" ? this.store.items.filter((item) => item.run === this.run() && this.store.has(item, value)).length : count;
+          const known = ["unclear", "unscored"].includes(label) ? this.store.items.filter((item) => item.run === this.run() && this.store.has(item, value)).length : count;
           select.append(new Option(`${label} (${known.toLocaleString("en")})`, value));
         }
         if (select === this.find("state") && this.store.runs.length > 1) {

@@ -57,7 +57,7 @@ def test_what_a_person_reads_as_the_answer(row: dict[str, object], reply: str) -
     ("row", "reply", "why"),
     [
         (NEGATIVE, "The delta gap is at least -2.", "a bound"),
-        (SCORE, "3, unless he smokes, then 4", "several answers, of which not all are right"),
+        (SCORE, "3, unless he smokes, then 4", "several answers"),
         (SCORE, "The CHA2DS2-VASc score is 3, which I round to 4.", "several answers"),
         (SCORE, "The CHA2DS2-VASc score is 3 or 4.", "several answers"),
         (SCORE, "The CHA2DS2-VASc score is 3 if she is over 75.", "a condition"),

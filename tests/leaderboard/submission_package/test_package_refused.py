@@ -189,6 +189,27 @@ def test_values_without_a_denominator_are_not_those_undecided_and_members_are_th
     assert isinstance(read_package(kqa), contents.Package)
 
 
+def test_an_unclear_answer_is_never_right(medcalc: bytes) -> None:
+    """Else a forger could call right answers unclear, or have wrong ones widen the bounds of another metric."""
+
+    def unclear(opened: Opened) -> None:
+        opened.items[0] |= {"accuracy": 1.0, "unclear": "a bound"}
+
+    said = "accuracy: must be 0 where unclear has a reason, got 1"
+    with pytest.raises(contents.PackageError, match=said):
+        read_package(forged(medcalc, unclear, totals=False))
+
+
+def test_packages_of_suites_without_unclear_answers_are_read(medcalc: bytes) -> None:
+    def older(opened: Opened) -> None:
+        del opened.entry["coverage"]["unclear"]
+        for row in opened.items:
+            del row["unclear"]
+
+    found = read_package(forged(medcalc, older, totals=False))
+    assert {row["unclear"] for row in found.items} == {""}
+
+
 def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
     with pytest.raises(MissingError, match=r"no such file\. Give the \.zip"):
         read_package(tmp_path / "none.zip")

@@ -1,0 +1,70 @@
+"""List the answers of a run that the reader could not tell, for a person to read, or let a judge read them.
+
+    medical-tasks adjudicate runs/my-run
+    medical-tasks adjudicate runs/my-run --out unclear.xlsx
+    medical-tasks adjudicate runs/my-run --judge openai-api/my-host/judge-model
+
+The sheet has a row for each unclear answer, without the gold. In the column `reading` write the final answer that the reply
+gives, in its own words, or `none` where it gives none; an empty cell leaves the answer unclear. With --judge a judge model fills
+the column in. Then score the same answers again:
+
+    medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv
+
+Of credentialed data the sheet lies in the private store unless --out names another place on this machine, and a judge elsewhere
+is refused. Exit code 5 when the judge left answers unread; the same command asks about them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from medical_tasks._api import adjudicated
+from medical_tasks.data.construction import tell_private
+from medical_tasks.errors import IncompleteError, listed
+from medical_tasks.io.output import tell
+from medical_tasks.judges.session import next_step
+from medical_tasks.models.usage import usage_said
+from medical_tasks.runs.adjudicating import NONE, UnclearSheet
+
+_SHOWN = 5
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the sheet; exit code 5 when the judge left answers unread."""
+    made = adjudicated(arguments)
+    if made is None:
+        return 0
+    if made.path is None:
+        said = f"{made.answers} answers are unclear; no judge was asked and nothing is written."
+        tell(
+            said if made.answers else "No answer is unclear; nothing is written.",
+            answers=made.answers,
+        )
+        return 0
+    scored = arguments.responses or arguments.run
+    _tell_sheet(scored, made.path, made, judged=arguments.judge is not None)
+    if made.private:
+        tell_private(made.path)
+    if made.failed:
+        reasons = listed([f"{name}: {why}" for name, why in made.failed.items()], _SHOWN)
+        raise IncompleteError(
+            f"the judge left {len(made.failed)} of {made.answers} answers unread ({reasons}); their rows are empty. "
+            + next_step(made.failed.values())
+        )
+    return 0
+
+
+def _tell_sheet(scored: Path, path: Path, made: UnclearSheet, *, judged: bool) -> None:
+    read = f", {made.read} of them read by the judge" if judged else ""
+    todo = "Check" if judged else "Fill in"
+    tell(
+        f"{path}: {made.answers} unclear answers{read}. {todo} the column 'reading' ({NONE!r} where the reply gives no final "
+        f"answer), then: medical-tasks score TASK --responses {scored} --adjudicated {path}",
+        sheet=path,
+        answers=made.answers,
+        read=made.read,
+        usage=made.usage,
+    )
+    if made.usage is not None:
+        tell(usage_said(made.usage))
