@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -35,6 +35,8 @@ from medical_tasks.benchmarks.medcalc_bench.working import (
     Equation,
     Working,
     close,
+    corrected_values,
+    leading_to,
     read_working,
 )
 from medical_tasks.calculators import Result, find
@@ -81,6 +83,10 @@ class Case:
     final: float | None
     low: float
     high: float
+
+    def is_right(self, value: float) -> bool:
+        """Whether a result is within the limits of the row."""
+        return self.low <= value <= self.high
 
 
 def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
@@ -334,7 +340,7 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
     for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
     found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
-    if calculator_id == 49:
+    if calculator_id == _OPIOIDS:
         factors: Mapping[str, tuple[float, str]] = {
             str(drug): factor for drug, factor in FACTORS.items()
         }
@@ -350,7 +356,21 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         ratios = (target / source, source / target)
         # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
         found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
+    if calculator_id == _CKD_EPI:
+        found = (*found, *_ckd_epi_constants(str(used["sex"]), float(used["creatinine_mg_dl"])))
     return found
+
+
+_CKD_EPI: Final = 3
+_OPIOIDS: Final = 49
+
+
+def _ckd_epi_constants(sex: str, creatinine: float) -> Iterator[Constant]:
+    """What CKD-EPI 2021 divides the creatinine by, and the power it raises the quotient to."""
+    divisor, exponent = (0.7, 0.241) if sex == "female" else (0.9, 0.302)
+    exponent = exponent if creatinine <= divisor else 1.2
+    for number in (divisor, exponent):
+        yield Constant(f"{number:g}", (number,), by_sex=True)
 
 
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
@@ -380,61 +400,72 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 
 
 def _right_until_computed(case: Case) -> Sorted | None:
-    """C: a calculation stands there whose true result is the right answer, so formula and values were right."""
-    constants = [
-        each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex
-    ]
-    known = all(_stands(constant, case) for constant in constants)
-    equations = case.working.equations
+    """C: with its arithmetic put right the working gives the right answer, so formula and values were right."""
     if not case.values:
         return None
+    equations = case.working.equations
+    put_right = corrected_values(equations)
+    known = all(_stands(constant, case) for constant in _constants_in_play(case))
     for place in reversed(range(len(equations))):
-        equation = equations[place]
-        if equation.right and case.final is not None and close(equation.value, case.final, 0.01):
+        equation, value = equations[place], put_right[place]
+        if equation.right and case.final is not None and close(value, case.final, 0.01):
             return None  # the answer given is this one's result
-        inside = case.low <= equation.value <= case.high
-        if (
-            case.calculator_id == 49
-            and len(case.result.used["doses"]) > 1
-            and "+" not in equation.text
-        ):
-            continue  # one drug of several
-        if not inside or len(equation.numbers) < 2 or not _uses_the_values(place, case):
+        if _is_one_drug_of_several(case, equation):
             continue
-        if not known or not all(each.right or _alike(each) for each in equations[:place]):
-            # By chance, or by another way of writing the formula than those known here.
-            return (
-                Sorted("undetermined", _CONTRADICTING)
-                if len(equation.numbers) > 2 and known
-                else None
-            )
-        if case.final is not None and _shifted(case.final, equation.value):
+        if len(equation.numbers) < 2 or not _uses_the_values(place, case):
+            continue
+        if not case.is_right(value):
+            if case.is_right(equation.value) and known and len(equation.numbers) > 2:
+                return Sorted("undetermined", _CONTRADICTING)  # right by chance
+            continue
+        if not known:
+            return None
+        if case.final is not None and _shifted(case.final, value):
             return Sorted(
                 "undetermined", "the right result in another unit, or with its decimal point moved"
             )
-        return Sorted(
-            "C",
-            f"{short(equation.text)} is {equation.value:.6g}, which is right; the answer given is not",
-        )
+        return Sorted("C", _computation_reason(equations[: place + 1], put_right, case))
     return None
+
+
+def _computation_reason(
+    equations: Sequence[Equation], put_right: Sequence[float], case: Case
+) -> str:
+    """The first wrong calculation of a working that is right otherwise, or the right one that the answer leaves out."""
+    for equation in equations:
+        if not equation.right and not _alike(equation):
+            return (
+                f"{short(equation.text)} is {equation.value:.6g}, "
+                f"the reply says {equation.stated:.6g}"
+            )
+    shown = short(equations[-1].text)
+    return f"{shown} is {put_right[-1]:.6g}, which is right; the answer given is not"
+
+
+def _is_one_drug_of_several(case: Case, equation: Equation) -> bool:
+    several = case.calculator_id == _OPIOIDS and len(case.result.used["doses"]) > 1
+    return several and "+" not in equation.text
 
 
 _CONTRADICTING: Final = "a calculation gives the right answer after one that is wrong"
 
 
 def _uses_the_values(place: int, case: Case) -> bool:
+    """Whether the patient's values stand in a calculation or in one before it."""
     before = (
         number for each in case.working.equations[:place] for number in (*each.numbers, each.value)
     )
     numbers = [*case.working.equations[place].numbers, *before]
-    needed = [
-        value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())
-    ]
-    return all(among(value.forms, numbers) for value in needed)
+    return all(among(value.forms, numbers) for value in _needed(case))
 
 
-_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm",), 38: ("age_years",)}
-"""Values that a right calculation may not show: a height that only chooses a weight, an age that chooses a factor."""
+def _needed(case: Case) -> list[Value]:
+    unused = _UNUSED.get(case.calculator_id, ())
+    return [value for value in case.values if value.parameter not in unused]
+
+
+_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm", "weight_kg"), 38: ("age_years",)}
+"""Values that a right calculation may not show: those that only make the weight, an age that chooses a factor."""
 
 
 def _shifted(final: float, value: float) -> bool:
@@ -444,20 +475,72 @@ def _shifted(final: float, value: float) -> bool:
 
 
 def _knowledge(case: Case) -> Sorted | None:
+    """A: a constant of the formula is missing, or the right values went into another formula."""
     working = case.working
-    if not working.equations or not any(
-        among(value.accepted, working.numbers) for value in case.values
-    ):
+    with_values = any(among(value.accepted, working.numbers) for value in case.values)
+    if not working.equations or not with_values:
         return None
-    for constant in constants_of(case.calculator_id, case.result.used):
-        if constant.by_sex and _stated_sex(case.working.text) != case.result.used.get("sex"):
-            continue
+    for constant in _constants_in_play(case):
         if not _stands(constant, case):
             reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
             return Sorted("A", reason)
-    if "sex" in case.result.used and _stated_sex(case.working.text) != case.result.used.get("sex"):
+    own, stated = case.result.used.get("sex"), _stated_sex(working.text)
+    if stated not in (None, own):
         return None  # another factor may come from another sex, which is no other formula
-    return _other_formula(case)
+    return _other_weight(case) or (_other_formula(case) if stated == own else None)
+
+
+def _constants_in_play(case: Case) -> Iterator[Constant]:
+    """The constants that the reply must have; those of the patient's sex only where it states that sex."""
+    for constant in constants_of(case.calculator_id, case.result.used):
+        if not constant.by_sex or not _other_sex(case):
+            yield constant
+
+
+def _other_sex(case: Case) -> bool:
+    own = case.result.used.get("sex")
+    return own is not None and _stated_sex(case.working.text) != own
+
+
+_COCKCROFT_GAULT: Final = 2
+_ADJUSTED_WEIGHT: Final = re.compile(
+    r"(?i)\badjusted (?:body )?weight(?![^.\n]{0,60}\bformula)[^.\n\d]{0,60}?"
+    r"(?:\bis|\bas|\bof|=|:)\s{0,2}(?P<kg>\d+(?:\.\d+)?)(?= ?kg)"
+)
+"""A sentence that names the weight which a reply goes on with."""
+_CLOSE_WEIGHT: Final = 0.02
+
+
+def _other_weight(case: Case) -> Sorted | None:
+    """A: of actual, ideal and adjusted weight the reply takes one that the rule does not take for this patient."""
+    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
+        return None
+    used = case.result.used
+    factor = 0.85 if used["sex"] == "female" else 1.0
+    right = float(case.result.answer) * 72 * used["creatinine_mg_dl"]  # type: ignore[arg-type]
+    right /= factor * (140 - used["age_years"])
+    taken = _weight_taken(case)
+    if taken is None or close(taken, right, _CLOSE_WEIGHT):
+        return None
+    return Sorted("A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg")
+
+
+def _weight_taken(case: Case) -> float | None:
+    """The number beside age, creatinine and constants in the last calculation of the clearance, or the one named so."""
+    used = case.result.used
+    others = [140.0, 72.0, 0.85, 1.0, used["age_years"], 140 - used["age_years"]]
+    creatinine = next(v for v in case.values if v.parameter == "creatinine_mg_dl")
+    for equation in reversed(case.working.equations):
+        if 72.0 not in equation.numbers or len(equation.numbers) < 4:
+            continue
+        left = {
+            number
+            for number in equation.numbers
+            if not among(others, [number]) and not among(creatinine.accepted, [number])
+        }
+        return left.pop() if len(left) == 1 else None
+    named = [match["kg"] for match in _ADJUSTED_WEIGHT.finditer(case.working.text)]
+    return float(named[-1]) if named else None
 
 
 def _stands(constant: Constant, case: Case) -> bool:
@@ -502,52 +585,62 @@ _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: right calculations with every value lead to the answer given, and it is far from the right one."""
+    """A: a calculation takes every value, and put right it is far from the right answer."""
     if not case.values or case.final is None or case.calculator_id in _CHOOSES:
         return None
-    constants = [
-        number
-        for each in constants_of(case.calculator_id, case.result.used)
-        for number in each.values
-    ]
+    constants = [number for each in _all_constants(case) for number in each.values]
     if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
         return None  # a constant could be taken for the value
-    instead = [(value, _stated_instead(value, case.working.text)) for value in case.values]
-    if any(number is not None and not among(value.accepted, [number]) for value, number in instead):
-        return None
-    middle = (case.low + case.high) / 2
+    for value in case.values:
+        instead = _stated_instead(value, case.working.text)
+        if instead is not None and not among(value.accepted, [instead]):
+            return None
     equations = case.working.equations
+    put_right = corrected_values(equations)
     for place in reversed(range(len(equations))):
         last = equations[place]
-        if len(last.numbers) < 2 or not close(last.value, case.final, 0.01):
+        results = [last.value, last.value if last.stated is None else last.stated]
+        if len(last.numbers) < 2 or not any(close(one, case.final, 0.01) for one in results):
             continue
-        chain, numbers = [last], set(last.numbers)
-        for before in reversed(equations[:place]):
-            results = (before.value, before.stated or 0.0)
-            if any(
-                close(one, number, 0.002) for one, number in itertools.product(results, numbers)
-            ):
-                chain.append(before)
-                numbers |= set(before.numbers)
-        used = all(
+        numbers = [number for each in leading_to(equations, place) for number in each.numbers]
+        takes_all = all(
             any(close(value.used, number, 0.002) for number in numbers) for value in case.values
         )
-        far = abs(last.value - middle) > 0.75 * max(case.high - case.low, 0.05 * abs(middle))
-        if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
+        if takes_all and _is_far(put_right[place], case):
             return Sorted(
                 "A",
-                f"{short(last.text)} takes the right values and is worked out rightly: another formula",
+                f"{short(last.text)} takes the right values and is {put_right[place]:.6g}: "
+                "another formula",
             )
     return None
 
 
+def _is_far(value: float, case: Case) -> bool:
+    """Whether a result is away from the right answer by more than rounding and units make."""
+    middle = (case.low + case.high) / 2
+    margin = 0.75 * max(case.high - case.low, 0.05 * abs(middle))
+    return abs(value - middle) > margin and not _shifted(value, middle)
+
+
+_OF_A_RULE: Final = re.compile(
+    r"(?i)\b(?:if|for|when|in)\b(?: (?:the|a|an|patient|is|are|was|being))*"
+    r" (?:fe)?(?:males?|m[ae]n|wom[ae]n|girls?|boys?)\b(?: (?:and|or) (?:fe)?(?:males?|m[ae]n))?"
+)
+"""A sex that a rule speaks of: "0.85 if the patient is female"."""
+
+
 def _stated_sex(text: str) -> str | None:
+    """The sex that a reply gives the patient; None where it gives none, or both."""
+    text = _OF_A_RULE.sub(" ", text)
     female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
     male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
-    return None if female == male else ("female" if female else "male")
+    if female == male:
+        return None
+    return "female" if female else "male"
 
 
 def _extraction(case: Case) -> Sorted | None:
+    """B: another sex, or another number where a value of the patient belongs."""
     text = case.working.text
     stated = _stated_sex(text)
     own = case.result.used.get("sex")
@@ -562,7 +655,68 @@ def _extraction(case: Case) -> Sorted | None:
                 "B",
                 f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it",
             )
+    return _other_value(case)
+
+
+def _other_value(case: Case) -> Sorted | None:
+    """B: the calculation of the answer has a strange number in it, and lacks one value of the patient."""
+    plugged = _plugged(case)
+    if plugged is None:
+        return None
+    numbers = [number for each in plugged for number in each.numbers]
+    missing = [value for value in _needed(case) if not _nearly_among(value, numbers)]
+    strange = {
+        number
+        for number in plugged[0].numbers
+        if not _is_known(number, plugged, case) and not _is_result(number, case.working.text)
+    }
+    if len(missing) != 1 or len(strange) != 1:
+        return None
+    (value,), (other,) = missing, strange
+    return Sorted(
+        "B", f"{value.name}: {short(plugged[0].text)} takes {other:.6g}, not {value.used:.6g}"
+    )
+
+
+def _plugged(case: Case) -> list[Equation] | None:
+    """The last calculation that takes at least half of the patient's values, with those that lead to it."""
+    needed = _needed(case)
+    equations = case.working.equations
+    for place in reversed(range(len(equations))):
+        chain = leading_to(equations, place)
+        numbers = [number for each in chain for number in each.numbers]
+        taken = sum(_nearly_among(value, numbers) for value in needed)
+        if len(equations[place].numbers) > 1 and taken >= max(1, len(needed) / 2):
+            return chain
     return None
+
+
+_NEARLY: Final = 0.015
+"""Relative difference of a value whose conversion was rounded on the way."""
+
+
+def _nearly_among(value: Value, numbers: Sequence[float]) -> bool:
+    forms = value.accepted
+    return any(close(one, abs(number), _NEARLY) for number in numbers for one in forms)
+
+
+def _is_known(number: float, chain: Sequence[Equation], case: Case) -> bool:
+    """Whether a number of a calculation is a value, a constant, a power of ten, a unit's factor or an earlier result."""
+    constants = [value for each in _all_constants(case) for value in each.values]
+    factors = [factor for each in _CONVERSIONS.values() for factor in each]
+    results = [one for each in chain[1:] for one in (each.value, each.stated or 0.0)]
+    known = (0.0, *_POWERS, *constants, *factors, *results)
+    if any(close(abs(number), abs(one), 0.002) for one in known):
+        return True
+    return any(_nearly_among(value, [number]) for value in case.values)
+
+
+def _is_result(number: float, text: str) -> bool:
+    return re.search(rf"[\d)]\s*[=≈]\s*{re.escape(f'{number:g}')}(?!\d)", text) is not None
+
+
+def _all_constants(case: Case) -> tuple[Constant, ...]:
+    return constants_of(case.calculator_id, case.result.used)
 
 
 def _is_told(value: Value, case: Case) -> bool:
@@ -612,19 +766,29 @@ def _stated_instead(value: Value, text: str) -> float | None:
 
 
 def _computation(case: Case) -> Sorted | None:
-    """C: every value and constant is literally there, and a calculation has another result than stated."""
+    """C: every value and constant is literally there, and a calculation of known numbers has another result than stated."""
     if not case.values or not all(_is_told(value, case) for value in case.values):
         return None
-    for constant in constants_of(case.calculator_id, case.result.used):
-        if not _is_stated(constant, case):
-            return None
+    if not all(_is_stated(constant, case) for constant in _all_constants(case)):
+        return None
+    plugged = _plugged(case)
+    if plugged is not None and _takes_all(plugged, case):
+        return None  # put right it would have given the right answer, so something else is wrong
     for equation in case.working.equations:
-        if not equation.right and equation.stated is not None and not _alike(equation):
+        if equation.right or equation.stated is None or _alike(equation):
+            continue
+        chain = [equation, *case.working.equations]
+        if all(_is_known(number, chain, case) for number in equation.numbers):
             return Sorted(
                 "C",
                 f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}",
             )
     return None
+
+
+def _takes_all(chain: Sequence[Equation], case: Case) -> bool:
+    numbers = [number for each in chain for number in each.numbers]
+    return all(_nearly_among(value, numbers) for value in _needed(case))
 
 
 def _alike(equation: Equation) -> bool:
