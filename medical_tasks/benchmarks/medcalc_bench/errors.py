@@ -1,6 +1,7 @@
 """Sorts wrong answers into the error types of the paper (Khandekar et al. 2024, section 4.1) without a judge.
 
-A type is given only on evidence in the reply; the earliest counts (`docs/medcalc_errors.md`).
+A type is given only on evidence in the reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
+computation. Arithmetic is the error only where, put right, it gives the right answer.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
@@ -32,11 +34,11 @@ from medical_tasks.benchmarks.medcalc_bench.score_reading import (
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import (
     NUMBER,
+    Chain,
     Equation,
     Working,
+    chains,
     close,
-    corrected_values,
-    leading_to,
     read_working,
 )
 from medical_tasks.calculators import Result, find
@@ -67,15 +69,23 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
+    """A number of the patient that the calculator takes."""
+
     parameter: str
     name: str
     used: float  # in the formula's unit
     accepted: tuple[float, ...]  # the forms in which it may be stated at all
     forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
 
+    def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+        """Whether it is stated among some numbers."""
+        return among(self.accepted, numbers, tolerance)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Case:
+    """A wrong answer with what the row and the reply say."""
+
     calculator_id: int
     result: Result
     values: tuple[Value, ...]
@@ -84,12 +94,57 @@ class Case:
     low: float
     high: float
 
-    def is_right(self, value: float) -> bool:
-        """Whether a result is within the limits of the row."""
-        return self.low <= value <= self.high
+    @property
+    def gold(self) -> float:
+        """The right answer."""
+        return (self.low + self.high) / 2
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The constants that every form of the formula has for this patient."""
+        return constants_of(self.calculator_id, self.result.used)
+
+    @cached_property
+    def needed(self) -> list[Value]:
+        """The values that a right calculation shows."""
+        unused = _UNUSED.get(self.calculator_id, ())
+        return [value for value in self.values if value.parameter not in unused]
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """The calculations of the reply, the last first."""
+        found = chains(self.working.equations)
+        several = self.calculator_id == _OPIOIDS and len(self.result.used["doses"]) > 1
+        return [
+            each
+            for each in found
+            if len(each.last.numbers) > 1 and ("+" in each.last.text or not several)
+        ]
+
+    def takes_all(self, chain: Chain) -> bool:
+        """Whether every value of the patient goes into a calculation."""
+        return all(among(value.forms, chain.numbers, _NEARLY) for value in self.needed)
+
+    def other_sex(self) -> str | None:
+        """The sex that a reply gives the patient and the row does not; None where it gives none."""
+        stated = _stated_sex(self.working.text)
+        return stated if stated != self.result.used.get("sex") else None
+
+
+_COCKCROFT_GAULT, _CKD_EPI, _STEROIDS, _OPIOIDS = 2, 3, 24, 49
+_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {
+    _COCKCROFT_GAULT: ("height_cm", "weight_kg"),
+    38: ("age_years",),
+}
+"""Values that a right calculation may not show: those that only make the weight, an age that chooses a factor."""
+_NEARLY: Final = 0.015
+"""Relative difference of a value whose conversion was rounded on the way."""
+_RESULT: Final = 0.01
+"""Relative difference of an answer from the result that it was rounded from."""
 
 
 def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
+    """The numbers of a row that its calculator takes."""
     calculator = find(result.calculator_id)
     found = []
     for key, raw in entities_of(row).items():
@@ -100,26 +155,27 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
         if isinstance(used, bool) or not isinstance(used, int | float):
             continue
         number = raw[0] if isinstance(raw, list) and raw else raw
-        stated = (
-            float(number)
-            if isinstance(number, int | float) and not isinstance(number, bool)
-            else None
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        stated = float(number) if is_number else float(used)
+        found.append(
+            Value(
+                parameter=item.parameter,
+                name=item.name,
+                used=float(used),
+                accepted=accepted_values(item.parameter, stated, float(used)),
+                forms=shifted_values(stated, float(used)),
+            )
         )
-        accepted, forms = (
-            accepted_values(item.parameter, stated, float(used)),
-            shifted_values(stated, float(used)),
-        )
-        found.append(Value(item.parameter, item.name, float(used), accepted, forms))
     for number in _doses(result):
-        found.append(Value("", "dose", number, accepted_values("", None, number), (number,)))
+        found.append(Value("", "dose", number, accepted_values("", number, number), (number,)))
     return tuple(found)
 
 
 def _doses(result: Result) -> list[float]:
     """The numbers of the two calculators whose entities are doses of drugs; a dose once a day may not show its 1."""
-    if result.calculator_id == 24:
+    if result.calculator_id == _STEROIDS:
         return [float(result.used["source_dose_mg"])]
-    if result.calculator_id == 49:
+    if result.calculator_id == _OPIOIDS:
         numbers = [
             number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)
         ]
@@ -127,11 +183,15 @@ def _doses(result: Result) -> list[float]:
     return []
 
 
-def among(accepted: Sequence[float], numbers: Sequence[float]) -> bool:
-    return any(close(one, abs(number)) for number in numbers for one in accepted)
+def among(accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+    """Whether one of some numbers is one of the accepted ones, whatever its sign."""
+    return any(
+        close(one, abs(number), tolerance) for one, number in itertools.product(accepted, numbers)
+    )
 
 
 def short(text: str) -> str:
+    """A text in one line of at most 80 characters."""
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -153,12 +213,8 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
     if decision.correct:
         return None
     if not decision.parsed:
-        return Sorted(
-            "D",
-            "empty reply"
-            if not response.strip()
-            else f"no answer that can be read: {decision.why}",
-        )
+        why = f"no answer that can be read: {decision.why}" if response.strip() else "empty reply"
+        return Sorted("D", why)
     working = read_working(response)
     if isinstance(result.answer, str | tuple):
         return date_error(calculator_id, result, working)
@@ -167,54 +223,61 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
         raise ValueError(
             f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
         )
-    low, high = limits(gold, row["lower_limit"], row["upper_limit"])
     answer = decimal_or_none(
         decision.parsed.removesuffix("%")
     )  # None where the reply leaves open which
-    final = None if answer is None else float(answer)
-    case = Case(calculator_id, result, values_of(row, result), working, final, low, high)
+    case = Case(
+        calculator_id,
+        result,
+        values_of(row, result),
+        working,
+        None if answer is None else float(answer),
+        *limits(gold, row["lower_limit"], row["upper_limit"]),
+    )
     criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
-    found = (
-        score_error(case, criteria)
-        if criteria
-        else _right_until_computed(case)
-        or _knowledge(case)
-        or _extraction(case)
-        or _computation(case)
-    )
+    found = score_error(case, criteria) if criteria else equation_error(case)
+    if found is not None:
+        return found
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
-    return found or Sorted(
-        "undetermined", "no evidence for one type" if shown else "no working is shown"
-    )
+    return Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
+
+
+# ---- Scores ----
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     """The earliest error that points show: differences count that together explain the answer, or where every criterion is read."""
     found = read_score(case.working, criteria)
-    gold = (case.low + case.high) / 2
     clear = {place: each for place, each in found.readings.items() if each.given is not None}
-    muddled = any(len(each.points) > 1 for each in found.readings.values())
-    differing = {
-        place: each for place, each in clear.items() if each.given != each.criterion.points
-    }
-    complete = (
-        all(place in clear for place, each in enumerate(criteria) if each.points) and not muddled
-    )
-    away = sum((each.given or 0) - each.criterion.points for each in differing.values())
-    explained = case.final is not None and close(gold + away, case.final)
-    if differing and (explained or complete):
-        order = (
-            "A",
-            "undetermined",
-            "B",
-        )  # of knowledge, open and extraction the first that there is
-        return min(
-            map(_difference, differing.values()), key=lambda each: order.index(each.error_type)
+    differing = [each for each in clear.values() if each.given != each.criterion.points]
+    invented = [(text, points) for text, points in found.extras if points]
+    if not differing:
+        return (
+            _unknown_criterion(case, found, clear)
+            or _invented_criterion(case, found, clear, invented)
+            or _wrong_sum(case, found, complete=_is_complete(found, clear))
         )
-    if differing:
-        return Sorted("undetermined", "the points that could be read do not account for the answer")
-    wrong_rule = _other_rule(case, criteria, found, clear, gold)
-    return wrong_rule or _wrong_sum(case, found, gold, count=len(criteria), complete=complete)
+    away = sum((each.given or 0) - each.criterion.points for each in differing)
+    added = sum(points for _, points in invented)
+    if _explains(case, away) or _is_complete(found, clear):
+        return min(map(_difference, differing), key=lambda each: _ORDER.index(each.error_type))
+    if invented and _explains(case, away + added):
+        return _invented(*invented[0])
+    return Sorted("undetermined", "the points that could be read do not account for the answer")
+
+
+_ORDER: Final = ("A", "undetermined", "B")
+"""Of differences the first of these counts: an open one may be one of knowledge."""
+
+
+def _explains(case: Case, away: float) -> bool:
+    return case.final is not None and close(case.gold + away, case.final)
+
+
+def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
+    """Whether the points of every criterion that counts have been read, and of none several."""
+    counted = all(place in clear for place, each in enumerate(found.criteria) if each.points)
+    return counted and not any(len(each.points) > 1 for each in found.readings.values())
 
 
 def _difference(reading: Reading) -> Sorted:
@@ -223,45 +286,49 @@ def _difference(reading: Reading) -> Sorted:
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
     if same is False and given in open_points:
         return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
-    if given not in own.possible or (
-        same and own.present is not False and given not in open_points
-    ):
+    right_finding = same and own.present is not False
+    if given not in own.possible or (right_finding and given not in open_points):
         return Sorted("A", said)
     if same is None and own.present is not None and given in open_points:
         return Sorted("B", f"{said}, as for another finding")
     return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
 
 
-def _other_rule(
+def _unknown_criterion(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+) -> Sorted | None:
+    """A: the one criterion that the reply never names is the whole difference."""
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    others = set(range(len(found.criteria))) - counted
+    unnamed = set(range(len(found.criteria))) - found.named
+    listed = len(others & found.named) >= MOST_CRITERIA * len(others)
+    if found.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
+        return None
+    (place,) = unnamed
+    own = found.criteria[place]
+    if counted - unnamed <= clear.keys() and _explains(case, -own.points):
+        return Sorted(
+            "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
+        )
+    return None
+
+
+def _invented_criterion(
     case: Case,
-    criteria: Sequence[Criterion],
     found: ScoreReading,
     clear: Mapping[int, Reading],
-    gold: float,
+    invented: Sequence[tuple[str, float]],
 ) -> Sorted | None:
-    """A: a criterion the reply does not know, or one the rule does not have, is the whole difference."""
-    if case.final is None:
+    """A: a criterion that the rule does not have is the whole difference."""
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    all_named = len(found.named) == len(found.criteria)
+    if len(invented) != 1 or not all_named or not counted <= clear.keys():
         return None
-    unnamed = [place for place in range(len(criteria)) if place not in found.named]
-    zeros = [place for place, each in enumerate(criteria) if not each.points]
-    listed = not zeros or sum(place in found.named for place in zeros) >= MOST_CRITERIA * len(zeros)
-    counted = [place for place, each in enumerate(criteria) if each.points]
-    if not found.extras and listed and len(unnamed) == 1 and unnamed[0] in counted:
-        own = criteria[unnamed[0]]
-        if all(place in clear for place in counted if place != unnamed[0]) and close(
-            gold - own.points, case.final
-        ):
-            return Sorted(
-                "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
-            )
-    extra = [(text, points) for text, points in found.extras if points]
-    if len(extra) == 1 and not unnamed and all(place in clear for place in counted):
-        text, points = extra[0]
-        if close(gold + points, case.final):
-            return Sorted(
-                "A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule"
-            )
-    return None
+    return _invented(*invented[0]) if _explains(case, invented[0][1]) else None
+
+
+def _invented(text: str, points: float) -> Sorted:
+    return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
 
 
 MOST_CRITERIA: Final = 0.6
@@ -269,23 +336,16 @@ MOST_CRITERIA: Final = 0.6
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(
-    case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool
-) -> Sorted | None:
+def _wrong_sum(case: Case, found: ScoreReading, *, complete: bool) -> Sorted | None:
     """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
+    gold = case.gold
     for equation in case.working.equations:
-        whole = (
-            _SUM.fullmatch(equation.text)
-            and len(equation.numbers) >= 2
-            and close(equation.value, gold)
-        )
-        if whole and equation.stated is not None and not close(equation.stated, gold):
-            return Sorted(
-                "C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}"
-            )
-    few = (
-        len(found.readings) < MOST_CRITERIA * count
-        and sum(bool(each.given) for each in found.readings.values()) < 2
+        stated = equation.stated
+        whole = _SUM.fullmatch(equation.text) and len(equation.numbers) >= 2
+        if whole and close(equation.value, gold) and stated is not None and not close(stated, gold):
+            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}")
+    few = len(found.readings) < MOST_CRITERIA * len(found.criteria) and (
+        sum(bool(each.given) for each in found.readings.values()) < 2
     )
     if not complete or few or any(points for _, points in found.extras) or case.final is None:
         return None  # of few criteria, a reply that breaks off looks complete
@@ -299,12 +359,10 @@ def _wrong_sum(
     if not close(found.totals[-1], case.final):
         return None
     for each in found.readings.values():
-        own = each.criterion
-        could = any(close(gold + points - own.points, case.final) for points in own.possible)
-        muddled = each.points or each.perhaps or (could and other_points(each)[0] is not True)
-        if each.given is None and muddled:
+        if each.given is None and _could_explain(each, case):
             return Sorted(
-                "undetermined", f"{own.label}: what the reply gives for it cannot be told"
+                "undetermined",
+                f"{each.criterion.label}: what the reply gives for it cannot be told",
             )
     return Sorted(
         "C",
@@ -312,8 +370,22 @@ def _wrong_sum(
     )
 
 
+def _could_explain(reading: Reading, case: Case) -> bool:
+    """Whether a criterion without clear points may be what makes the answer wrong."""
+    own = reading.criterion
+    if reading.points or reading.perhaps:
+        return True
+    could = any(_explains(case, points - own.points) for points in own.possible)
+    return could and other_points(reading)[0] is not True
+
+
+# ---- Equations: constants ----
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A number of a formula."""
+
     name: str  # in reasons
     values: tuple[float, ...]
     words: str = ""  # a pattern of words that say the same
@@ -338,49 +410,42 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
-    found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
+    """The constants that every form of a formula has for a patient."""
     if calculator_id == _OPIOIDS:
-        factors: Mapping[str, tuple[float, str]] = {
-            str(drug): factor for drug, factor in FACTORS.items()
+        factors = {
+            dose.drug: FACTORS[dose.drug][0] for dose in used["doses"] if dose.drug in FACTORS
         }
-        doses = [
-            dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1
-        ]
-        found = tuple(
-            Constant(f"{factors[d.drug][0]:g} ({d.drug})", (factors[d.drug][0],)) for d in doses
+        return tuple(
+            Constant(f"{factor:g} ({drug})", (factor,))
+            for drug, factor in factors.items()
+            if factor != 1
         )
-    if calculator_id == 24:
-        steroids: Mapping[str, float] = {str(name): dose for name, dose in EQUIVALENT_MG.items()}
-        source, target = steroids[used["source_steroid"]], steroids[used["target_steroid"]]
-        ratios = (target / source, source / target)
+    if calculator_id == _STEROIDS:
+        source, target = used["source_steroid"], used["target_steroid"]
+        from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
+        ratios = (to_mg / from_mg, from_mg / to_mg)
         # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
-        found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
+        return (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
+    found = list(CONSTANTS.get(calculator_id, ()))
+    if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
+        found.append(for_sex)
     if calculator_id == _CKD_EPI:
-        found = (*found, *_ckd_epi_constants(str(used["sex"]), float(used["creatinine_mg_dl"])))
-    return found
-
-
-_CKD_EPI: Final = 3
-_OPIOIDS: Final = 49
-
-
-def _ckd_epi_constants(sex: str, creatinine: float) -> Iterator[Constant]:
-    """What CKD-EPI 2021 divides the creatinine by, and the power it raises the quotient to."""
-    divisor, exponent = (0.7, 0.241) if sex == "female" else (0.9, 0.302)
-    exponent = exponent if creatinine <= divisor else 1.2
-    for number in (divisor, exponent):
-        yield Constant(f"{number:g}", (number,), by_sex=True)
+        female = used["sex"] == "female"
+        divisor, exponent = (0.7, 0.241) if female else (0.9, 0.302)
+        exponent = exponent if used["creatinine_mg_dl"] <= divisor else 1.2
+        found += [Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)]
+    return tuple(found)
 
 
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
 """Factors between the usual units of a value."""
+_FACTORS: Final = tuple(factor for factors in _CONVERSIONS.values() for factor in factors)
 _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
-def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[float, ...]:
+def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...]:
     """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
-    bases, found = {abs(used), abs(used if raw is None else raw)}, {*shifted_values(raw, used)}
+    bases, found = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
     for factor in _CONVERSIONS.get(parameter, ()):
         converted = {each for base in bases for each in (base * factor, base / factor)}
         found |= converted | {each / 100 for each in converted}
@@ -389,120 +454,125 @@ def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[flo
     return tuple(sorted(found))
 
 
-def shifted_values(raw: float | None, used: float) -> tuple[float, ...]:
+def shifted_values(raw: float, used: float) -> tuple[float, ...]:
     """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
-    bases = {abs(used), abs(used if raw is None else raw)}
-    return tuple(sorted(base * power for base in bases for power in _POWERS))
+    return tuple(sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS))
 
 
 FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")
 """A height in feet and inches."""
 
 
-def _right_until_computed(case: Case) -> Sorted | None:
-    """C: with its arithmetic put right the working gives the right answer, so formula and values were right."""
+def _stands(constant: Constant, case: Case) -> bool:
+    """Whether a constant is in the reply, or a number that it may have been joined with a value to."""
+    numbers = case.working.numbers
+    if _is_stated(constant, case):
+        return True
+    used = [value.used for value in case.values]
+    for one, value in itertools.product(constant.values, used):
+        joined = [one * value]
+        if case.calculator_id not in (_STEROIDS, _OPIOIDS):
+            joined += [value / one, one - value, one + value, one / value if value else one]
+        # A sum that hardly differs from the value is the value itself.
+        telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
+        if among(telling, numbers, 0.002):
+            return True
+    # Steroid tables state two doses, whose ratio counts.
+    return case.calculator_id == _STEROIDS and any(
+        b != 0 and close(a / b, one, 0.01)
+        for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
+        for one in constant.values
+    )
+
+
+_MOST_DOSES: Final = 60
+
+
+def _is_stated(constant: Constant, case: Case) -> bool:
+    if constant.words and re.search(constant.words, case.working.text, re.IGNORECASE):
+        return True
+    for number, one in itertools.product(case.working.numbers, constant.values):
+        digits = len(repr(number).partition(".")[2])
+        rounded = abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
+        if rounded or close(number, one, 1e-4):
+            return True
+    return False
+
+
+# ---- Equations: the types in their order ----
+
+
+def equation_error(case: Case) -> Sorted | None:
+    """The earliest error that the calculations show."""
     if not case.values:
-        return None
-    equations = case.working.equations
-    put_right = corrected_values(equations)
-    known = all(_stands(constant, case) for constant in _constants_in_play(case))
-    for place in reversed(range(len(equations))):
-        equation, value = equations[place], put_right[place]
-        if equation.right and case.final is not None and close(value, case.final, 0.01):
+        return _knowledge(case)
+    return _only_computation(case) or _knowledge(case) or _extraction(case) or _computation(case)
+
+
+def _only_computation(case: Case) -> Sorted | None:
+    """C: with its arithmetic put right the working gives the right answer, so formula and values were right."""
+    for chain in case.chains:
+        last = chain.last
+        if last.right and case.final is not None and close(last.value, case.final, _RESULT):
             return None  # the answer given is this one's result
-        if _is_one_drug_of_several(case, equation):
+        right = case.low <= chain.value <= case.high
+        by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
+        if not (right or by_chance) or not case.takes_all(chain):
             continue
-        if len(equation.numbers) < 2 or not _uses_the_values(place, case):
-            continue
-        if not case.is_right(value):
-            if case.is_right(equation.value) and known and len(equation.numbers) > 2:
-                return Sorted("undetermined", _CONTRADICTING)  # right by chance
-            continue
-        if not known:
+        if not all(_stands(constant, case) for constant in _constants_in_play(case)):
             return None
-        if case.final is not None and _shifted(case.final, value):
+        if not right:
+            return Sorted("undetermined", "a calculation gives the right answer after a wrong one")
+        if case.final is not None and _shifted(case.final, chain.value):
             return Sorted(
                 "undetermined", "the right result in another unit, or with its decimal point moved"
             )
-        return Sorted("C", _computation_reason(equations[: place + 1], put_right, case))
+        wrong = next(_wrong_equations(case), None)
+        reason = f"{short(last.text)} is {chain.value:.6g}, which is right; the answer given is not"
+        return Sorted("C", reason if wrong is None else _wrong_result(wrong))
     return None
 
 
-def _computation_reason(
-    equations: Sequence[Equation], put_right: Sequence[float], case: Case
-) -> str:
-    """The first wrong calculation of a working that is right otherwise, or the right one that the answer leaves out."""
-    for equation in equations:
-        if not equation.right and not _alike(equation):
-            return (
-                f"{short(equation.text)} is {equation.value:.6g}, "
-                f"the reply says {equation.stated:.6g}"
-            )
-    shown = short(equations[-1].text)
-    return f"{shown} is {put_right[-1]:.6g}, which is right; the answer given is not"
+def _wrong_equations(case: Case) -> Iterator[Equation]:
+    """The calculations with another result than stated; a unit alone makes none wrong (`1.5 / 100 = 1.5 %`)."""
+    for equation in case.working.equations:
+        stated = equation.stated
+        if not equation.right and stated is not None and not _shifted(stated, equation.value):
+            yield equation
 
 
-def _is_one_drug_of_several(case: Case, equation: Equation) -> bool:
-    several = case.calculator_id == _OPIOIDS and len(case.result.used["doses"]) > 1
-    return several and "+" not in equation.text
-
-
-_CONTRADICTING: Final = "a calculation gives the right answer after one that is wrong"
-
-
-def _uses_the_values(place: int, case: Case) -> bool:
-    """Whether the patient's values stand in a calculation or in one before it."""
-    before = (
-        number for each in case.working.equations[:place] for number in (*each.numbers, each.value)
-    )
-    numbers = [*case.working.equations[place].numbers, *before]
-    return all(among(value.forms, numbers) for value in _needed(case))
-
-
-def _needed(case: Case) -> list[Value]:
-    unused = _UNUSED.get(case.calculator_id, ())
-    return [value for value in case.values if value.parameter not in unused]
-
-
-_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm", "weight_kg"), 38: ("age_years",)}
-"""Values that a right calculation may not show: those that only make the weight, an age that chooses a factor."""
+def _wrong_result(equation: Equation) -> str:
+    return f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}"
 
 
 def _shifted(final: float, value: float) -> bool:
     return final != 0 and any(
-        close(final * 10.0**power, value, 0.01) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+        close(final * 10.0**power, value, _RESULT) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
     )
+
+
+def _constants_in_play(case: Case) -> list[Constant]:
+    """The constants that the reply must have; those of the patient's sex only where it states that sex."""
+    own = case.result.used.get("sex")
+    same_sex = own is not None and _stated_sex(case.working.text) == own
+    return [each for each in case.constants if same_sex or not each.by_sex]
 
 
 def _knowledge(case: Case) -> Sorted | None:
     """A: a constant of the formula is missing, or the right values went into another formula."""
     working = case.working
-    with_values = any(among(value.accepted, working.numbers) for value in case.values)
+    with_values = any(value.is_among(working.numbers) for value in case.values)
     if not working.equations or not with_values:
         return None
     for constant in _constants_in_play(case):
         if not _stands(constant, case):
             reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
             return Sorted("A", reason)
-    own, stated = case.result.used.get("sex"), _stated_sex(working.text)
-    if stated not in (None, own):
+    if case.other_sex():
         return None  # another factor may come from another sex, which is no other formula
-    return _other_weight(case) or (_other_formula(case) if stated == own else None)
+    return _other_weight(case) or _other_formula(case)
 
 
-def _constants_in_play(case: Case) -> Iterator[Constant]:
-    """The constants that the reply must have; those of the patient's sex only where it states that sex."""
-    for constant in constants_of(case.calculator_id, case.result.used):
-        if not constant.by_sex or not _other_sex(case):
-            yield constant
-
-
-def _other_sex(case: Case) -> bool:
-    own = case.result.used.get("sex")
-    return own is not None and _stated_sex(case.working.text) != own
-
-
-_COCKCROFT_GAULT: Final = 2
 _ADJUSTED_WEIGHT: Final = re.compile(
     r"(?i)\badjusted (?:body )?weight(?![^.\n]{0,60}\bformula)[^.\n\d]{0,60}?"
     r"(?:\bis|\bas|\bof|=|:)\s{0,2}(?P<kg>\d+(?:\.\d+)?)(?= ?kg)"
@@ -513,71 +583,28 @@ _CLOSE_WEIGHT: Final = 0.02
 
 def _other_weight(case: Case) -> Sorted | None:
     """A: of actual, ideal and adjusted weight the reply takes one that the rule does not take for this patient."""
-    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
+    if case.calculator_id != _COCKCROFT_GAULT or not _all_told(case):
         return None
     used = case.result.used
     factor = 0.85 if used["sex"] == "female" else 1.0
-    right = float(case.result.answer) * 72 * used["creatinine_mg_dl"]  # type: ignore[arg-type]
-    right /= factor * (140 - used["age_years"])
-    taken = _weight_taken(case)
+    right = case.gold * 72 * used["creatinine_mg_dl"] / (factor * (140 - used["age_years"]))
+    taken = _weight_taken(case, 140 - used["age_years"])
     if taken is None or close(taken, right, _CLOSE_WEIGHT):
         return None
     return Sorted("A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg")
 
 
-def _weight_taken(case: Case) -> float | None:
+def _weight_taken(case: Case, years: float) -> float | None:
     """The number beside age, creatinine and constants in the last calculation of the clearance, or the one named so."""
-    used = case.result.used
-    others = [140.0, 72.0, 0.85, 1.0, used["age_years"], 140 - used["age_years"]]
-    creatinine = next(v for v in case.values if v.parameter == "creatinine_mg_dl")
-    for equation in reversed(case.working.equations):
-        if 72.0 not in equation.numbers or len(equation.numbers) < 4:
-            continue
-        left = {
-            number
-            for number in equation.numbers
-            if not among(others, [number]) and not among(creatinine.accepted, [number])
-        }
-        return left.pop() if len(left) == 1 else None
-    named = [match["kg"] for match in _ADJUSTED_WEIGHT.finditer(case.working.text)]
+    for chain in case.chains:
+        numbers = chain.last.numbers
+        left = [each for each in numbers if not _is_known(each, case, case.needed, [years])]
+        weights = [value for value in case.values if value not in case.needed]
+        left += [each for each in numbers if any(value.is_among([each]) for value in weights)]
+        if 72 in numbers and len(set(left)) == 1:
+            return left[0]
+    named = _ADJUSTED_WEIGHT.findall(case.working.text)
     return float(named[-1]) if named else None
-
-
-def _stands(constant: Constant, case: Case) -> bool:
-    numbers = case.working.numbers
-    if _is_stated(constant, case):
-        return True
-    used = [value.used for value in case.values]
-    for one, value in itertools.product(constant.values, used):
-        joined = [one * value]
-        if case.calculator_id not in _DOSES:
-            joined += [value / one, one - value, one + value, one / value if value else one]
-        # A sum that hardly differs from the value is the value itself.
-        telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
-        if any(close(each, abs(number), 0.002) for each in telling for number in numbers):
-            return True
-    # Steroid tables state two doses, whose ratio counts.
-    return case.calculator_id == 24 and any(
-        b != 0 and close(a / b, one, 0.01)
-        for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
-        for one in constant.values
-    )
-
-
-_DOSES: Final = frozenset({24, 49})
-_MOST_DOSES: Final = 60
-
-
-def _is_stated(constant: Constant, case: Case) -> bool:
-    if constant.words and re.search(constant.words, case.working.text, re.IGNORECASE):
-        return True
-    for number, one in itertools.product(case.working.numbers, constant.values):
-        digits = len(repr(number).partition(".")[2])
-        if close(number, one, 1e-4) or (
-            abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
-        ):
-            return True
-    return False
 
 
 _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
@@ -585,44 +612,34 @@ _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: a calculation takes every value, and put right it is far from the right answer."""
-    if not case.values or case.final is None or case.calculator_id in _CHOOSES:
+    """A: the calculation of the answer takes every value, and put right it is far from the right answer."""
+    own = case.result.used.get("sex")
+    unsaid = own is not None and _stated_sex(case.working.text) is None
+    if unsaid or case.final is None or case.calculator_id in _CHOOSES:
         return None
-    constants = [number for each in _all_constants(case) for number in each.values]
-    if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
+    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
+    if any(among(constants, [value.used]) for value in case.values):
         return None  # a constant could be taken for the value
-    for value in case.values:
-        instead = _stated_instead(value, case.working.text)
-        if instead is not None and not among(value.accepted, [instead]):
-            return None
-    equations = case.working.equations
-    put_right = corrected_values(equations)
-    for place in reversed(range(len(equations))):
-        last = equations[place]
-        results = [last.value, last.value if last.stated is None else last.stated]
-        if len(last.numbers) < 2 or not any(close(one, case.final, 0.01) for one in results):
-            continue
-        numbers = [number for each in leading_to(equations, place) for number in each.numbers]
-        takes_all = all(
-            any(close(value.used, number, 0.002) for number in numbers) for value in case.values
-        )
-        if takes_all and _is_far(put_right[place], case):
-            return Sorted(
-                "A",
-                f"{short(last.text)} takes the right values and is {put_right[place]:.6g}: "
-                "another formula",
-            )
+    instead = ((value, _stated_instead(value, case.working.text)) for value in case.values)
+    if any(number is not None and not value.is_among([number]) for value, number in instead):
+        return None
+    for chain in case.chains:
+        last = chain.last
+        results = [last.value] if last.stated is None else [last.value, last.stated]
+        takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
+        if takes_all and _is_far(chain.value, case) and among(results, [case.final], _RESULT):
+            reason = f"{short(last.text)} takes the right values and is {chain.value:.6g}: another formula"
+            return Sorted("A", reason)
     return None
 
 
 def _is_far(value: float, case: Case) -> bool:
     """Whether a result is away from the right answer by more than rounding and units make."""
-    middle = (case.low + case.high) / 2
-    margin = 0.75 * max(case.high - case.low, 0.05 * abs(middle))
-    return abs(value - middle) > margin and not _shifted(value, middle)
+    margin = 0.75 * max(case.high - case.low, 0.05 * abs(case.gold))
+    return abs(value - case.gold) > margin and not _shifted(value, case.gold)
 
 
-_OF_A_RULE: Final = re.compile(
+_SEX_OF_A_RULE: Final = re.compile(
     r"(?i)\b(?:if|for|when|in)\b(?: (?:the|a|an|patient|is|are|was|being))*"
     r" (?:fe)?(?:males?|m[ae]n|wom[ae]n|girls?|boys?)\b(?: (?:and|or) (?:fe)?(?:males?|m[ae]n))?"
 )
@@ -631,7 +648,7 @@ _OF_A_RULE: Final = re.compile(
 
 def _stated_sex(text: str) -> str | None:
     """The sex that a reply gives the patient; None where it gives none, or both."""
-    text = _OF_A_RULE.sub(" ", text)
+    text = _SEX_OF_A_RULE.sub(" ", text)
     female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
     male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
     if female == male:
@@ -642,14 +659,11 @@ def _stated_sex(text: str) -> str | None:
 def _extraction(case: Case) -> Sorted | None:
     """B: another sex, or another number where a value of the patient belongs."""
     text = case.working.text
-    stated = _stated_sex(text)
-    own = case.result.used.get("sex")
-    if stated is not None and own in ("female", "male") and stated != own:
+    own, stated = case.result.used.get("sex"), case.other_sex()
+    if stated is not None and own in ("female", "male"):
         return Sorted("B", f"the patient is {own}, the reply says {stated}")
     for value in case.values:
-        if _is_told(value, case):
-            continue
-        other = _stated_instead(value, text)
+        other = None if _is_told(value, case) else _stated_instead(value, text)
         if other is not None:
             return Sorted(
                 "B",
@@ -659,64 +673,38 @@ def _extraction(case: Case) -> Sorted | None:
 
 
 def _other_value(case: Case) -> Sorted | None:
-    """B: the calculation of the answer has a strange number in it, and lacks one value of the patient."""
-    plugged = _plugged(case)
-    if plugged is None:
-        return None
-    numbers = [number for each in plugged for number in each.numbers]
-    missing = [value for value in _needed(case) if not _nearly_among(value, numbers)]
-    strange = {
-        number
-        for number in plugged[0].numbers
-        if not _is_known(number, plugged, case) and not _is_result(number, case.working.text)
-    }
-    if len(missing) != 1 or len(strange) != 1:
-        return None
-    (value,), (other,) = missing, strange
-    return Sorted(
-        "B", f"{value.name}: {short(plugged[0].text)} takes {other:.6g}, not {value.used:.6g}"
-    )
-
-
-def _plugged(case: Case) -> list[Equation] | None:
-    """The last calculation that takes at least half of the patient's values, with those that lead to it."""
-    needed = _needed(case)
-    equations = case.working.equations
-    for place in reversed(range(len(equations))):
-        chain = leading_to(equations, place)
-        numbers = [number for each in chain for number in each.numbers]
-        taken = sum(_nearly_among(value, numbers) for value in needed)
-        if len(equations[place].numbers) > 1 and taken >= max(1, len(needed) / 2):
-            return chain
+    """B: the last calculation with the patient's values lacks one of them and has a strange number in it."""
+    for chain in case.chains:
+        missing = [value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)]
+        if 2 * len(missing) > len(case.needed):
+            continue
+        strange = {
+            number
+            for number in chain.last.numbers
+            if not _is_known(number, case, case.values) and not _is_result(number, case)
+        }
+        if len(missing) != 1 or len(strange) != 1:
+            return None
+        (value,), (other,) = missing, strange
+        reason = f"{short(chain.last.text)} takes {other:.6g}, not {value.used:.6g}"
+        return Sorted("B", f"{value.name}: {reason}")
     return None
 
 
-_NEARLY: Final = 0.015
-"""Relative difference of a value whose conversion was rounded on the way."""
+def _is_known(
+    number: float, case: Case, values: Iterable[Value], further: Iterable[float] = ()
+) -> bool:
+    """Whether a number of a calculation is a value, a constant, a power of ten, a unit's factor or what is given."""
+    constants = (one for each in case.constants for one in each.values)
+    known = (0.0, *_POWERS, *_FACTORS, *constants, *further)
+    return among(known, [number], 0.002) or any(
+        value.is_among([number], _NEARLY) for value in values
+    )
 
 
-def _nearly_among(value: Value, numbers: Sequence[float]) -> bool:
-    forms = value.accepted
-    return any(close(one, abs(number), _NEARLY) for number in numbers for one in forms)
-
-
-def _is_known(number: float, chain: Sequence[Equation], case: Case) -> bool:
-    """Whether a number of a calculation is a value, a constant, a power of ten, a unit's factor or an earlier result."""
-    constants = [value for each in _all_constants(case) for value in each.values]
-    factors = [factor for each in _CONVERSIONS.values() for factor in each]
-    results = [one for each in chain[1:] for one in (each.value, each.stated or 0.0)]
-    known = (0.0, *_POWERS, *constants, *factors, *results)
-    if any(close(abs(number), abs(one), 0.002) for one in known):
-        return True
-    return any(_nearly_among(value, [number]) for value in case.values)
-
-
-def _is_result(number: float, text: str) -> bool:
-    return re.search(rf"[\d)]\s*[=≈]\s*{re.escape(f'{number:g}')}(?!\d)", text) is not None
-
-
-def _all_constants(case: Case) -> tuple[Constant, ...]:
-    return constants_of(case.calculator_id, case.result.used)
+def _is_result(number: float, case: Case) -> bool:
+    written = re.escape(f"{number:g}")
+    return re.search(rf"[\d)]\s*[=≈]\s*{written}(?!\d)", case.working.text) is not None
 
 
 def _is_told(value: Value, case: Case) -> bool:
@@ -724,13 +712,23 @@ def _is_told(value: Value, case: Case) -> bool:
         float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)
     ]
     heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
-    return among(value.accepted, [*case.working.numbers, *heights])
+    return value.is_among([*case.working.numbers, *heights])
 
 
-_ADULT = re.compile(
+def _all_told(case: Case) -> bool:
+    return all(_is_told(value, case) for value in case.values)
+
+
+_GROUP = re.compile(
     r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))",
     re.IGNORECASE,
 )
+"""After a number: a range or a bound of the rule."""
+_OPERATOR = re.compile(r" *[-+*/^×÷−]")
+_NOT_THE_PATIENTS: Final = frozenset(
+    {"normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"}
+)
+"""Words before the name of a value that make it another value."""
 
 
 def _stated_instead(value: Value, text: str) -> float | None:
@@ -747,70 +745,51 @@ def _stated_instead(value: Value, text: str) -> float | None:
     for match in pattern.finditer(text):
         number = NUMBER.match(text, match.end())
         before = (match["before"] or "").strip().lower()
-        if number is None or before in (
-            "normal",
-            "urine",
-            "urinary",
-            "ideal",
-            "adjusted",
-            "corrected",
-            "reference",
-        ):
+        if number is None or before in _NOT_THE_PATIENTS:
             continue
-        if _ADULT.match(text, number.end()) or re.match(
-            r" *[-+*/^×÷−]", text[number.end() : number.end() + 3]
-        ):
-            continue
-        found.add(float(number[0].replace(",", "")))
-    return next(iter(found)) if len(found) == 1 else None
+        if not _GROUP.match(text, number.end()) and not _OPERATOR.match(text, number.end()):
+            found.add(float(number[0].replace(",", "")))
+    return found.pop() if len(found) == 1 else None
 
 
 def _computation(case: Case) -> Sorted | None:
-    """C: every value and constant is literally there, and a calculation of known numbers has another result than stated."""
-    if not case.values or not all(_is_told(value, case) for value in case.values):
+    """C: every value and constant is literally there, and a calculation of known numbers has another result than stated.
+
+    Where one calculation takes all the values, it would have given the right answer: something else is wrong then.
+    """
+    if not _all_told(case) or not all(_is_stated(each, case) for each in case.constants):
         return None
-    if not all(_is_stated(constant, case) for constant in _all_constants(case)):
+    if any(case.takes_all(chain) for chain in case.chains):
         return None
-    plugged = _plugged(case)
-    if plugged is not None and _takes_all(plugged, case):
-        return None  # put right it would have given the right answer, so something else is wrong
-    for equation in case.working.equations:
-        if equation.right or equation.stated is None or _alike(equation):
-            continue
-        chain = [equation, *case.working.equations]
-        if all(_is_known(number, chain, case) for number in equation.numbers):
-            return Sorted(
-                "C",
-                f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}",
-            )
+    results = [one for each in case.working.equations for one in (each.value, each.stated or 0.0)]
+    for equation in _wrong_equations(case):
+        if all(_is_known(number, case, case.values, results) for number in equation.numbers):
+            return Sorted("C", _wrong_result(equation))
     return None
 
 
-def _takes_all(chain: Sequence[Equation], case: Case) -> bool:
-    numbers = [number for each in chain for number in each.numbers]
-    return all(_nearly_among(value, numbers) for value in _needed(case))
-
-
-def _alike(equation: Equation) -> bool:
-    """Whether the two sides differ by a unit alone (`1.5 / 100 = 1.5 %`), which is no wrong computation."""
-    return equation.stated is not None and _shifted(equation.stated, equation.value)
-
+# ---- Dates ----
 
 _COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fourteen)\b", 69: r""}
+"""What the rule adds to the last menstrual date."""
+_PERIOD: Final = re.compile(
+    r"(?i)(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*"
+)
+_ADDED: Final = re.compile(r"(?i)(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b")
+_WRITTEN_DATE: Final = re.compile(
+    r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}"
+)
 
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
+    """The earliest error of a date or a gestational age."""
     needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
-    stated = {day for piece in working.pieces for day in _stated(piece.text)}
-    stated |= {day for part in _dates(working.text) for day in _stated(part)}
+    texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
+    stated = {day for text in texts for day in _stated(text)}
     missing = [day for day in needed if day not in stated]
     if not stated:
         return Sorted("undetermined", "no working is shown")
-    label = re.search(
-        r"(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*",
-        working.text,
-        re.IGNORECASE,
-    )
+    label = _PERIOD.search(working.text)
     period = result.used["last_menstrual_date"]
     if label is not None and period in missing:
         found = _stated(working.text[label.end() : label.end() + 20])
@@ -820,14 +799,10 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
                 f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it",
             )
     rule = _COUNTED.get(calculator_id, "")
-    added = re.search(
-        r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE
-    )
+    added = _ADDED.search(working.text)
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
-    undated = working.text
-    for part in _dates(undated):
-        undated = undated.replace(part, " ")
+    undated = _WRITTEN_DATE.sub(" ", working.text)
     if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
@@ -835,9 +810,3 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
 
 def _stated(text: str) -> list[datetime.date]:
     return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]
-
-
-def _dates(text: str) -> list[str]:
-    return re.findall(
-        r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text
-    )

@@ -16,17 +16,19 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 
 __all__ = [
     "NUMBER",
+    "Chain",
     "Equation",
     "Piece",
     "Working",
+    "chains",
     "close",
-    "corrected_values",
-    "leading_to",
     "read_working",
 ]
 
 MAX_LINES = 400
 """How many lines of a reply are looked at."""
+MAX_CHAINS = 60
+"""How many calculations are followed, from the last one back."""
 MAX_EXPRESSION = 300
 """Longest expression that is worked out, in characters."""
 ROUNDING = 0.02
@@ -125,6 +127,15 @@ class Equation:
 
 
 @dataclass(frozen=True, slots=True)
+class Chain:
+    """A calculation with those whose results go into it."""
+
+    last: Equation
+    numbers: frozenset[float]  # numbers of all of them
+    value: float  # what the last one gives once wrong results before it are put right
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A line of the working, a row of a table or an object of JSON."""
 
@@ -149,20 +160,26 @@ def close(a: float, b: float, tolerance: float = 0.005) -> bool:
     return abs(a - b) <= tolerance * max(abs(a), abs(b)) + 1e-12
 
 
-def corrected_values(equations: Sequence[Equation]) -> list[float]:
-    """What each calculation gives once the wrong results before it are put right.
+def chains(equations: Sequence[Equation]) -> list[Chain]:
+    """The calculations of a working, the last first, each put right and with those that lead to it.
 
     Of `2.1 * 3 = 7.5` and `7.5 + 1 = 8.5` the second gives 7.3: the first should have been 6.3.
     """
     right_for: dict[float, float] = {}
-    found = []
-    for equation in equations:
+    found: list[Chain] = []
+    for equation in equations[-MAX_CHAINS:]:
         value = _value(NUMBER.sub(lambda match: _put_right(match[0], right_for), equation.text))
         value = equation.value if value is None else value
-        found.append(value)
         stated = equation.stated
         if stated is not None and _telling(stated) and not close(stated, value, ROUNDING):
             right_for[stated] = value
+        numbers = set(equation.numbers)
+        for before in found:
+            last = before.last
+            results = [last.value] if last.stated is None else [last.value, last.stated]
+            if any(close(one, two, 0.002) for one in results for two in numbers):
+                numbers |= before.numbers
+        found.insert(0, Chain(equation, frozenset(numbers), value))
     return found
 
 
@@ -174,17 +191,6 @@ def _put_right(written: str, right_for: Mapping[float, float]) -> str:
 def _telling(number: float) -> bool:
     """Whether a number is hardly met by chance: a small whole one may be a constant of the formula."""
     return abs(number) >= _SMALL or not number.is_integer()
-
-
-def leading_to(equations: Sequence[Equation], place: int) -> list[Equation]:
-    """A calculation and those before it whose results go into it, the last first."""
-    chain, numbers = [equations[place]], set(equations[place].numbers)
-    for before in reversed(equations[:place]):
-        results = (before.value, before.stated or 0.0)
-        if any(close(one, two, 0.002) for one in results for two in numbers):
-            chain.append(before)
-            numbers |= set(before.numbers)
-    return chain
 
 
 def read_working(response: str) -> Working:
@@ -381,6 +387,9 @@ def _equations(line: str) -> list[Equation]:
         )
         if place == 0 and stated is None and lead != expression:
             continue  # "use 10 - 12 of them": no calculation unless it stands for itself or gives a result
+        pressure = _BLOOD_PRESSURE.fullmatch(expression) is not None
+        if pressure and (stated is None or not close(stated, value, 0.1)):
+            continue  # 120/80 is no quotient, 60/90 = 0.67 is one
         right = runs_on or stated is None or _agrees(value, stated, digits, expression)
         found.append(Equation(expression, value, None if runs_on else stated, numbers, right))
     return found
@@ -411,7 +420,7 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
     other = (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text)
-    return None if other or _BLOOD_PRESSURE.fullmatch(text) else text
+    return None if other else text
 
 
 def _value(expression: str) -> float | None:
