@@ -596,13 +596,16 @@ def _other_weight(case: Case) -> Sorted | None:
 
 def _weight_taken(case: Case, years: float) -> float | None:
     """The number beside age, creatinine and constants in the last calculation of the clearance, or the one named so."""
+    actual = next(value for value in case.values if value.parameter == "weight_kg")
     for chain in case.chains:
-        numbers = chain.last.numbers
-        left = [each for each in numbers if not _is_known(each, case, case.needed, [years])]
-        weights = [value for value in case.values if value not in case.needed]
-        left += [each for each in numbers if any(value.is_among([each]) for value in weights)]
-        if 72 in numbers and len(set(left)) == 1:
-            return left[0]
+        numbers = set(chain.last.numbers)
+        left = {
+            each
+            for each in numbers
+            if actual.is_among([each]) or not _is_known(each, case, case.needed, [years])
+        }
+        if 72 in numbers and len(left) == 1:
+            return left.pop()
     named = _ADJUSTED_WEIGHT.findall(case.working.text)
     return float(named[-1]) if named else None
 
