@@ -259,10 +259,10 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
         )
     away = sum((each.given or 0) - each.criterion.points for each in differing)
     added = sum(points for _, points in invented)
+    if invented and not _explains(case, away) and _explains(case, away + added):
+        return _invented(*invented[0])
     if _explains(case, away) or _is_complete(found, clear):
         return min(map(_difference, differing), key=lambda each: _ORDER.index(each.error_type))
-    if invented and _explains(case, away + added):
-        return _invented(*invented[0])
     return Sorted("undetermined", "the points that could be read do not account for the answer")
 
 
