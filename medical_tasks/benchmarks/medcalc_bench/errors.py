@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
@@ -35,7 +35,6 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import (
     NUMBER,
     Chain,
-    Equation,
     Working,
     chains,
     close,
@@ -356,27 +355,15 @@ def _wrong_sum(case: Case, found: ScoreReading, *, complete: bool) -> Sorted | N
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
-    if not close(found.totals[-1], case.final):
+    open_points = (
+        each.given is None and each.points | each.perhaps for each in found.readings.values()
+    )
+    if not close(found.totals[-1], case.final) or any(open_points):
         return None
-    for each in found.readings.values():
-        if each.given is None and _could_explain(each, case):
-            return Sorted(
-                "undetermined",
-                f"{each.criterion.label}: what the reply gives for it cannot be told",
-            )
     return Sorted(
         "C",
         f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
     )
-
-
-def _could_explain(reading: Reading, case: Case) -> bool:
-    """Whether a criterion without clear points may be what makes the answer wrong."""
-    own = reading.criterion
-    if reading.points or reading.perhaps:
-        return True
-    could = any(_explains(case, points - own.points) for points in own.possible)
-    return could and other_points(reading)[0] is not True
 
 
 # ---- Equations: constants ----
@@ -504,9 +491,7 @@ def _is_stated(constant: Constant, case: Case) -> bool:
 
 def equation_error(case: Case) -> Sorted | None:
     """The earliest error that the calculations show."""
-    if not case.values:
-        return _knowledge(case)
-    return _only_computation(case) or _knowledge(case) or _extraction(case) or _computation(case)
+    return _only_computation(case) or _knowledge(case) or _extraction(case)
 
 
 def _only_computation(case: Case) -> Sorted | None:
@@ -517,7 +502,7 @@ def _only_computation(case: Case) -> Sorted | None:
             return None  # the answer given is this one's result
         right = case.low <= chain.value <= case.high
         by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
-        if not (right or by_chance) or not case.takes_all(chain):
+        if not case.values or not (right or by_chance) or not case.takes_all(chain):
             continue
         if not all(_stands(constant, case) for constant in _constants_in_play(case)):
             return None
@@ -527,22 +512,20 @@ def _only_computation(case: Case) -> Sorted | None:
             return Sorted(
                 "undetermined", "the right result in another unit, or with its decimal point moved"
             )
-        wrong = next(_wrong_equations(case), None)
-        reason = f"{short(last.text)} is {chain.value:.6g}, which is right; the answer given is not"
-        return Sorted("C", reason if wrong is None else _wrong_result(wrong))
+        return Sorted("C", _wrong_result(case) or _wrong_answer(chain))
     return None
 
 
-def _wrong_equations(case: Case) -> Iterator[Equation]:
-    """The calculations with another result than stated; a unit alone makes none wrong (`1.5 / 100 = 1.5 %`)."""
-    for equation in case.working.equations:
-        stated = equation.stated
-        if not equation.right and stated is not None and not _shifted(stated, equation.value):
-            yield equation
+def _wrong_result(case: Case) -> str:
+    """The first calculation with another result than stated; a unit alone makes none wrong (`1.5 / 100 = 1.5 %`)."""
+    for each in case.working.equations:
+        if not each.right and each.stated is not None and not _shifted(each.stated, each.value):
+            return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
+    return ""
 
 
-def _wrong_result(equation: Equation) -> str:
-    return f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}"
+def _wrong_answer(chain: Chain) -> str:
+    return f"{short(chain.last.text)} is {chain.value:.6g}, which is right; the answer given is not"
 
 
 def _shifted(final: float, value: float) -> bool:
@@ -583,7 +566,7 @@ _CLOSE_WEIGHT: Final = 0.02
 
 def _other_weight(case: Case) -> Sorted | None:
     """A: of actual, ideal and adjusted weight the reply takes one that the rule does not take for this patient."""
-    if case.calculator_id != _COCKCROFT_GAULT or not _all_told(case):
+    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
         return None
     used = case.result.used
     factor = 0.85 if used["sex"] == "female" else 1.0
@@ -718,10 +701,6 @@ def _is_told(value: Value, case: Case) -> bool:
     return value.is_among([*case.working.numbers, *heights])
 
 
-def _all_told(case: Case) -> bool:
-    return all(_is_told(value, case) for value in case.values)
-
-
 _GROUP = re.compile(
     r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))",
     re.IGNORECASE,
@@ -753,22 +732,6 @@ def _stated_instead(value: Value, text: str) -> float | None:
         if not _GROUP.match(text, number.end()) and not _OPERATOR.match(text, number.end()):
             found.add(float(number[0].replace(",", "")))
     return found.pop() if len(found) == 1 else None
-
-
-def _computation(case: Case) -> Sorted | None:
-    """C: every value and constant is literally there, and a calculation of known numbers has another result than stated.
-
-    Where one calculation takes all the values, it would have given the right answer: something else is wrong then.
-    """
-    if not _all_told(case) or not all(_is_stated(each, case) for each in case.constants):
-        return None
-    if any(case.takes_all(chain) for chain in case.chains):
-        return None
-    results = [one for each in case.working.equations for one in (each.value, each.stated or 0.0)]
-    for equation in _wrong_equations(case):
-        if all(_is_known(number, case, case.values, results) for number in equation.numbers):
-            return Sorted("C", _wrong_result(equation))
-    return None
 
 
 # ---- Dates ----

@@ -45,7 +45,8 @@ _LATEX_ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
 _LATEX_WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}")
 _LATEX_POWER = re.compile(r"\^\s*\{([^{}]*)\}")
 
-_LATEX_NAMES = (("\\left", ""), ("\\right", ""), ("\\ln", "ln"), ("\\exp", "exp"))
+_SPELLINGS = (("\\left", ""), ("\\right", ""), ("\\ln", "ln"), ("\\exp", "exp"), ("ˆ", "^"))
+"""Commands and signs with what they mean; the raised circumflex is a power."""
 
 # ---- Powers and bold type ----
 
@@ -328,8 +329,8 @@ def _plain(text: str) -> str:
             text = _LATEX_POWER.sub(r"^(\1)", text)
             text = _LATEX_ROOT.sub(r" sqrt(\1)", text)
             text = _LATEX_FRACTION.sub(r" ((\1)/(\2)) ", text)
-    for command, plain_form in _LATEX_NAMES:
-        text = text.replace(command, plain_form)
+    for written, meant in _SPELLINGS:
+        text = text.replace(written, meant)
     return plain(text).replace("[", "(").replace("]", ")")
 
 
