@@ -498,7 +498,7 @@ def _only_computation(case: Case) -> Sorted | None:
     """C: with its arithmetic put right the working gives the right answer, so formula and values were right."""
     for chain in case.chains:
         last = chain.last
-        if last.right and case.final is not None and close(last.value, case.final, _RESULT):
+        if last.right and case.final is not None and close(chain.value, case.final, _RESULT):
             return None  # the answer given is this one's result
         right = case.low <= chain.value <= case.high
         by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
@@ -613,7 +613,8 @@ def _other_formula(case: Case) -> Sorted | None:
         last = chain.last
         results = [last.value] if last.stated is None else [last.value, last.stated]
         takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
-        if takes_all and _is_far(chain.value, case) and among(results, [case.final], _RESULT):
+        far = not chain.put_right and _is_far(chain.value, case)
+        if takes_all and far and among(results, [case.final], _RESULT):
             reason = f"{short(last.text)} takes the right values and is {chain.value:.6g}: another formula"
             return Sorted("A", reason)
     return None
@@ -690,7 +691,7 @@ def _is_known(
 
 def _is_result(number: float, case: Case) -> bool:
     written = re.escape(f"{number:g}")
-    return re.search(rf"[\d)]\s*[=≈]\s*{written}(?!\d)", case.working.text) is not None
+    return re.search(rf"[\d)]\s*[=≈]\s*-?\s?{written}(?!\d)", case.working.text) is not None
 
 
 def _is_told(value: Value, case: Case) -> bool:

@@ -134,6 +134,7 @@ class Chain:
     last: Equation
     numbers: frozenset[float]  # numbers of all of them
     value: float  # what the last one gives once wrong results before it are put right
+    put_right: bool  # whether one before it was wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +174,17 @@ def chains(equations: Sequence[Equation]) -> list[Chain]:
         value = equation.value if value is None else value
         stated = equation.stated
         if stated is not None and _telling(stated) and not close(stated, value, ROUNDING):
-            right_for[stated] = value
+            # Numbers are read without their sign.
+            right_for[abs(stated)] = value if stated > 0 else -value
         numbers = set(equation.numbers)
+        put_right = False
         for before in found:
             last = before.last
             results = [last.value] if last.stated is None else [last.value, last.stated]
-            if any(close(one, two, 0.002) for one in results for two in numbers):
+            if any(close(abs(one), two, 0.002) for one in results for two in numbers):
                 numbers |= before.numbers
-        found.insert(0, Chain(equation, frozenset(numbers), value))
+                put_right |= before.put_right or not last.right
+        found.insert(0, Chain(equation, frozenset(numbers), value, put_right))
     return found
 
 
