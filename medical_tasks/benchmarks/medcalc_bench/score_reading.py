@@ -485,10 +485,6 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
             _read_row(piece, piece.points, found)
             current = None
             continue
-        if _is_of_the_rule(piece.text, _places(own)):
-            found.named |= _places(own)
-            current = None
-            continue
         if piece.depth is not None and depth is not None and piece.depth <= depth:
             current = None
         if piece.depth is not None and _places(own):
@@ -525,9 +521,11 @@ def _totals(text: str) -> Iterator[float]:
         yield float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign
 
 
-def _is_of_the_rule(text: str, places: set[int]) -> bool:
-    ruled = _RULE.search(text) or (len(places) < 2 and _CLASSES.search(text))
-    return ruled is not None and ruled is not False and not _OF_THE_PATIENT.search(text)
+def _is_of_the_rule(passage: Passage) -> bool:
+    """Whether a sentence gives the rule's classes with their points, in a line that does not speak of the patient."""
+    few = len(_places([passage])) < 2
+    ruled = _RULE.search(passage.text) or (few and _CLASSES.search(passage.text))
+    return bool(ruled) and not _OF_THE_PATIENT.search(passage.piece.text)
 
 
 def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
@@ -554,6 +552,8 @@ def _read_sentence(passage: Passage, found: ScoreReading, current: int | None) -
     sentence, mentions = passage.text, passage.mentions
     places = _places([passage])
     found.named |= places
+    if _is_of_the_rule(passage):
+        return None
     if not places:
         return _read_nameless(passage, found, current)
     if len(places) == 1:
@@ -578,6 +578,7 @@ def _for_no_criterion(passage: Passage) -> list[tuple[str, float]]:
 def _read_nameless(passage: Passage, found: ScoreReading, current: int | None) -> int | None:
     sentence, listed = passage.text, passage.piece.depth is not None
     if _CLOSING.search(sentence) or _ONLY_A_SUM.search(sentence):
+        found.extras += _for_no_criterion(passage)
         return None
     total = None if listed else _NAMED_TOTAL.match(sentence)
     if total:

@@ -77,7 +77,7 @@ _EQUALS = re.compile(
     r"(?:\s*(?:approximately|about|roughly)\b)?\s*"
 )
 _OPERATION = re.compile(rf"[-+*/^×÷√]|{_FUNCTION}")
-_CLAUSE_END = re.compile(r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z])|[;,]\s+")
+_CLAUSE_END = re.compile(r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z\d(])|[;,]\s+|:\s+(?=[\d(])")
 _TWO_ARGUMENTS = re.compile(r"(\b(?:min|max)\s?\([^(),\n]{1,80},)\s+")
 """`min(a, b)`, whose comma ends no clause."""
 _UNIT = re.compile(
