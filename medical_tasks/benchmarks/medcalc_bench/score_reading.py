@@ -43,7 +43,7 @@ _RUNNING_SUM = re.compile(
 """A sum of two, whose second is what was just added."""
 _ONLY_A_SUM = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _NAMED_TOTAL = re.compile(
-    r"(?i)^\W*(?!points?\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
+    r"(?i)^\W*(?!points?\b|.*\b(?:present|absent|yes|no|not|has|have)\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
 )
 """The score by its own name: "HAS-BLED = 3"."""
 _CLOSING = re.compile(
