@@ -61,9 +61,12 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻·⋅˙", "0123456789+
 # ---- Programs ----
 
 _PROGRAM_NAME = re.compile(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])")
-_PROGRAM_COMMENT = re.compile(r"(?P<code>\s*[A-Za-z][\w ]* = [^#\n]*?)\s+#\s*(?P<remark>\S.*)$")
-_PROGRAM_ADDS = re.compile(r"\b[\w ]*(?:score|points|total)[\w ]* \+= (\d+(?:\.\d+)?)")
-_PROGRAM_SUBTRACTS = re.compile(r"\b[\w ]*(?:score|points|total)[\w ]* -= (\d+(?:\.\d+)?)")
+_PROGRAM_COMMENT = re.compile(
+    r"(?P<code>\s{0,40}[A-Za-z][\w ]{0,80}? = [^#\n]{0,200}?)\s{1,9}#\s{0,9}(?P<remark>\S.*)$"
+)
+_COUNTER = r"\b[\w ]{0,40}?(?:score|points|total)[\w ]{0,20}"
+_PROGRAM_ADDS = re.compile(rf"{_COUNTER} \+= (\d+(?:\.\d+)?)")
+_PROGRAM_SUBTRACTS = re.compile(rf"{_COUNTER} -= (\d+(?:\.\d+)?)")
 
 # ---- Calculations ----
 
@@ -73,7 +76,7 @@ _TIMES = re.compile(rf"(?<=[\d)])\s{{0,2}}[xX]\s{{0,2}}(?=[\d(.√]|{_FUNCTION})
 _EXPRESSION_AT_END = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
 _EXPRESSION_AT_START = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
 _EQUALS = re.compile(
-    r"\s*(?:≈|=|→|\bequals\b|\b(?:which )?(?:results in|gives us|gives|yields)\b(?: an?\b[A-Za-z ]{0,24}? of)?)"
+    r"\s{0,9}(?:≈|=|→|\bequals\b|\b(?:which )?(?:results in|gives us|gives|yields)\b(?: an?\b[A-Za-z ]{0,24}? of)?)"
     r"(?:\s*(?:approximately|about|roughly)\b)?\s*"
 )
 _OPERATION = re.compile(rf"[-+*/^×÷√]|{_FUNCTION}")
@@ -346,7 +349,7 @@ def _without_bold(text: str) -> str:
     first, *rest = _MORE_STARS.sub("", text).split("**")
     written, bold = first, False
     for place, part in enumerate(rest):
-        base = _BASE.search(written)
+        base = _BASE.search(written[-2:])
         exponent = _EXPONENT.match(part) or (None if bold else _NAMED_EXPONENT.match(part))
         power = base is not None and exponent is not None and base[1] == exponent[1]
         closes_bold = bold and place == len(rest) - 1
