@@ -3,7 +3,7 @@
     python -m benchmarks.medcalc_errors [--seed 2024] [--rows 275]        prints the tables
     python -m benchmarks.medcalc_errors --write                         and puts them into the document
     python -m benchmarks.medcalc_errors --show A table                  prints replies that did not get their type
-    python -m benchmarks.medcalc_errors --real CLONE --csv test_data.csv   agreement with types read by a person in real replies
+    python -m benchmarks.medcalc_errors --real CLONE --csv test_data.csv   agreement with labels of real replies
 
 Replies are written about `fresh` rows: the working of the calculator, with one error planted, in six layouts and varied words.
 The words follow the dataset's own explanations and worked examples and clinicians' short forms; the reader's patterns are not

@@ -1,4 +1,4 @@
-"""Agreement of `errors` with types that a person read in real replies; `benchmarks.medcalc_errors --real FOLDER` prints it.
+"""Agreement of `errors` with labels of real replies; `benchmarks.medcalc_errors --real FOLDER` prints it.
 
 The replies are those of GPT-4 and GPT-3.5 in the history of github.com/ncbi-nlp/MedCalc-Bench. They are not in this project: the
 labels name each by its file in that history, its line and its SHA-256.
@@ -27,7 +27,7 @@ LETTERS = tuple(name for name in TYPES if name != "undetermined")
 
 @dataclass(frozen=True)
 class Label:
-    """The type that a person read in one reply."""
+    """The type of the first error of one reply, read without the tool."""
 
     blob: str  # git's id of the file with the reply
     line: int  # of that file, from 1

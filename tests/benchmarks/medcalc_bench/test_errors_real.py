@@ -1,4 +1,4 @@
-"""Real replies with types that a person read, and invented ones of the same patterns, which need no file of others."""
+"""Real replies with labels, and invented ones of the same patterns, which need no file of others."""
 
 from __future__ import annotations
 
