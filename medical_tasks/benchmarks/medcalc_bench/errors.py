@@ -1,6 +1,7 @@
-"""Sorts wrong answers into the error types of the paper (Khandekar et al. 2024, section 4.1) without a judge.
+"""Sorts wrong answers into the error types of the paper without a judge.
 
-A type is given only on evidence in the reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
+The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence in the
+reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
 computation. Arithmetic is the error only where, put right, it gives the right answer.
 """
 
@@ -35,6 +36,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import (
     NUMBER,
     Chain,
+    Equation,
     Working,
     chains,
     close,
@@ -135,7 +137,7 @@ _UNUSED: Final[Mapping[int, tuple[str, ...]]] = {
     _COCKCROFT_GAULT: ("height_cm", "weight_kg"),
     38: ("age_years",),
 }
-"""Values that a right calculation may not show: those that only make the weight, an age that chooses a factor."""
+"""Values that a right calculation may not show: those that only choose a weight or a factor."""
 _NEARLY: Final = 0.015
 """Relative difference of a value whose conversion was rounded on the way."""
 _RESULT: Final = 0.01
@@ -154,8 +156,9 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
         if isinstance(used, bool) or not isinstance(used, int | float):
             continue
         number = raw[0] if isinstance(raw, list) and raw else raw
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
-        stated = float(number) if is_number else float(used)
+        stated = float(used)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            stated = float(number)
         found.append(
             Value(
                 parameter=item.parameter,
@@ -171,7 +174,10 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
 
 
 def _doses(result: Result) -> list[float]:
-    """The numbers of the two calculators whose entities are doses of drugs; a dose once a day may not show its 1."""
+    """The numbers of the two calculators whose entities are doses of drugs.
+
+    A dose once a day may not show its 1.
+    """
     if result.calculator_id == _STEROIDS:
         return [float(result.used["source_dose_mg"])]
     if result.calculator_id == _OPIOIDS:
@@ -245,16 +251,19 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
-    """The earliest error that points show: differences count that together explain the answer, or where every criterion is read."""
+    """The earliest error that points show.
+
+    Differences count that together explain the answer, or where every criterion is read.
+    """
     found = read_score(case.working, criteria)
-    clear = {place: each for place, each in found.readings.items() if each.given is not None}
+    clear = found.clear()
     differing = [each for each in clear.values() if each.given != each.criterion.points]
-    invented = [(text, points) for text, points in found.extras if points]
+    invented = found.invented()
     if not differing:
         return (
             _unknown_criterion(case, found, clear)
-            or _invented_criterion(case, found, clear, invented)
-            or _wrong_sum(case, found, complete=_is_complete(found, clear))
+            or _invented_criterion(case, found, clear)
+            or _wrong_sum(case, found, clear)
         )
     away = sum((each.given or 0) - each.criterion.points for each in differing)
     added = sum(points for _, points in invented)
@@ -313,12 +322,10 @@ def _unknown_criterion(
 
 
 def _invented_criterion(
-    case: Case,
-    found: ScoreReading,
-    clear: Mapping[int, Reading],
-    invented: Sequence[tuple[str, float]],
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
     """A: a criterion that the rule does not have is the whole difference."""
+    invented = found.invented()
     counted = {place for place, each in enumerate(found.criteria) if each.points}
     all_named = len(found.named) == len(found.criteria)
     if len(invented) != 1 or not all_named or not counted <= clear.keys():
@@ -331,39 +338,45 @@ def _invented(text: str, points: float) -> Sorted:
 
 
 MOST_CRITERIA: Final = 0.6
-"""Share of the criteria without points that a reply must name, before one that it never names counts as unknown to it."""
+"""Share of the criteria without points that a reply names, if an unnamed one is unknown to it."""
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(case: Case, found: ScoreReading, *, complete: bool) -> Sorted | None:
-    """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
+def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) -> Sorted | None:
+    """C: a sum has another total than its true one, which is right; or only the total is wrong."""
     gold = case.gold
     for equation in case.working.equations:
         stated = equation.stated
-        whole = _SUM.fullmatch(equation.text) and len(equation.numbers) >= 2
-        if whole and close(equation.value, gold) and stated is not None and not close(stated, gold):
+        if stated is not None and _adds_up_to(gold, equation) and not close(stated, gold):
             return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}")
-    few = len(found.readings) < MOST_CRITERIA * len(found.criteria) and (
-        sum(bool(each.given) for each in found.readings.values()) < 2
-    )
-    if not complete or few or any(points for _, points in found.extras) or case.final is None:
-        return None  # of few criteria, a reply that breaks off looks complete
-    if not found.totals:
+    if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
+        return None
+    if case.final is None or not found.totals:
         return None
     if close(found.totals[-1], gold):
         return Sorted(
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
-    open_points = (
-        each.given is None and each.points | each.perhaps for each in found.readings.values()
-    )
+    unclear = found.readings.keys() - clear.keys()
+    open_points = (found.readings[place].has_numbers() for place in unclear)
     if not close(found.totals[-1], case.final) or any(open_points):
         return None
     return Sorted(
         "C",
         f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
     )
+
+
+def _adds_up_to(gold: float, equation: Equation) -> bool:
+    is_sum = _SUM.fullmatch(equation.text) is not None and len(equation.numbers) >= 2
+    return is_sum and close(equation.value, gold)
+
+
+def _is_cut_off(found: ScoreReading) -> bool:
+    """Whether so few criteria are read that a reply that breaks off would look complete."""
+    with_points = sum(bool(each.given) for each in found.readings.values())
+    return len(found.readings) < MOST_CRITERIA * len(found.criteria) and with_points < 2
 
 
 # ---- Equations: constants ----
@@ -389,7 +402,7 @@ _DATA: Final = packaged(__file__, "equation_constants.json")
 CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
     int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
 }
-"""Calculator id to the constants that every form of its formula has. Not listed: formulas without any, scores."""
+"""Calculator id to the constants that every form of its formula has; scores have none."""
 _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
     int(number): {sex: _constant(entry, by_sex=True) for sex, entry in entries.items()}
     for number, entries in _DATA["by_sex"].items()
@@ -431,7 +444,7 @@ _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
 def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...]:
-    """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
+    """A value as the note has it, as the formula takes it, and in the usual other units."""
     bases, found = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
     for factor in _CONVERSIONS.get(parameter, ()):
         converted = {each for base in bases for each in (base * factor, base / factor)}
@@ -442,7 +455,7 @@ def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...
 
 
 def shifted_values(raw: float, used: float) -> tuple[float, ...]:
-    """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
+    """A value as a calculation takes it: as given or converted, its decimal point anywhere."""
     return tuple(sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS))
 
 
@@ -451,7 +464,7 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 
 
 def _stands(constant: Constant, case: Case) -> bool:
-    """Whether a constant is in the reply, or a number that it may have been joined with a value to."""
+    """Whether a constant is in the reply, or joined with a value to another number."""
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
@@ -495,7 +508,7 @@ def equation_error(case: Case) -> Sorted | None:
 
 
 def _only_computation(case: Case) -> Sorted | None:
-    """C: with its arithmetic put right the working gives the right answer, so formula and values were right."""
+    """C: put right, the arithmetic gives the right answer: formula and values were right."""
     for chain in case.chains:
         last = chain.last
         if last.right and case.final is not None and close(chain.value, case.final, _RESULT):
@@ -517,7 +530,7 @@ def _only_computation(case: Case) -> Sorted | None:
 
 
 def _wrong_result(case: Case) -> str:
-    """The first calculation with another result than stated; a unit alone makes none wrong (`1.5 / 100 = 1.5 %`)."""
+    """The first calculation with another result than stated, not only in another unit."""
     for each in case.working.equations:
         if not each.right and each.stated is not None and not _shifted(each.stated, each.value):
             return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
@@ -535,7 +548,7 @@ def _shifted(final: float, value: float) -> bool:
 
 
 def _constants_in_play(case: Case) -> list[Constant]:
-    """The constants that the reply must have; those of the patient's sex only where it states that sex."""
+    """The constants that the reply must have; those of a sex only where it states that sex."""
     own = case.result.used.get("sex")
     same_sex = own is not None and _stated_sex(case.working.text) == own
     return [each for each in case.constants if same_sex or not each.by_sex]
@@ -549,8 +562,11 @@ def _knowledge(case: Case) -> Sorted | None:
         return None
     for constant in _constants_in_play(case):
         if not _stands(constant, case):
-            reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
-            return Sorted("A", reason)
+            return Sorted(
+                "A",
+                f"the formula's constant {constant.name} is not in the reply, "
+                "nor a number it could be part of",
+            )
     if case.other_sex():
         return None  # another factor may come from another sex, which is no other formula
     return _other_weight(case) or _other_formula(case)
@@ -565,7 +581,7 @@ _CLOSE_WEIGHT: Final = 0.02
 
 
 def _other_weight(case: Case) -> Sorted | None:
-    """A: of actual, ideal and adjusted weight the reply takes one that the rule does not take for this patient."""
+    """A: of actual, ideal and adjusted weight the reply takes another one than the rule."""
     if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
         return None
     used = case.result.used
@@ -578,7 +594,7 @@ def _other_weight(case: Case) -> Sorted | None:
 
 
 def _weight_taken(case: Case, years: float) -> float | None:
-    """The number beside age, creatinine and constants in the last calculation of the clearance, or the one named so."""
+    """The number beside age, creatinine and constants in the last clearance, or the one named."""
     actual = next(value for value in case.values if value.parameter == "weight_kg")
     for chain in case.chains:
         numbers = set(chain.last.numbers)
@@ -594,20 +610,15 @@ def _weight_taken(case: Case, years: float) -> float | None:
 
 
 _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
-"""Formulas that have a factor by race, age, weight or drug: another value of it is as likely another reading of the note."""
+"""Formulas that have a factor by race, age, weight or drug.
+
+Another value of it is as likely another reading of the note.
+"""
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: the calculation of the answer takes every value, and put right it is far from the right answer."""
-    own = case.result.used.get("sex")
-    unsaid = own is not None and _stated_sex(case.working.text) is None
-    if unsaid or case.final is None or case.calculator_id in _CHOOSES:
-        return None
-    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
-    if any(among(constants, [value.used]) for value in case.values):
-        return None  # a constant could be taken for the value
-    instead = ((value, _stated_instead(value, case.working.text)) for value in case.values)
-    if any(number is not None and not value.is_among([number]) for value, number in instead):
+    """A: the calculation of the answer takes every value and is far from the right answer."""
+    if case.final is None or case.calculator_id in _CHOOSES or not _is_plain(case):
         return None
     for chain in case.chains:
         last = chain.last
@@ -615,9 +626,26 @@ def _other_formula(case: Case) -> Sorted | None:
         takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
         far = not chain.put_right and _is_far(chain.value, case)
         if takes_all and far and among(results, [case.final], _RESULT):
-            reason = f"{short(last.text)} takes the right values and is {chain.value:.6g}: another formula"
-            return Sorted("A", reason)
+            return Sorted(
+                "A",
+                f"{short(last.text)} takes the right values and is {chain.value:.6g}: "
+                "another formula",
+            )
     return None
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether sex and values are stated as they are, and no constant could be taken for a value."""
+    own = case.result.used.get("sex")
+    if own is not None and _stated_sex(case.working.text) is None:
+        return False
+    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
+    for value in case.values:
+        instead = _stated_instead(value, case.working.text)
+        other = instead is not None and not value.is_among([instead])
+        if other or among(constants, [value.used]):
+            return False
+    return True
 
 
 def _is_far(value: float, case: Case) -> bool:
@@ -654,13 +682,14 @@ def _extraction(case: Case) -> Sorted | None:
         if other is not None:
             return Sorted(
                 "B",
-                f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it",
+                f"{value.name}: {value.used:.6g} is nowhere in the reply, "
+                f"which has {other:.6g} for it",
             )
     return _other_value(case)
 
 
 def _other_value(case: Case) -> Sorted | None:
-    """B: the last calculation with the patient's values lacks one of them and has a strange number in it."""
+    """B: the last calculation with the patient's values has a strange number in place of one."""
     for chain in case.chains:
         missing = [value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)]
         if 2 * len(missing) > len(case.needed):
@@ -681,7 +710,7 @@ def _other_value(case: Case) -> Sorted | None:
 def _is_known(
     number: float, case: Case, values: Iterable[Value], further: Iterable[float] = ()
 ) -> bool:
-    """Whether a number of a calculation is a value, a constant, a power of ten, a unit's factor or what is given."""
+    """Whether a number is a value, a constant, a power of ten, a unit's factor or a further one."""
     constants = (one for each in case.constants for one in each.values)
     known = (0.0, *_POWERS, *_FACTORS, *constants, *further)
     return among(known, [number], 0.002) or any(
@@ -715,12 +744,16 @@ _NOT_THE_PATIENTS: Final = frozenset(
 
 
 def _stated_instead(value: Value, text: str) -> float | None:
-    """The one number that the reply gives for a value by "=", ":", "is" or "of"; None when there is none, or several."""
+    """The one number that the reply gives for a value by "=", ":", "is" or "of".
+
+    None when there is none, or several.
+    """
     words = words_of(value.parameter)
     if not words:
         return None
     pattern = re.compile(
-        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^)\n]{{0,24}}\)\s{{0,2}})?"
+        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^"
+        rf")\n]{{0,24}}\)\s{{0,2}})?"
         r"(?:level |value |count )?(?:=|:|is|was|of)\s{0,2}",
         re.IGNORECASE,
     )
@@ -750,21 +783,20 @@ _WRITTEN_DATE: Final = re.compile(
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     """The earliest error of a date or a gestational age."""
-    needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
     texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
     stated = {day for text in texts for day in _stated(text)}
-    missing = [day for day in needed if day not in stated]
     if not stated:
         return Sorted("undetermined", "no working is shown")
-    label = _PERIOD.search(working.text)
+    needed = {value for value in result.used.values() if isinstance(value, datetime.date)}
+    missing = needed - stated
     period = result.used["last_menstrual_date"]
-    if label is not None and period in missing:
-        found = _stated(working.text[label.end() : label.end() + 20])
-        if found and found[0] != period:
-            return Sorted(
-                "B",
-                f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it",
-            )
+    label = _PERIOD.search(working.text) if period in missing else None
+    other = _stated(working.text[label.end() : label.end() + 20]) if label is not None else []
+    if other and other[0] != period:
+        return Sorted(
+            "B",
+            f"last menstrual date: {period} is nowhere in the reply, which has {other[0]} for it",
+        )
     rule = _COUNTED.get(calculator_id, "")
     added = _ADDED.search(working.text)
     if missing or (rule and added is None):

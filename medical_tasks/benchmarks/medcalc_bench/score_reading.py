@@ -1,7 +1,8 @@
-"""Reads what a reply says of each criterion of a score: the patient's finding or number, and the points given for it.
+"""Reads what a reply says of each criterion of a score: the finding or number, and its points.
 
-A threshold, a range or a rule's text is never the patient's number, and what could belong to two criteria belongs to none. A
-criterion is a step of our own calculator: its inputs and other points are found by changing one input after the other.
+A threshold, a range or a rule's text is never the patient's number, and what could belong to two
+criteria belongs to none. A criterion is a step of our own calculator: its inputs and other points
+are found by changing one input after the other.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from medical_tasks.io.files import packaged
 
 _TOTAL = re.compile(
     r"(?i)\b(?:"
-    r"(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*"
+    r"(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count"
+    r"|of|so far|criteria))*"
     r"|(?:the |current |running |overall |final )+(?:score|count)"
     r"|score(?= (?:is|=|remains|stays|at|to|becomes))"
     r"|an? score(?= of)"
     r"|(?:number of )?(?:\w+ )?criteria (?:that are )?met(?= ?(?:=|:|is))"
-    r"|\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get|have)\b(?: an?)?(?: total| score| of)*"
+    r"|\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get"
+    r"|have)\b(?: an?)?(?: total| score| of)*"
     r")"
-    r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
+    r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b"
+    r"|\s*[=:])*\s*"
     r"(?P<expression>"
     r"[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?"
     r")"
@@ -43,12 +47,15 @@ _RUNNING_SUM = re.compile(
 """A sum of two, whose second is what was just added."""
 _ONLY_A_SUM = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _NAMED_TOTAL = re.compile(
-    r"(?i)^\W*(?!points?\b|.*\b(?:present|absent|yes|no|not|has|have)\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
+    r"(?i)^\W*(?!points?\b|.*\b(?:present|absent|yes|no|not|has"
+    r"|have)\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
 )
 """The score by its own name: "HAS-BLED = 3"."""
 _CLOSING = re.compile(
-    r"(?i)^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus"
-    r"|in total|answer|altogether|current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b"
+    r"(?i)^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)"
+    r"|therefore|hence|thus"
+    r"|in total|answer|altogether|current (?:score|total|count)|score|step_by|result"
+    r"|so the (?:total|score))\b"
 )
 """How a sentence begins that gives the total."""
 
@@ -85,7 +92,8 @@ _PLAIN_NUMBER = r"(?P<n>[+-]?\d+(?:\.\d+)?)"
 _WEAK_AWARDS = (
     # "worth 2", "scores 2 for"
     re.compile(
-        r"(?i)(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)"
+        r"(?i)(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+"
+        r"|\bcounts?(?: as| for)?)"
         rf"\s*{_PLAIN_NUMBER}(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))"
     ),
     # "(2)"
@@ -98,10 +106,12 @@ _WEAK_AWARDS = (
 """Numbers that may be points."""
 _NOTHING_GIVEN = re.compile(
     r"(?i)\b(?:"
-    r"(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged|the same)"
+    r"(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged"
+    r"|the same)"
     r"|points? (?:should|is|are|was|were|will|would|can)(?: not|n't)\b[\w ]{0,16}"
     r"|points?(?: \w+)? not (?:be )?\w+"
-    r"|(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded|given)\w*"
+    r"|(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded"
+    r"|given)\w*"
     r"|(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)"
     r"|nothing (?:is )?added"
     r"|no (?:additional |extra )?points?"
@@ -119,7 +129,8 @@ _EACH = re.compile(
 
 _RULE = re.compile(
     r"(?i)"
-    r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d"
+    r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent"
+    r"|present)\s*(?:=|:|→)\s*[+-]?\d"
     r"|\bpoints?\b[^.;]{0,20}\b(?:if|when|for each|per)\b"
     r"|\bif (?:the|a|present|yes|any)\b"
     r"|\bassigns?\b.*\bfor\b"
@@ -130,17 +141,21 @@ _CLASSES = re.compile(
 """Several classes with their points in one line."""
 _OF_THE_PATIENT = re.compile(r"\bpatient|\bso we\b|\btherefore\b")
 _WEIGHT = re.compile(
-    r"(?i)\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)"
+    r"(?i)\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?"
+    r"|pts?)\s*\)\s*[:?]\s*(?=\S)"
 )
 """The weight of a criterion before what the patient has: "Hypertension (1 point): yes"."""
 _BOUND = re.compile(
-    r"(?i)(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)"
-    r"|at least|at most|exceed\w*|between|up to|within|last|past|previous|threshold|normal|range|cut-?off|limit|class"
+    r"(?i)(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower"
+    r"|higher) (?:than|or equal)"
+    r"|at least|at most|exceed\w*|between|up to|within|last|past|previous|threshold|normal"
+    r"|range|cut-?off|limit|class"
     r"|reaches|equal to))"
     r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*"
     r"(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*"
     r"|\d[\d.,]*\s*(?:-|to)\s*(?:under |less than |<)?\d[\d.,]*"
-    r"|\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under|lower|fewer|greater|younger)\b"
+    r"|\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under"
+    r"|lower|fewer|greater|younger)\b"
     r"|\d+\+"
     r"|\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b"
     r"|\bstep \d+|\d+ of \d+"
@@ -153,15 +168,19 @@ _SCALE = re.compile(r"[x×*]?\s*10\s?\^\s?\d+(?:/\w+)?|/\s?(?:mm|m|kg/m)\^?\d|\b
 
 _MET = re.compile(r"(?i)\b(?:met|meets|meeting|satisf(?:ied|ies|ying)|fulfil\w+)\b")
 _NOT_MET = re.compile(
-    r"(?i)(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)"
+    r"(?i)(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+"
+    r"|fulfil\w+)"
 )
 _YES = re.compile(
-    r"(?i)\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known"
-    r"|has|had|have|there (?:is|was)|shows?|gives?|suffers|with|diagnosed|is on|takes|underwent|evidence of|history of"
+    r"(?i)\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted"
+    r"|describ\w+|appl(?:y|ies)|known"
+    r"|has|had|have|there (?:is|was)|shows?|gives?|suffers|with|diagnosed|is on|takes|underwent"
+    r"|evidence of|history of"
     r"|mentions)\b"
 )
 _NO = re.compile(
-    r"(?i)\b(?:no|not|absent|none|negative|denie[sd]|without|false|never|missing|nothing|lack\w*|neither|nor|absence"
+    r"(?i)\b(?:no|not|absent|none|negative|denie[sd]|without|false|never|missing|nothing"
+    r"|lack\w*|neither|nor|absence"
     r"|unlikely|unremarkable)\b|n't\b"
 )
 
@@ -178,35 +197,41 @@ _CLAUSE_BREAK = re.compile(
 )
 
 _RECITAL_ENDS = re.compile(
-    r"(?i)\b(?:patient|he|she|his|her|yes|no|not|none|absent|present|mention\w*|document\w*|report\w*|assum\w*|true|false)\b"
+    r"(?i)\b(?:patient|he|she|his|her|yes|no|not|none|absent|present|mention\w*|document\w*"
+    r"|report\w*|assum\w*|true|false)\b"
 )
 """Words that speak of a case: a recital of the rule has none of them."""
 _FOR_WHAT = re.compile(
-    r"(?i)(?<![\w.])(?P<n>\d+(?:\.\d)?)(?: points?)? for (?P<what>(?!each|the|this|that|it\b|a\b|all)[a-z][\w -]{3,40}?)"
+    r"(?i)(?<![\w.])(?P<n>\d+(?:\.\d)?)(?: points?)? for (?P<what>(?!each|the|this|that|it\b"
+    r"|a\b|all)[a-z][\w -]{3,40}?)"
     r"(?= and |[,;.)]|$)"
 )
 """Points with what they are for: "2 (1 for atrial fibrillation and 1 for vascular disease)"."""
 _COUGH_ABSENT = re.compile(
-    r"(?i)absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(?P<state>no|false|not|absent|yes|true|present)\b"
+    r"(?i)absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(?P<state>no|false|not"
+    r"|absent|yes|true|present)\b"
 )
 _ABSENCE_OF_COUGH = re.compile(r"(?i)absence of (?:a )?cough")
 
 # ---- Criteria ----
 
 _FACTORS: Final = (
-    0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
+    0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95,
+    1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
 )  # fmt: skip
 
-# Further names of inputs, beside the dataset's own and what is left of those without "history", "in the last month" and the
-# like: parameters of one meaning, apart by blanks, to a pattern. `systems` are names of what a score makes of a value.
+# Further names of inputs, beside the dataset's own and what is left of those without "history",
+# "in the last month" and the like: parameters of one meaning, apart by blanks, to a pattern.
+# `systems` are names of what a score makes of a value.
 _DATA: Final = packaged(__file__, "criteria_names.json")
 _NAME_OF: Final[Mapping[str, str]] = {
     parameter: names for key, names in _DATA["names"].items() for parameter in key.split()
 }
 _SYSTEMS: Final[Mapping[str, str]] = _DATA["systems"]
 _ASIDE: Final = re.compile(
-    r"^(?:history of |recent |current |positive |elevated |acute |initial |best )|(?: history| present| in the last month|"
-    r" on x-ray| severity| disease history| criteria for .*)$",
+    r"^(?:history of |recent |current |positive |elevated |acute |initial |best )"
+    r"|(?: history| present| in the last month| on x-ray| severity| disease history"
+    r"| criteria for .*)$",
     re.IGNORECASE,
 )
 
@@ -251,7 +276,10 @@ def _steps(calculator: Any, used: Mapping[str, object]) -> Steps | None:
 
 
 def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> list[Criterion]:
-    """The criteria of a score; none for an equation. `accepted` has the forms in which a parameter's number may be stated."""
+    """The criteria of a score.
+
+    None for an equation. `accepted` has the forms in which a parameter's number may be stated.
+    """
     calculator = find(result.calculator_id)
     used = dict(result.used)
     own = _steps(calculator, used)
@@ -261,31 +289,23 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     effects = list(_effects(calculator, used, own, words))
     found = []
     for place, (label, points) in enumerate(own):
-        names = sorted(
-            {name for at, name, _ in effects if at == place}
-            | {
-                name
-                for name, value in used.items()
-                if value is None and _names(calculator, name, label)
-            }
-        )
-        plain_label = label.removesuffix(" present").removesuffix(" absent")
-        finding = plain_label != label and all(isinstance(used[name], bool) for name in names)
+        inputs = {name for at, name, _ in effects if at == place}
+        inputs |= {name for name in used if used[name] is None and _names(calculator, name, label)}
+        names = tuple(sorted(inputs))
+        finding = label.removesuffix(" present").removesuffix(" absent")
+        is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
         numbers = [name for name in names if name not in words and _is_number(used[name])]
+        forms = {name: accepted.get(name) or (float(used[name]),) for name in numbers}
+        head = re.split(r"\s[-\d(]|: |, ", finding, maxsplit=1)[0]
         found.append(
             Criterion(
                 label=label,
                 points=points,
-                present=label.endswith(" present") if finding else None,
-                inputs=tuple(names),
-                names=_compiled(
-                    calculator.id,
-                    tuple(names),
-                    re.split(r"\s[-\d(]|: |, ", plain_label, maxsplit=1)[0],
-                ),
+                present=label.endswith(" present") if is_finding else None,
+                inputs=names,
+                names=_compiled(calculator.id, names, head),
                 possible=frozenset({points, *(n for at, _, n in effects if at == place)}),
-                accepted={name: accepted.get(name) or (float(used[name]),) for name in numbers}
-                | _derived(label),
+                accepted=forms | _derived(label),
                 choices={name: words[name] for name in names if name in words},
                 own={name: used[name] for name in names},
                 rule=functools.partial(_points_at, calculator, used, place),
@@ -297,7 +317,10 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
 def _effects(
     calculator: Any, used: Mapping[str, Any], own: Steps, words: Mapping[str, Mapping[str, object]]
 ) -> Iterator[tuple[int, str, float]]:
-    """The criteria that change with an input, from the patient's case and from one without findings, and their points then."""
+    """The criteria that change with an input, and their points then.
+
+    One input after the other is changed in the patient's case and in one without findings.
+    """
     bare = {name: False if isinstance(value, bool) else value for name, value in used.items()}
     starts = ((bare, _steps(calculator, bare) or own), (used, own))
     for name, value in used.items():
@@ -347,7 +370,7 @@ def _names(calculator: Any, name: str, label: str) -> bool:
 
 @functools.cache
 def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re.Pattern[str], ...]:
-    """Each input's own names, each of the common ones and our label: of those that match, the longest counts."""
+    """The names of a criterion: of its inputs, the common ones, and our label."""
     calculator = find(calculator_id)
     forms = [
         re.escape(head),
@@ -405,8 +428,12 @@ class Reading:
             return None if own.present else 0.0
         return number
 
+    def has_numbers(self) -> bool:
+        """Whether there are numbers that are points or may be."""
+        return bool(self.points or self.perhaps)
+
     def _implied(self) -> set[float]:
-        """Points that are not written: of a criterion that is met or not, of a finding that is there or not."""
+        """Points that are not written: of a criterion that is met, of a finding that is there."""
         own, text = self.criterion, " ; ".join(self.texts)
         if own.possible == {0.0, 1.0} and (_NOT_MET.search(text) or _MET.search(text)):
             return {0.0} if _NOT_MET.search(text) else {1.0}
@@ -426,6 +453,14 @@ class ScoreReading:
     # Passages with points that no criterion of ours has.
     extras: list[tuple[str, float]] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
+
+    def clear(self) -> dict[int, Reading]:
+        """The criteria whose points could be read."""
+        return {place: each for place, each in self.readings.items() if each.given is not None}
+
+    def invented(self) -> list[tuple[str, float]]:
+        """The passages that give points which are not 0 for what is no criterion of ours."""
+        return [(text, points) for text, points in self.extras if points]
 
     def attach(self, place: int, text: str, points: Points) -> None:
         """Adds a passage about a criterion."""
@@ -505,9 +540,12 @@ def _places(passages: Iterable[Passage]) -> set[int]:
 
 
 def _length_of_recital(passages: Sequence[Passage], criteria: int) -> int:
-    """How many passages at the start recite the rule: most criteria without the patient, and all of them again later.
+    """How many passages at the start recite the rule.
 
-    In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no diabetes" the first two do.
+    Most criteria without the patient, and all of them again later.
+
+    In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no diabetes"
+    the first two do.
     """
     case = next((at for at, each in enumerate(passages) if _RECITAL_ENDS.search(each.text)), 0)
     recited = _places(passages[:case])
@@ -522,7 +560,7 @@ def _totals(text: str) -> Iterator[float]:
 
 
 def _is_of_the_rule(passage: Passage) -> bool:
-    """Whether a sentence gives the rule's classes with their points, in a line that does not speak of the patient."""
+    """Whether a sentence gives the rule's classes, in a line that does not speak of the patient."""
     few = len(_places([passage])) < 2
     ruled = _RULE.search(passage.text) or (few and _CLASSES.search(passage.text))
     return bool(ruled) and not _OF_THE_PATIENT.search(passage.piece.text)
@@ -567,7 +605,10 @@ def _read_sentence(passage: Passage, found: ScoreReading, current: int | None) -
 
 
 def _for_no_criterion(passage: Passage) -> list[tuple[str, float]]:
-    """Points for something that is no criterion: atrial fibrillation in "1 for atrial fibrillation and 1 for stroke"."""
+    """Points for something that is no criterion.
+
+    Atrial fibrillation in "1 for atrial fibrillation and 1 for stroke".
+    """
     return [
         (match["what"], float(match["n"]))
         for match in _FOR_WHAT.finditer(passage.text)
@@ -593,7 +634,10 @@ def _read_nameless(passage: Passage, found: ScoreReading, current: int | None) -
 
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[Mention]:
-    """Which criteria are named where; of overlapping names the longest counts, of equal ones none."""
+    """Which criteria are named where.
+
+    Of overlapping names the longest counts, of equal ones none.
+    """
     spans = [
         Mention(place, *match.span())
         for place, each in enumerate(criteria)
@@ -643,7 +687,11 @@ def _without_awards(text: str) -> str:
 
 
 def _points(text: str, mentions: Sequence[Mention]) -> tuple[set[float], set[float], list[float]]:
-    """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
+    """The points that a sentence about one criterion gives.
+
+    Returns:
+        Its points, the bare numbers that may be points, and the points of others.
+    """
     weight = _WEIGHT.search(text)
     if weight:
         text = _covered(text, weight.start(), weight.end())
@@ -671,7 +719,10 @@ def _covered(text: str, start: int, end: int) -> str:
 
 
 def _all_awards(text: str) -> list[Award]:
-    """The points in a text in order, of those within one another the longest; "no points are added" is one of 0."""
+    """The points in a text in order, of those within one another the longest.
+
+    "no points are added" is one of 0.
+    """
     awards = set(_awards(_NOTHING_GIVEN.sub(_blank, text), _AWARDS))
     kept = [
         each
@@ -687,7 +738,7 @@ def _all_awards(text: str) -> list[Award]:
 
 
 def _apart(between: str) -> bool:
-    """Whether what stands between two numbers of points makes the second one those of something else."""
+    """Whether what stands between two awards makes the second one that of something else."""
     broken = _CLAUSE_BREAK.search(between) is not None
     return broken and re.search(r"[A-Za-z]{4}|_{3}", _EACH.sub("", between)) is not None
 
@@ -695,7 +746,7 @@ def _apart(between: str) -> bool:
 def _clauses(
     sentence: str, mentions: Sequence[Mention], extras: list[tuple[str, float]]
 ) -> Iterator[tuple[int, str, Points]]:
-    """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
+    """The parts of a sentence that names several criteria, with their criterion and its points."""
     awards = _spans_of_awards(sentence)
     # "1 point for hypertension", not "hypertension (1 point)".
     first = (
@@ -726,7 +777,10 @@ def _clauses(
 
 
 def _is_bare(text: str, mention: Mention) -> bool:
-    """Whether a clause is a name alone, for which the words before the last name hold: "no stroke, diabetes or gout"."""
+    """Whether a clause is a name alone, for which the words before the last name hold.
+
+    "no stroke, diabetes or gout".
+    """
     rest = text[: mention.start] + text[mention.end :]
     return (
         re.search(r"\w", re.sub(r"(?i)\b(?:and|or|nor|history|of|the|any|a)\b", "", rest)) is None
@@ -748,7 +802,10 @@ def _cuts(
     *,
     first: bool,
 ) -> Iterator[int]:
-    """Where what is said of one criterion ends and of the next one begins; `first` where points stand before names."""
+    """Where what is said of one criterion ends and of the next one begins.
+
+    `first` where points stand before names.
+    """
     last = {mention.place: mention.end for mention in mentions}
     named = [m for at, m in enumerate(mentions) if not at or mentions[at - 1].place != m.place]
     for mention, following in itertools.pairwise(named):
@@ -774,28 +831,18 @@ _GREATEST: Final = 4
 
 
 def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
-    """Whether a reply states the patient's own data, None where it states none; and the points that the rule gives for the rest."""
+    """Whether a reply states the patient's own data, and the points that the rule has for the rest.
+
+    Returns:
+        None where it states none; the points that what it leaves open, or states instead, gives.
+    """
     own = reading.criterion
     if own.present is not None or own.about_cough:
         return _points_of_finding(reading)
     text = " ; ".join(reading.texts)
-    said: bool | None = None
-    changes: dict[str, Iterable[object]] = {}
-    for name, words in own.choices.items():
-        stated = _choice(text, name, words, own)
-        same = stated == own.own[name]
-        if stated is not None:
-            said = same and said is not False
-        if stated is None:
-            changes[name] = dict.fromkeys(words.values())
-        elif not same:
-            changes[name] = [stated]
-    findings = [name for name in own.inputs if isinstance(own.own[name], bool)]
-    for name in findings:
-        state = _state(text, own) if len(findings) == 1 else None
-        changes[name] = [True, False] if state is None else [state]
-        if state is not None and state != own.own[name]:
-            said = False
+    told = [*_told_choices(text, own), *_told_findings(text, own)]
+    said = _all_same(same for _, same, _ in told)
+    changes = {name: values for name, _, values in told}
     if own.accepted:
         same_numbers, other = _stated_numbers(text, own)
         if other is not None:
@@ -811,6 +858,33 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     return said, found
 
 
+Told: TypeAlias = tuple[str, bool | None, Iterable[object]]
+"""An input, whether it is told as it is (None where it is not told), and the values it may have."""
+
+
+def _told_choices(text: str, own: Criterion) -> Iterator[Told]:
+    for name, words in own.choices.items():
+        stated = _choice(text, name, words, own)
+        if stated is None:
+            yield name, None, dict.fromkeys(words.values())
+        else:
+            same = stated == own.own[name]
+            yield name, same, [] if same else [stated]
+
+
+def _told_findings(text: str, own: Criterion) -> Iterator[Told]:
+    findings = [name for name in own.inputs if isinstance(own.own[name], bool)]
+    for name in findings:
+        state = _state(text, own) if len(findings) == 1 else None
+        differs = state is not None and state != own.own[name]
+        yield name, False if differs else None, [True, False] if state is None else [state]
+
+
+def _all_same(told: Iterable[bool | None]) -> bool | None:
+    known = [each for each in told if each is not None]
+    return all(known) if known else None
+
+
 def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
     own = reading.criterion
     states = (_state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts))
@@ -824,15 +898,13 @@ def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
 
 
 def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
-    """Whether the patient's numbers are stated; and the one that is stated instead of the only one there is."""
+    """Whether the patient's numbers are stated, and the one stated instead of the only one."""
     numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(_bare(text, own))}
-    mine = {
-        name
-        for name, forms in own.accepted.items()
-        if any(close(abs(n), form) for n in numbers for form in forms)
-    }
-    forms = [form for each in own.accepted.values() for form in each]
-    others = {n for n in numbers if not any(close(n, form) for form in forms)}
+    mine, others = set(), set(numbers)
+    for (name, forms), number in itertools.product(own.accepted.items(), numbers):
+        if any(close(number, form) for form in forms):
+            mine.add(name)
+            others.discard(number)
     needed = {name for name in own.accepted if name}
     if "" in mine or (needed <= mine and not (others and len(needed) > 1)):
         return True, None
@@ -840,7 +912,7 @@ def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
 
 
 def _bare(text: str, own: Criterion) -> str:
-    """A text without points, totals, bounds, units' powers and names, so that its numbers are the patient's."""
+    """A text without points, totals, bounds and names, so that its numbers are the patient's."""
     text = _TOTAL.sub(" ", _RUNNING_SUM.sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK_AWARDS):
         text = pattern.sub(_unless_remark, text)
@@ -867,7 +939,10 @@ def _in_our_unit(number: float, own: Criterion) -> Iterator[float]:
 
 
 def _state(text: str, own: Criterion) -> bool | None:
-    """Whether a finding is said to be there; of a criterion that counts an absence, whether the absence is."""
+    """Whether a finding is said to be there.
+
+    Of a criterion that counts an absence, whether the absence is.
+    """
     bare = _without_awards(_NOTHING_GIVEN.sub(" ", _without_totals(text)))
     if own.about_cough:
         told = _COUGH_ABSENT.search(bare)

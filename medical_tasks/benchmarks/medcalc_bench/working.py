@@ -1,4 +1,6 @@
-"""Reads the working of a reply: lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
+"""Reads the working of a reply.
+
+Lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
 
 What cannot be read whole is passed over: half an expression would look like a wrong one.
 """
@@ -54,8 +56,9 @@ _MORE_STARS = re.compile(r"\*{3,}")
 _BASE = re.compile(r"[\w)\]}](\s?)$")
 """What ends so, with or without a blank, can be raised to a power."""
 _EXPONENT = re.compile(r"(\s?)(?=[-+−(]?\s?[\d.(]|\()")
+_RAISED_DIGITS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 _NAMED_EXPONENT = re.compile(r"()(?=\w)")
-_RAISED_DECIMAL = re.compile("[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+[·⋅.˙][⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_RAISED_DECIMAL = re.compile(rf"[⁺⁻]?{_RAISED_DIGITS}[·⋅.˙]{_RAISED_DIGITS}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻·⋅˙", "0123456789+-...")
 
 # ---- Programs ----
@@ -76,7 +79,8 @@ _TIMES = re.compile(rf"(?<=[\d)])\s{{0,2}}[xX]\s{{0,2}}(?=[\d(.√]|{_FUNCTION})
 _EXPRESSION_AT_END = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ]|\be\^)+$")
 _EXPRESSION_AT_START = re.compile(rf"(?:{_FUNCTION}\s?(?=\()|[\d.,+\-*/^()×÷·√ ])+")
 _EQUALS = re.compile(
-    r"\s{0,9}(?:≈|=|→|\bequals\b|\b(?:which )?(?:results in|gives us|gives|yields)\b(?: an?\b[A-Za-z ]{0,24}? of)?)"
+    r"\s{0,9}(?:≈|=|→|\bequals\b|\b(?:which )?(?:results in|gives us|gives"
+    r"|yields)\b(?: an?\b[A-Za-z ]{0,24}? of)?)"
     r"(?:\s*(?:approximately|about|roughly)\b)?\s*"
 )
 _OPERATION = re.compile(rf"[-+*/^×÷√]|{_FUNCTION}")
@@ -94,7 +98,8 @@ _UNIT = re.compile(
 )
 _OPEN_BEFORE = re.compile(
     r"(?i)(?:"
-    r"\b(?:of|root|log|ln|exp|by|from|than|minus|plus|times|over|per|power|under|above|below|between|and|to|squared)"
+    r"\b(?:of|root|log|ln|exp|by|from|than|minus|plus|times|over|per|power|under|above|below"
+    r"|between|and|to|squared)"
     r"|\b[xX]|[-+*/^×÷·√<>≤≥%_~'\"\\|]"
     r")\s*$"
 )
@@ -110,7 +115,8 @@ _TABLE_RULE = re.compile(r"^[\s|:+=-]+$")
 _ANSWER_KEY = re.compile(r"(?i)(?:final_?)?answer")
 _COUNTER_KEY = re.compile(r"(?i)(?:step|no|nr|number|id|index|#)\.?")
 
-# Heads of columns: of those about points, the one with the patient's own is wanted, not with the most that can be given.
+# Heads of columns: of those about points, the one with the patient's own is wanted,
+# not the one with the most that can be given.
 _POINTS_HEAD = re.compile(r"(?i)\b(?:points?|pts|score[ds]?|subscore)\b")
 _PATIENTS_HEAD = re.compile(r"(?i)assign|award|given|patient|earned|actual|scored|applied")
 _POSSIBLE_HEAD = re.compile(r"(?i)max|possib|available|if present|potential|range")
@@ -197,7 +203,10 @@ def _put_right(written: str, right_for: Mapping[float, float]) -> str:
 
 
 def _telling(number: float) -> bool:
-    """Whether a number is hardly met by chance: a small whole one may be a constant of the formula."""
+    """Whether a number is hardly met by chance.
+
+    A small whole one may be a constant of the formula.
+    """
     return abs(number) >= _SMALL or not number.is_integer()
 
 
@@ -241,7 +250,10 @@ _MOST_DEPTH = 8
 
 
 def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
-    """The texts of a JSON value; an object with a member for its points, and each step of a list, is one piece."""
+    """The texts of a JSON value.
+
+    An object with a member for its points, and each step of a list, is one piece.
+    """
     if depth > _MOST_DEPTH:
         return
     if isinstance(value, dict):
@@ -270,7 +282,9 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
 
 
 def _spoken(key: str, value: object) -> str:
-    return f"{key.replace('_', ' ')}: {('yes' if value else 'no') if isinstance(value, bool) else value}"
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    return f"{key.replace('_', ' ')}: {value}"
 
 
 def _column(heads: list[str]) -> int | None:
@@ -362,7 +376,10 @@ def _without_bold(text: str) -> str:
 
 
 def _program_as_text(text: str) -> str:
-    """`heart_rate = 1.5  # it was 118` becomes `heart rate = 1.5 (it was 118)`; `score += 1` adds a point."""
+    """`heart_rate = 1.5  # it was 118` becomes `heart rate = 1.5 (it was 118)`.
+
+    `score += 1` adds a point.
+    """
     text = _PROGRAM_NAME.sub(" ", text)
     code = _PROGRAM_COMMENT.match(text)
     if code is not None:
@@ -394,7 +411,7 @@ def _equations(line: str) -> list[Equation]:
             (None, 0, False) if following is None else _result(following, value)
         )
         if place == 0 and stated is None and lead != expression:
-            continue  # "use 10 - 12 of them": no calculation unless it stands for itself or gives a result
+            continue  # "use 10 - 12 of them": it stands neither alone nor for a result
         pressure = _BLOOD_PRESSURE.fullmatch(expression) is not None
         if pressure and (stated is None or not close(stated, value, 0.1)):
             continue  # 120/80 is no quotient, 60/90 = 0.67 is one
@@ -404,7 +421,10 @@ def _equations(line: str) -> list[Equation]:
 
 
 def _expression_at_end(side: str, *, first: bool) -> str | None:
-    """The expression a side of an equation consists of or ends with; None when it is not there whole."""
+    """The expression a side of an equation consists of or ends with.
+
+    None when it is not there whole.
+    """
     side = side.strip().rstrip(":")
     if first:
         match = _EXPRESSION_AT_END.search(side)
@@ -436,7 +456,10 @@ def _value(expression: str) -> float | None:
 
 
 def _result(side: str, value: float) -> tuple[float | None, int, bool]:
-    """The number a right side states, its decimals, and whether it goes on from the value ("2 × 3 = 6 + 1 = 7")."""
+    """The number a right side states, its decimals, and whether it goes on from the value.
+
+    "2 × 3 = 6 + 1 = 7" goes on.
+    """
     expression = _expression_at_end(side, first=False)
     if expression is not None:
         first = NUMBER.search(expression)
