@@ -3,6 +3,7 @@
     python -m benchmarks.medcalc_errors [--seed 2024] [--rows 275]        prints the tables
     python -m benchmarks.medcalc_errors --write                         and puts them into the document
     python -m benchmarks.medcalc_errors --show A table                  prints replies that did not get their type
+    python -m benchmarks.medcalc_errors --real CLONE --csv test_data.csv   agreement with labels of real replies
 
 Replies are written about `fresh` rows: the working of the calculator, with one error planted, in six layouts and varied words.
 The words follow the dataset's own explanations and worked examples and clinicians' short forms; the reader's patterns are not
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.medcalc_real_errors import report, sortings
 from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
@@ -964,7 +966,14 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", nargs=2, metavar=("PLANTED", "LAYOUT"))
     parser.add_argument("--kind", choices=("scores", "equations"), default="scores")
+    parser.add_argument("--real", type=Path, metavar="CLONE", help="the authors' repository")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="test split of v1.0, for --real")
     arguments = parser.parse_args()
+    if (arguments.real is None) != (arguments.csv is None):
+        parser.error("--real and --csv go together: the replies and the rows they are about")
+    if arguments.real:
+        print(report(list(sortings(arguments.real, arguments.csv))))
+        return 0
     if arguments.show:
         from medical_tasks.benchmarks.medcalc_bench.errors import sort_error
 

@@ -1,6 +1,8 @@
-"""Sorts wrong answers into the error types of the paper (Khandekar et al. 2024, section 4.1) without a judge.
+"""Sorts wrong answers into the error types of the paper without a judge.
 
-A type is given only on evidence in the reply; the earliest counts (`docs/medcalc_errors.md`).
+The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence in the
+reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
+computation. Arithmetic is the error only where, put right, it gives the right answer.
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
@@ -32,8 +35,10 @@ from medical_tasks.benchmarks.medcalc_bench.score_reading import (
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import (
     NUMBER,
+    Chain,
     Equation,
     Working,
+    chains,
     close,
     read_working,
 )
@@ -65,15 +70,23 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
+    """A number of the patient that the calculator takes."""
+
     parameter: str
     name: str
     used: float  # in the formula's unit
     accepted: tuple[float, ...]  # the forms in which it may be stated at all
     forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
 
+    def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+        """Whether it is stated among some numbers."""
+        return among(self.accepted, numbers, tolerance)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Case:
+    """A wrong answer with what the row and the reply say."""
+
     calculator_id: int
     result: Result
     values: tuple[Value, ...]
@@ -82,8 +95,57 @@ class Case:
     low: float
     high: float
 
+    @property
+    def gold(self) -> float:
+        """The right answer."""
+        return (self.low + self.high) / 2
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The constants that every form of the formula has for this patient."""
+        return constants_of(self.calculator_id, self.result.used)
+
+    @cached_property
+    def needed(self) -> list[Value]:
+        """The values that a right calculation shows."""
+        unused = _UNUSED.get(self.calculator_id, ())
+        return [value for value in self.values if value.parameter not in unused]
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """The calculations of the reply, the last first."""
+        found = chains(self.working.equations)
+        several = self.calculator_id == _OPIOIDS and len(self.result.used["doses"]) > 1
+        return [
+            each
+            for each in found
+            if len(each.last.numbers) > 1 and ("+" in each.last.text or not several)
+        ]
+
+    def takes_all(self, chain: Chain) -> bool:
+        """Whether every value of the patient goes into a calculation."""
+        return all(among(value.forms, chain.numbers, _NEARLY) for value in self.needed)
+
+    def other_sex(self) -> str | None:
+        """The sex that a reply gives the patient and the row does not; None where it gives none."""
+        stated = _stated_sex(self.working.text)
+        return stated if stated != self.result.used.get("sex") else None
+
+
+_COCKCROFT_GAULT, _CKD_EPI, _STEROIDS, _OPIOIDS = 2, 3, 24, 49
+_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {
+    _COCKCROFT_GAULT: ("height_cm", "weight_kg"),
+    38: ("age_years",),
+}
+"""Values that a right calculation may not show: those that only choose a weight or a factor."""
+_NEARLY: Final = 0.015
+"""Relative difference of a value whose conversion was rounded on the way."""
+_RESULT: Final = 0.01
+"""Relative difference of an answer from the result that it was rounded from."""
+
 
 def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
+    """The numbers of a row that its calculator takes."""
     calculator = find(result.calculator_id)
     found = []
     for key, raw in entities_of(row).items():
@@ -94,26 +156,31 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
         if isinstance(used, bool) or not isinstance(used, int | float):
             continue
         number = raw[0] if isinstance(raw, list) and raw else raw
-        stated = (
-            float(number)
-            if isinstance(number, int | float) and not isinstance(number, bool)
-            else None
+        stated = float(used)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            stated = float(number)
+        found.append(
+            Value(
+                parameter=item.parameter,
+                name=item.name,
+                used=float(used),
+                accepted=accepted_values(item.parameter, stated, float(used)),
+                forms=shifted_values(stated, float(used)),
+            )
         )
-        accepted, forms = (
-            accepted_values(item.parameter, stated, float(used)),
-            shifted_values(stated, float(used)),
-        )
-        found.append(Value(item.parameter, item.name, float(used), accepted, forms))
     for number in _doses(result):
-        found.append(Value("", "dose", number, accepted_values("", None, number), (number,)))
+        found.append(Value("", "dose", number, accepted_values("", number, number), (number,)))
     return tuple(found)
 
 
 def _doses(result: Result) -> list[float]:
-    """The numbers of the two calculators whose entities are doses of drugs; a dose once a day may not show its 1."""
-    if result.calculator_id == 24:
+    """The numbers of the two calculators whose entities are doses of drugs.
+
+    A dose once a day may not show its 1.
+    """
+    if result.calculator_id == _STEROIDS:
         return [float(result.used["source_dose_mg"])]
-    if result.calculator_id == 49:
+    if result.calculator_id == _OPIOIDS:
         numbers = [
             number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)
         ]
@@ -121,11 +188,15 @@ def _doses(result: Result) -> list[float]:
     return []
 
 
-def among(accepted: Sequence[float], numbers: Sequence[float]) -> bool:
-    return any(close(one, abs(number)) for number in numbers for one in accepted)
+def among(accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+    """Whether one of some numbers is one of the accepted ones, whatever its sign."""
+    return any(
+        close(one, abs(number), tolerance) for one, number in itertools.product(accepted, numbers)
+    )
 
 
 def short(text: str) -> str:
+    """A text in one line of at most 80 characters."""
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -147,12 +218,8 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
     if decision.correct:
         return None
     if not decision.parsed:
-        return Sorted(
-            "D",
-            "empty reply"
-            if not response.strip()
-            else f"no answer that can be read: {decision.why}",
-        )
+        why = f"no answer that can be read: {decision.why}" if response.strip() else "empty reply"
+        return Sorted("D", why)
     working = read_working(response)
     if isinstance(result.answer, str | tuple):
         return date_error(calculator_id, result, working)
@@ -161,54 +228,64 @@ def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
         raise ValueError(
             f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
         )
-    low, high = limits(gold, row["lower_limit"], row["upper_limit"])
     answer = decimal_or_none(
         decision.parsed.removesuffix("%")
     )  # None where the reply leaves open which
-    final = None if answer is None else float(answer)
-    case = Case(calculator_id, result, values_of(row, result), working, final, low, high)
+    case = Case(
+        calculator_id,
+        result,
+        values_of(row, result),
+        working,
+        None if answer is None else float(answer),
+        *limits(gold, row["lower_limit"], row["upper_limit"]),
+    )
     criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
-    found = (
-        score_error(case, criteria)
-        if criteria
-        else _right_until_computed(case)
-        or _knowledge(case)
-        or _extraction(case)
-        or _computation(case)
-    )
+    found = score_error(case, criteria) if criteria else equation_error(case)
+    if found is not None:
+        return found
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
-    return found or Sorted(
-        "undetermined", "no evidence for one type" if shown else "no working is shown"
-    )
+    return Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
+
+
+# ---- Scores ----
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
-    """The earliest error that points show: differences count that together explain the answer, or where every criterion is read."""
+    """The earliest error that points show.
+
+    Differences count that together explain the answer, or where every criterion is read.
+    """
     found = read_score(case.working, criteria)
-    gold = (case.low + case.high) / 2
-    clear = {place: each for place, each in found.readings.items() if each.given is not None}
-    muddled = any(len(each.points) > 1 for each in found.readings.values())
-    differing = {
-        place: each for place, each in clear.items() if each.given != each.criterion.points
-    }
-    complete = (
-        all(place in clear for place, each in enumerate(criteria) if each.points) and not muddled
-    )
-    away = sum((each.given or 0) - each.criterion.points for each in differing.values())
-    explained = case.final is not None and close(gold + away, case.final)
-    if differing and (explained or complete):
-        order = (
-            "A",
-            "undetermined",
-            "B",
-        )  # of knowledge, open and extraction the first that there is
-        return min(
-            map(_difference, differing.values()), key=lambda each: order.index(each.error_type)
+    clear = found.clear()
+    differing = [each for each in clear.values() if each.given != each.criterion.points]
+    invented = found.invented()
+    if not differing:
+        return (
+            _unknown_criterion(case, found, clear)
+            or _invented_criterion(case, found, clear)
+            or _wrong_sum(case, found, clear)
         )
-    if differing:
-        return Sorted("undetermined", "the points that could be read do not account for the answer")
-    wrong_rule = _other_rule(case, criteria, found, clear, gold)
-    return wrong_rule or _wrong_sum(case, found, gold, count=len(criteria), complete=complete)
+    away = sum((each.given or 0) - each.criterion.points for each in differing)
+    added = sum(points for _, points in invented)
+    if invented and not _explains(case, away) and _explains(case, away + added):
+        return _invented(*invented[0])
+    if _explains(case, away) or _is_complete(found, clear):
+        return min(map(_difference, differing), key=lambda each: _ORDER.index(each.error_type))
+    return Sorted("undetermined", "the points that could be read do not account for the answer")
+
+
+_ORDER: Final = ("A", "undetermined", "B")
+"""Of differences the first of these counts: an open one may be one of knowledge."""
+
+
+def _explains(case: Case, away: float) -> bool:
+    return case.final is not None and close(case.gold + away, case.final)
+
+
+def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
+    """Whether the points of every criterion that counts have been read, and of none several."""
+    counted = all(place in clear for place, each in enumerate(found.criteria) if each.points)
+    return counted and not any(len(each.points) > 1 for each in found.readings.values())
 
 
 def _difference(reading: Reading) -> Sorted:
@@ -217,97 +294,98 @@ def _difference(reading: Reading) -> Sorted:
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
     if same is False and given in open_points:
         return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
-    if given not in own.possible or (
-        same and own.present is not False and given not in open_points
-    ):
+    right_finding = same and own.present is not False
+    if given not in own.possible or (right_finding and given not in open_points):
         return Sorted("A", said)
     if same is None and own.present is not None and given in open_points:
         return Sorted("B", f"{said}, as for another finding")
     return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
 
 
-def _other_rule(
-    case: Case,
-    criteria: Sequence[Criterion],
-    found: ScoreReading,
-    clear: Mapping[int, Reading],
-    gold: float,
+def _unknown_criterion(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
-    """A: a criterion the reply does not know, or one the rule does not have, is the whole difference."""
-    if case.final is None:
+    """A: the one criterion that the reply never names is the whole difference."""
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    others = set(range(len(found.criteria))) - counted
+    unnamed = set(range(len(found.criteria))) - found.named
+    listed = len(others & found.named) >= MOST_CRITERIA * len(others)
+    if found.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
         return None
-    unnamed = [place for place in range(len(criteria)) if place not in found.named]
-    zeros = [place for place, each in enumerate(criteria) if not each.points]
-    listed = not zeros or sum(place in found.named for place in zeros) >= MOST_CRITERIA * len(zeros)
-    counted = [place for place, each in enumerate(criteria) if each.points]
-    if not found.extras and listed and len(unnamed) == 1 and unnamed[0] in counted:
-        own = criteria[unnamed[0]]
-        if all(place in clear for place in counted if place != unnamed[0]) and close(
-            gold - own.points, case.final
-        ):
-            return Sorted(
-                "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
-            )
-    extra = [(text, points) for text, points in found.extras if points]
-    if len(extra) == 1 and not unnamed and all(place in clear for place in counted):
-        text, points = extra[0]
-        if close(gold + points, case.final):
-            return Sorted(
-                "A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule"
-            )
+    (place,) = unnamed
+    own = found.criteria[place]
+    if counted - unnamed <= clear.keys() and _explains(case, -own.points):
+        return Sorted(
+            "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
+        )
     return None
 
 
+def _invented_criterion(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+) -> Sorted | None:
+    """A: a criterion that the rule does not have is the whole difference."""
+    invented = found.invented()
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    all_named = len(found.named) == len(found.criteria)
+    if len(invented) != 1 or not all_named or not counted <= clear.keys():
+        return None
+    return _invented(*invented[0]) if _explains(case, invented[0][1]) else None
+
+
+def _invented(text: str, points: float) -> Sorted:
+    return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
+
+
 MOST_CRITERIA: Final = 0.6
-"""Share of the criteria without points that a reply must name, before one that it never names counts as unknown to it."""
+"""Share of the criteria without points that a reply names, if an unnamed one is unknown to it."""
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(
-    case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool
-) -> Sorted | None:
-    """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
+def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) -> Sorted | None:
+    """C: a sum has another total than its true one, which is right; or only the total is wrong."""
+    gold = case.gold
     for equation in case.working.equations:
-        whole = (
-            _SUM.fullmatch(equation.text)
-            and len(equation.numbers) >= 2
-            and close(equation.value, gold)
-        )
-        if whole and equation.stated is not None and not close(equation.stated, gold):
-            return Sorted(
-                "C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}"
-            )
-    few = (
-        len(found.readings) < MOST_CRITERIA * count
-        and sum(bool(each.given) for each in found.readings.values()) < 2
-    )
-    if not complete or few or any(points for _, points in found.extras) or case.final is None:
-        return None  # of few criteria, a reply that breaks off looks complete
-    if not found.totals:
+        stated = equation.stated
+        if stated is not None and _adds_up_to(gold, equation) and not close(stated, gold):
+            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}")
+    if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
+        return None
+    if case.final is None or not found.totals:
         return None
     if close(found.totals[-1], gold):
         return Sorted(
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
-    if not close(found.totals[-1], case.final):
+    unclear = found.readings.keys() - clear.keys()
+    open_points = (found.readings[place].has_numbers() for place in unclear)
+    if not close(found.totals[-1], case.final) or any(open_points):
         return None
-    for each in found.readings.values():
-        own = each.criterion
-        could = any(close(gold + points - own.points, case.final) for points in own.possible)
-        muddled = each.points or each.perhaps or (could and other_points(each)[0] is not True)
-        if each.given is None and muddled:
-            return Sorted(
-                "undetermined", f"{own.label}: what the reply gives for it cannot be told"
-            )
     return Sorted(
         "C",
         f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
     )
 
 
+def _adds_up_to(gold: float, equation: Equation) -> bool:
+    is_sum = _SUM.fullmatch(equation.text) is not None and len(equation.numbers) >= 2
+    return is_sum and close(equation.value, gold)
+
+
+def _is_cut_off(found: ScoreReading) -> bool:
+    """Whether so few criteria are read that a reply that breaks off would look complete."""
+    with_points = sum(bool(each.given) for each in found.readings.values())
+    return len(found.readings) < MOST_CRITERIA * len(found.criteria) and with_points < 2
+
+
+# ---- Equations: constants ----
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A number of a formula."""
+
     name: str  # in reasons
     values: tuple[float, ...]
     words: str = ""  # a pattern of words that say the same
@@ -324,7 +402,7 @@ _DATA: Final = packaged(__file__, "equation_constants.json")
 CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
     int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
 }
-"""Calculator id to the constants that every form of its formula has. Not listed: formulas without any, scores."""
+"""Calculator id to the constants that every form of its formula has; scores have none."""
 _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
     int(number): {sex: _constant(entry, by_sex=True) for sex, entry in entries.items()}
     for number, entries in _DATA["by_sex"].items()
@@ -332,35 +410,42 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
-    found = (*CONSTANTS.get(calculator_id, ()), *([for_sex] if for_sex else []))
-    if calculator_id == 49:
-        factors: Mapping[str, tuple[float, str]] = {
-            str(drug): factor for drug, factor in FACTORS.items()
+    """The constants that every form of a formula has for a patient."""
+    if calculator_id == _OPIOIDS:
+        factors = {
+            dose.drug: FACTORS[dose.drug][0] for dose in used["doses"] if dose.drug in FACTORS
         }
-        doses = [
-            dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1
-        ]
-        found = tuple(
-            Constant(f"{factors[d.drug][0]:g} ({d.drug})", (factors[d.drug][0],)) for d in doses
+        return tuple(
+            Constant(f"{factor:g} ({drug})", (factor,))
+            for drug, factor in factors.items()
+            if factor != 1
         )
-    if calculator_id == 24:
-        steroids: Mapping[str, float] = {str(name): dose for name, dose in EQUIVALENT_MG.items()}
-        source, target = steroids[used["source_steroid"]], steroids[used["target_steroid"]]
-        ratios = (target / source, source / target)
+    if calculator_id == _STEROIDS:
+        source, target = used["source_steroid"], used["target_steroid"]
+        from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
+        ratios = (to_mg / from_mg, from_mg / to_mg)
         # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
-        found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
-    return found
+        return (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
+    found = list(CONSTANTS.get(calculator_id, ()))
+    if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
+        found.append(for_sex)
+    if calculator_id == _CKD_EPI:
+        female = used["sex"] == "female"
+        divisor, exponent = (0.7, 0.241) if female else (0.9, 0.302)
+        exponent = exponent if used["creatinine_mg_dl"] <= divisor else 1.2
+        found += [Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)]
+    return tuple(found)
 
 
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
 """Factors between the usual units of a value."""
+_FACTORS: Final = tuple(factor for factors in _CONVERSIONS.values() for factor in factors)
 _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
-def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[float, ...]:
-    """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
-    bases, found = {abs(used), abs(used if raw is None else raw)}, {*shifted_values(raw, used)}
+def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...]:
+    """A value as the note has it, as the formula takes it, and in the usual other units."""
+    bases, found = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
     for factor in _CONVERSIONS.get(parameter, ()):
         converted = {each for base in bases for each in (base * factor, base / factor)}
         found |= converted | {each / 100 for each in converted}
@@ -369,119 +454,37 @@ def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[flo
     return tuple(sorted(found))
 
 
-def shifted_values(raw: float | None, used: float) -> tuple[float, ...]:
-    """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
-    bases = {abs(used), abs(used if raw is None else raw)}
-    return tuple(sorted(base * power for base in bases for power in _POWERS))
+def shifted_values(raw: float, used: float) -> tuple[float, ...]:
+    """A value as a calculation takes it: as given or converted, its decimal point anywhere."""
+    return tuple(sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS))
 
 
 FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")
 """A height in feet and inches."""
 
 
-def _right_until_computed(case: Case) -> Sorted | None:
-    """C: a calculation stands there whose true result is the right answer, so formula and values were right."""
-    constants = [
-        each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex
-    ]
-    known = all(_stands(constant, case) for constant in constants)
-    equations = case.working.equations
-    if not case.values:
-        return None
-    for place in reversed(range(len(equations))):
-        equation = equations[place]
-        if equation.right and case.final is not None and close(equation.value, case.final, 0.01):
-            return None  # the answer given is this one's result
-        inside = case.low <= equation.value <= case.high
-        if (
-            case.calculator_id == 49
-            and len(case.result.used["doses"]) > 1
-            and "+" not in equation.text
-        ):
-            continue  # one drug of several
-        if not inside or len(equation.numbers) < 2 or not _uses_the_values(place, case):
-            continue
-        if not known or not all(each.right or _alike(each) for each in equations[:place]):
-            # By chance, or by another way of writing the formula than those known here.
-            return (
-                Sorted("undetermined", _CONTRADICTING)
-                if len(equation.numbers) > 2 and known
-                else None
-            )
-        if case.final is not None and _shifted(case.final, equation.value):
-            return Sorted(
-                "undetermined", "the right result in another unit, or with its decimal point moved"
-            )
-        return Sorted(
-            "C",
-            f"{short(equation.text)} is {equation.value:.6g}, which is right; the answer given is not",
-        )
-    return None
-
-
-_CONTRADICTING: Final = "a calculation gives the right answer after one that is wrong"
-
-
-def _uses_the_values(place: int, case: Case) -> bool:
-    before = (
-        number for each in case.working.equations[:place] for number in (*each.numbers, each.value)
-    )
-    numbers = [*case.working.equations[place].numbers, *before]
-    needed = [
-        value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())
-    ]
-    return all(among(value.forms, numbers) for value in needed)
-
-
-_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm",), 38: ("age_years",)}
-"""Values that a right calculation may not show: a height that only chooses a weight, an age that chooses a factor."""
-
-
-def _shifted(final: float, value: float) -> bool:
-    return final != 0 and any(
-        close(final * 10.0**power, value, 0.01) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
-    )
-
-
-def _knowledge(case: Case) -> Sorted | None:
-    working = case.working
-    if not working.equations or not any(
-        among(value.accepted, working.numbers) for value in case.values
-    ):
-        return None
-    for constant in constants_of(case.calculator_id, case.result.used):
-        if constant.by_sex and _stated_sex(case.working.text) != case.result.used.get("sex"):
-            continue
-        if not _stands(constant, case):
-            reason = f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
-            return Sorted("A", reason)
-    if "sex" in case.result.used and _stated_sex(case.working.text) != case.result.used.get("sex"):
-        return None  # another factor may come from another sex, which is no other formula
-    return _other_formula(case)
-
-
 def _stands(constant: Constant, case: Case) -> bool:
+    """Whether a constant is in the reply, or joined with a value to another number."""
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
     used = [value.used for value in case.values]
     for one, value in itertools.product(constant.values, used):
         joined = [one * value]
-        if case.calculator_id not in _DOSES:
+        if case.calculator_id not in (_STEROIDS, _OPIOIDS):
             joined += [value / one, one - value, one + value, one / value if value else one]
         # A sum that hardly differs from the value is the value itself.
         telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
-        if any(close(each, abs(number), 0.002) for each in telling for number in numbers):
+        if among(telling, numbers, 0.002):
             return True
     # Steroid tables state two doses, whose ratio counts.
-    return case.calculator_id == 24 and any(
+    return case.calculator_id == _STEROIDS and any(
         b != 0 and close(a / b, one, 0.01)
         for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
         for one in constant.values
     )
 
 
-_DOSES: Final = frozenset({24, 49})
 _MOST_DOSES: Final = 60
 
 
@@ -490,79 +493,234 @@ def _is_stated(constant: Constant, case: Case) -> bool:
         return True
     for number, one in itertools.product(case.working.numbers, constant.values):
         digits = len(repr(number).partition(".")[2])
-        if close(number, one, 1e-4) or (
-            abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
-        ):
+        rounded = abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
+        if rounded or close(number, one, 1e-4):
             return True
     return False
 
 
+# ---- Equations: the types in their order ----
+
+
+def equation_error(case: Case) -> Sorted | None:
+    """The earliest error that the calculations show."""
+    return _only_computation(case) or _knowledge(case) or _extraction(case)
+
+
+def _only_computation(case: Case) -> Sorted | None:
+    """C: put right, the arithmetic gives the right answer: formula and values were right."""
+    for chain in case.chains:
+        last = chain.last
+        if last.right and case.final is not None and close(chain.value, case.final, _RESULT):
+            return None  # the answer given is this one's result
+        right = case.low <= chain.value <= case.high
+        by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
+        if not case.values or not (right or by_chance) or not case.takes_all(chain):
+            continue
+        if not all(_stands(constant, case) for constant in _constants_in_play(case)):
+            return None
+        if not right:
+            return Sorted("undetermined", "a calculation gives the right answer after a wrong one")
+        if case.final is not None and _shifted(case.final, chain.value):
+            return Sorted(
+                "undetermined", "the right result in another unit, or with its decimal point moved"
+            )
+        return Sorted("C", _wrong_result(case) or _wrong_answer(chain))
+    return None
+
+
+def _wrong_result(case: Case) -> str:
+    """The first calculation with another result than stated, not only in another unit."""
+    for each in case.working.equations:
+        if not each.right and each.stated is not None and not _shifted(each.stated, each.value):
+            return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
+    return ""
+
+
+def _wrong_answer(chain: Chain) -> str:
+    return f"{short(chain.last.text)} is {chain.value:.6g}, which is right; the answer given is not"
+
+
+def _shifted(final: float, value: float) -> bool:
+    return final != 0 and any(
+        close(final * 10.0**power, value, _RESULT) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+    )
+
+
+def _constants_in_play(case: Case) -> list[Constant]:
+    """The constants that the reply must have; those of a sex only where it states that sex."""
+    own = case.result.used.get("sex")
+    same_sex = own is not None and _stated_sex(case.working.text) == own
+    return [each for each in case.constants if same_sex or not each.by_sex]
+
+
+def _knowledge(case: Case) -> Sorted | None:
+    """A: a constant of the formula is missing, or the right values went into another formula."""
+    working = case.working
+    with_values = any(value.is_among(working.numbers) for value in case.values)
+    if not working.equations or not with_values:
+        return None
+    for constant in _constants_in_play(case):
+        if not _stands(constant, case):
+            return Sorted(
+                "A",
+                f"the formula's constant {constant.name} is not in the reply, "
+                "nor a number it could be part of",
+            )
+    if case.other_sex():
+        return None  # another factor may come from another sex, which is no other formula
+    return _other_weight(case) or _other_formula(case)
+
+
+_ADJUSTED_WEIGHT: Final = re.compile(
+    r"(?i)\badjusted (?:body )?weight(?![^.\n]{0,60}\bformula)[^.\n\d]{0,60}?"
+    r"(?:\bis|\bas|\bof|=|:)\s{0,2}(?P<kg>\d+(?:\.\d+)?)(?= ?kg)"
+)
+"""A sentence that names the weight which a reply goes on with."""
+_CLOSE_WEIGHT: Final = 0.02
+
+
+def _other_weight(case: Case) -> Sorted | None:
+    """A: of actual, ideal and adjusted weight the reply takes another one than the rule."""
+    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
+        return None
+    used = case.result.used
+    factor = 0.85 if used["sex"] == "female" else 1.0
+    right = case.gold * 72 * used["creatinine_mg_dl"] / (factor * (140 - used["age_years"]))
+    taken = _weight_taken(case, 140 - used["age_years"])
+    if taken is None or close(taken, right, _CLOSE_WEIGHT):
+        return None
+    return Sorted("A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg")
+
+
+def _weight_taken(case: Case, years: float) -> float | None:
+    """The number beside age, creatinine and constants in the last clearance, or the one named."""
+    actual = next(value for value in case.values if value.parameter == "weight_kg")
+    for chain in case.chains:
+        numbers = set(chain.last.numbers)
+        left = {
+            each
+            for each in numbers
+            if actual.is_among([each]) or not _is_known(each, case, case.needed, [years])
+        }
+        if 72 in numbers and len(left) == 1:
+            return left.pop()
+    named = _ADJUSTED_WEIGHT.findall(case.working.text)
+    return float(named[-1]) if named else None
+
+
 _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
-"""Formulas that have a factor by race, age, weight or drug: another value of it is as likely another reading of the note."""
+"""Formulas that have a factor by race, age, weight or drug.
+
+Another value of it is as likely another reading of the note.
+"""
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: right calculations with every value lead to the answer given, and it is far from the right one."""
-    if not case.values or case.final is None or case.calculator_id in _CHOOSES:
+    """A: the calculation of the answer takes every value and is far from the right answer."""
+    if case.final is None or case.calculator_id in _CHOOSES or not _is_plain(case):
         return None
-    constants = [
-        number
-        for each in constants_of(case.calculator_id, case.result.used)
-        for number in each.values
-    ]
-    if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
-        return None  # a constant could be taken for the value
-    instead = [(value, _stated_instead(value, case.working.text)) for value in case.values]
-    if any(number is not None and not among(value.accepted, [number]) for value, number in instead):
-        return None
-    middle = (case.low + case.high) / 2
-    equations = case.working.equations
-    for place in reversed(range(len(equations))):
-        last = equations[place]
-        if len(last.numbers) < 2 or not close(last.value, case.final, 0.01):
-            continue
-        chain, numbers = [last], set(last.numbers)
-        for before in reversed(equations[:place]):
-            results = (before.value, before.stated or 0.0)
-            if any(
-                close(one, number, 0.002) for one, number in itertools.product(results, numbers)
-            ):
-                chain.append(before)
-                numbers |= set(before.numbers)
-        used = all(
-            any(close(value.used, number, 0.002) for number in numbers) for value in case.values
-        )
-        far = abs(last.value - middle) > 0.75 * max(case.high - case.low, 0.05 * abs(middle))
-        if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
+    for chain in case.chains:
+        last = chain.last
+        results = [last.value] if last.stated is None else [last.value, last.stated]
+        takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
+        far = not chain.put_right and _is_far(chain.value, case)
+        if takes_all and far and among(results, [case.final], _RESULT):
             return Sorted(
                 "A",
-                f"{short(last.text)} takes the right values and is worked out rightly: another formula",
+                f"{short(last.text)} takes the right values and is {chain.value:.6g}: "
+                "another formula",
             )
     return None
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether sex and values are stated as they are, and no constant could be taken for a value."""
+    own = case.result.used.get("sex")
+    if own is not None and _stated_sex(case.working.text) is None:
+        return False
+    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
+    for value in case.values:
+        instead = _stated_instead(value, case.working.text)
+        other = instead is not None and not value.is_among([instead])
+        if other or among(constants, [value.used]):
+            return False
+    return True
+
+
+def _is_far(value: float, case: Case) -> bool:
+    """Whether a result is away from the right answer by more than rounding and units make."""
+    margin = 0.75 * max(case.high - case.low, 0.05 * abs(case.gold))
+    return abs(value - case.gold) > margin and not _shifted(value, case.gold)
+
+
+_SEX_OF_A_RULE: Final = re.compile(
+    r"(?i)\b(?:if|for|when|in)\b(?: (?:the|a|an|patient|is|are|was|being))*"
+    r" (?:fe)?(?:males?|m[ae]n|wom[ae]n|girls?|boys?)\b(?: (?:and|or) (?:fe)?(?:males?|m[ae]n))?"
+)
+"""A sex that a rule speaks of: "0.85 if the patient is female"."""
 
 
 def _stated_sex(text: str) -> str | None:
+    """The sex that a reply gives the patient; None where it gives none, or both."""
+    text = _SEX_OF_A_RULE.sub(" ", text)
     female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
     male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
-    return None if female == male else ("female" if female else "male")
+    if female == male:
+        return None
+    return "female" if female else "male"
 
 
 def _extraction(case: Case) -> Sorted | None:
+    """B: another sex, or another number where a value of the patient belongs."""
     text = case.working.text
-    stated = _stated_sex(text)
-    own = case.result.used.get("sex")
-    if stated is not None and own in ("female", "male") and stated != own:
+    own, stated = case.result.used.get("sex"), case.other_sex()
+    if stated is not None and own in ("female", "male"):
         return Sorted("B", f"the patient is {own}, the reply says {stated}")
     for value in case.values:
-        if _is_told(value, case):
-            continue
-        other = _stated_instead(value, text)
+        other = None if _is_told(value, case) else _stated_instead(value, text)
         if other is not None:
             return Sorted(
                 "B",
-                f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it",
+                f"{value.name}: {value.used:.6g} is nowhere in the reply, "
+                f"which has {other:.6g} for it",
             )
+    return _other_value(case)
+
+
+def _other_value(case: Case) -> Sorted | None:
+    """B: the last calculation with the patient's values has a strange number in place of one."""
+    for chain in case.chains:
+        missing = [value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)]
+        if 2 * len(missing) > len(case.needed):
+            continue
+        strange = {
+            number
+            for number in chain.last.numbers
+            if not _is_known(number, case, case.values) and not _is_result(number, case)
+        }
+        if len(missing) != 1 or len(strange) != 1:
+            return None
+        (value,), (other,) = missing, strange
+        reason = f"{short(chain.last.text)} takes {other:.6g}, not {value.used:.6g}"
+        return Sorted("B", f"{value.name}: {reason}")
     return None
+
+
+def _is_known(
+    number: float, case: Case, values: Iterable[Value], further: Iterable[float] = ()
+) -> bool:
+    """Whether a number is a value, a constant, a power of ten, a unit's factor or a further one."""
+    constants = (one for each in case.constants for one in each.values)
+    known = (0.0, *_POWERS, *_FACTORS, *constants, *further)
+    return among(known, [number], 0.002) or any(
+        value.is_among([number], _NEARLY) for value in values
+    )
+
+
+def _is_result(number: float, case: Case) -> bool:
+    written = re.escape(f"{number:g}")
+    return re.search(rf"[\d)]\s*[=≈]\s*-?\s?{written}(?!\d)", case.working.text) is not None
 
 
 def _is_told(value: Value, case: Case) -> bool:
@@ -570,22 +728,32 @@ def _is_told(value: Value, case: Case) -> bool:
         float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)
     ]
     heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
-    return among(value.accepted, [*case.working.numbers, *heights])
+    return value.is_among([*case.working.numbers, *heights])
 
 
-_ADULT = re.compile(
+_GROUP = re.compile(
     r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))",
     re.IGNORECASE,
 )
+"""After a number: a range or a bound of the rule."""
+_OPERATOR = re.compile(r" *[-+*/^×÷−]")
+_NOT_THE_PATIENTS: Final = frozenset(
+    {"normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"}
+)
+"""Words before the name of a value that make it another value."""
 
 
 def _stated_instead(value: Value, text: str) -> float | None:
-    """The one number that the reply gives for a value by "=", ":", "is" or "of"; None when there is none, or several."""
+    """The one number that the reply gives for a value by "=", ":", "is" or "of".
+
+    None when there is none, or several.
+    """
     words = words_of(value.parameter)
     if not words:
         return None
     pattern = re.compile(
-        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^)\n]{{0,24}}\)\s{{0,2}})?"
+        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^"
+        rf")\n]{{0,24}}\)\s{{0,2}})?"
         r"(?:level |value |count )?(?:=|:|is|was|of)\s{0,2}",
         re.IGNORECASE,
     )
@@ -593,77 +761,47 @@ def _stated_instead(value: Value, text: str) -> float | None:
     for match in pattern.finditer(text):
         number = NUMBER.match(text, match.end())
         before = (match["before"] or "").strip().lower()
-        if number is None or before in (
-            "normal",
-            "urine",
-            "urinary",
-            "ideal",
-            "adjusted",
-            "corrected",
-            "reference",
-        ):
+        if number is None or before in _NOT_THE_PATIENTS:
             continue
-        if _ADULT.match(text, number.end()) or re.match(
-            r" *[-+*/^×÷−]", text[number.end() : number.end() + 3]
-        ):
-            continue
-        found.add(float(number[0].replace(",", "")))
-    return next(iter(found)) if len(found) == 1 else None
+        if not _GROUP.match(text, number.end()) and not _OPERATOR.match(text, number.end()):
+            found.add(float(number[0].replace(",", "")))
+    return found.pop() if len(found) == 1 else None
 
 
-def _computation(case: Case) -> Sorted | None:
-    """C: every value and constant is literally there, and a calculation has another result than stated."""
-    if not case.values or not all(_is_told(value, case) for value in case.values):
-        return None
-    for constant in constants_of(case.calculator_id, case.result.used):
-        if not _is_stated(constant, case):
-            return None
-    for equation in case.working.equations:
-        if not equation.right and equation.stated is not None and not _alike(equation):
-            return Sorted(
-                "C",
-                f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}",
-            )
-    return None
-
-
-def _alike(equation: Equation) -> bool:
-    """Whether the two sides differ by a unit alone (`1.5 / 100 = 1.5 %`), which is no wrong computation."""
-    return equation.stated is not None and _shifted(equation.stated, equation.value)
-
+# ---- Dates ----
 
 _COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fourteen)\b", 69: r""}
+"""What the rule adds to the last menstrual date."""
+_PERIOD: Final = re.compile(
+    r"(?i)(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*"
+)
+_ADDED: Final = re.compile(r"(?i)(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b")
+_WRITTEN_DATE: Final = re.compile(
+    r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}"
+)
 
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
-    needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
-    stated = {day for piece in working.pieces for day in _stated(piece.text)}
-    stated |= {day for part in _dates(working.text) for day in _stated(part)}
-    missing = [day for day in needed if day not in stated]
+    """The earliest error of a date or a gestational age."""
+    texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
+    stated = {day for text in texts for day in _stated(text)}
     if not stated:
         return Sorted("undetermined", "no working is shown")
-    label = re.search(
-        r"(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*",
-        working.text,
-        re.IGNORECASE,
-    )
+    needed = {value for value in result.used.values() if isinstance(value, datetime.date)}
+    missing = needed - stated
     period = result.used["last_menstrual_date"]
-    if label is not None and period in missing:
-        found = _stated(working.text[label.end() : label.end() + 20])
-        if found and found[0] != period:
-            return Sorted(
-                "B",
-                f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it",
-            )
+    label = _PERIOD.search(working.text) if period in missing else None
+    other = _stated(working.text[label.end() : label.end() + 20]) if label is not None else []
+    if other and other[0] != period:
+        return Sorted(
+            "B",
+            f"last menstrual date: {period} is nowhere in the reply, which has {other[0]} for it",
+        )
     rule = _COUNTED.get(calculator_id, "")
-    added = re.search(
-        r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE
-    )
+    added = _ADDED.search(working.text)
     if missing or (rule and added is None):
         return Sorted("undetermined", "no evidence for one type")
-    undated = working.text
-    for part in _dates(undated):
-        undated = undated.replace(part, " ")
+    undated = _WRITTEN_DATE.sub(" ", working.text)
     if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
@@ -671,9 +809,3 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
 
 def _stated(text: str) -> list[datetime.date]:
     return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]
-
-
-def _dates(text: str) -> list[str]:
-    return re.findall(
-        r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text
-    )
