@@ -59,6 +59,18 @@ FORMS: dict[str, Callable[[dict[str, str]], str]] = {
 }
 
 
+OTHER_POLICY = {
+    # A share of something is no number of points.
+    '{"answer": "3%"}': False,
+    # A person reads the value that its working follows, a whole value whose object lacks its last
+    # brace, and a Swiss thousand.
+    '{"answer": "25.24 = 53*48/(100.8)"}': True,
+    '{"answer": "25.238"': True,
+    '{"answer": "1'234.5"}': True,
+}
+"""Replies that are decided otherwise than in `fixtures/metrics.json`, with the reason."""
+
+
 @pytest.mark.upstream
 @needs_shared
 def test_v1() -> None:
@@ -83,11 +95,8 @@ def test_v1() -> None:
             lower=case["lower"],
             upper=case["upper"],
         )
-        # The file takes "3%" for a score of 3; a share of something is no number of points.
-        assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (
-            case,
-            decision,
-        )
+        sane = OTHER_POLICY.get(reply, bool(case["sane"]))
+        assert decision.correct == sane, (case, decision)
     # Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md).
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
     computed = [recompute_or_none(item.fields) for item in items]
