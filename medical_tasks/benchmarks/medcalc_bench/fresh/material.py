@@ -128,10 +128,17 @@ def topics_of(text: str) -> frozenset[str]:
 
 _SLOT: Final = re.compile(r"<([^<>]*)>")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
-_BEFORE_VOWEL: Final = re.compile(r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k))")
+_BEFORE_VOWEL: Final = re.compile(r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k|r[aei]))")
 _TRIES: Final = 8  # for a word that the note does not have yet
 _LONGEST: Final = 24  # years back
 _GROWN_UP: Final = 18
+
+
+@lru_cache(maxsize=None)
+def _words_of(name: str, sex: str) -> Sequence[str]:
+    """A list without what is of the other sex, which begins with `f:` or `m:`."""
+    own, other = ("f:", "m:") if sex == "female" else ("m:", "f:")
+    return [word.removeprefix(own) for word in WORDS[name] if not word.startswith(other)]
 
 
 class Phrasing:
@@ -167,8 +174,9 @@ class Phrasing:
 
     def word(self, name: str) -> str:
         """A word of a list, one that the note does not have yet where there is one."""
+        words = _words_of(name, self.person.sex)
         for _ in range(_TRIES):
-            chosen = self.draw.pick(WORDS[name])
+            chosen = self.draw.pick(words)
             if chosen not in self.used:
                 break
         self.used.add(chosen)

@@ -141,7 +141,9 @@ class Background:
         count = self.draw.whole(1, _most_diseases(self.person.years))
         diseases: list[Clause | Disease] = list(self.draw.some(fitting, count))
         left = Counter(_DATA["most"]["adult" if adult else "other"])
-        for entry in [*diseases, *self.draw.shuffled(_said_in(self.setting))]:
+        clauses = self.draw.shuffled(_said_in(self.setting))
+        entries = [*diseases, *clauses]
+        for entry in entries if self.long else self.draw.shuffled(entries):
             found = self._disease(entry) if isinstance(entry, Disease) else self._clause(entry)
             for place, text in found:
                 left[place] -= 1
@@ -509,7 +511,7 @@ class _Writer:
         return texts if place in ("opening", "story", "course") else self.draw.shuffled(texts)
 
     def _body(self, texts: Sequence[str], mode: str) -> str:
-        if mode == "list" and len(texts) > 1:
+        if mode == "list" and len(texts) > 1 and self.long:  # a twin's list might begin with its second item
             return "\n".join(f"- {text}" for text in texts)
         if mode == "days" and len(texts) > 1 and self.chart.setting in ("ward", "icu"):
             return "\n".join(f"Day {number}: {text}" for number, text in enumerate(texts, 1))

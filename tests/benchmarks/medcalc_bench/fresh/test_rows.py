@@ -145,7 +145,7 @@ def test_scores_units_and_styles_vary() -> None:
         assert units[unit] > 5, unit
     missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
-    marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
+    marks = {"referral": "\nDear ", "soap": "\nO: ", "discharge": "Reason for admission:"}
     counts = Counter(
         name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"]
     )
@@ -153,7 +153,7 @@ def test_scores_units_and_styles_vary() -> None:
         bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
     )
     counts["narrative"] = len(made_rows()) - counts.total()
-    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 80, counts
+    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, counts
 
 
 SPEC = dataset_spec("medcalc_bench")
