@@ -16,7 +16,7 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Person, settings_of
@@ -101,7 +101,7 @@ _TOPICS: Final[Mapping[str, Sequence[str]]] = {
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W_]+)*")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _topics_of_word(word: str) -> frozenset[str]:
     """The topics that a word is of: `arter*` stands for all that begin so, `*ectomy` for all that end so."""
     return frozenset(
@@ -134,7 +134,7 @@ _LONGEST: Final = 24  # years back
 _GROWN_UP: Final = 18
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words_of(name: str, sex: str) -> Sequence[str]:
     """A list without what is of the other sex, which begins with `f:` or `m:`."""
     own, other = ("f:", "m:") if sex == "female" else ("m:", "f:")

@@ -30,6 +30,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     Amount,
     Draw,
     Form,
+    Place,
     Reading,
     background,
     read_json,
@@ -120,7 +121,7 @@ class Background:
         words = [self.phrasing.word(self.draw.pick(names)) for _ in range(self.draw.whole(0, 2))]
         return [word for word in words if not topics_of(word) & self._blocked]
 
-    def _values(self, chart: Chart) -> Iterator[tuple[str, Reading]]:
+    def _values(self, chart: Chart) -> Iterator[tuple[Place, Reading]]:
         """Usual values; those of adults, as what is usual in a child or in pregnancy depends on too much."""
         vitals, labs = background("vitals"), [*_PANEL]
         if self.person.child or self.setting == "obstetric":
@@ -506,12 +507,15 @@ class _Writer:
         return self.fill(self.draw.pick(heads), today=today, weekday=weekday)
 
     def _ordered(self, place: str) -> list[str]:
-        """The sentences of a part: a story and a course as they were told, others in any order."""
+        """The sentences of a part: a story and a course as they were told, others of a long note in any order."""
         texts = self.parts.get(place, [])
-        return texts if place in ("opening", "story", "course") else self.draw.shuffled(texts)
+        told = place in ("opening", "story", "course")
+        return self.draw.shuffled(texts) if self.long and not told else texts
 
     def _body(self, texts: Sequence[str], mode: str) -> str:
-        if mode == "list" and len(texts) > 1 and self.long:  # a twin's list might begin with its second item
+        if (
+            mode == "list" and len(texts) > 1 and self.long
+        ):  # a twin's list might begin with its second item
             return "\n".join(f"- {text}" for text in texts)
         if mode == "days" and len(texts) > 1 and self.chart.setting in ("ward", "icu"):
             return "\n".join(f"Day {number}: {text}" for number, text in enumerate(texts, 1))

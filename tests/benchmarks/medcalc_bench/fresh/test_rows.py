@@ -34,7 +34,7 @@ TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_tex
 
 Row = dict[str, Any]
 
-PINNED = "dd35179fde6b0aaf887184e97439d10f4ea381a52814a976ba34d1cb7f26d9a1"
+PINNED = "7f25191986ab2b8ae247d0324781deb1e2cc0aaa42f1c8c6989a4b38ba344084"
 
 
 @functools.cache
