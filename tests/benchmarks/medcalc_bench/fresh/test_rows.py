@@ -34,7 +34,7 @@ TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_tex
 
 Row = dict[str, Any]
 
-PINNED = "7f25191986ab2b8ae247d0324781deb1e2cc0aaa42f1c8c6989a4b38ba344084"
+PINNED = "236db5f78e5739c765d0b817d8ceb5632243b9d80bcef0d09d1036eed69029e8"
 
 
 @functools.cache
