@@ -5,10 +5,11 @@
     python benchmarks/fresh.py --real ../shared/data/medcalc/test_data_v1.csv
 
 For both levels: prints wall-clock and processor seconds for generating, for building the parquet folder, and for
-checking; then for how many
-items each independent path agrees with the gold: the last line of the explanation, the entities typed as texts at the
-command line, the two scorers on the gold's own reply, and for long notes the values read from the text and the note's own
-facts. `--real` adds the variety of the released notes that were taken from case reports.
+checking; then for how many items each independent path agrees with the gold: the last line of the explanation, the
+entities typed as texts at the command line, the two scorers on the gold's own reply, and for long notes the values read
+from the text and the note's own facts. The last table is about variety, in the first 300 notes: how many of the runs of
+eight words, numbers masked, stand in another note of the draw or in one of another seed, and how many different words
+there are. `--real` adds the released notes that were taken from case reports and compares the words at equal length.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import csv
 import json
 import math
+import random
 import re
 import statistics
 import sys
@@ -31,7 +33,7 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item, fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact
-from medical_tasks.benchmarks.medcalc_bench.fresh.long_notes import MARKERS, UNDATED_MARKERS
+from medical_tasks.benchmarks.medcalc_bench.fresh.notes import MARKERS, UNDATED_MARKERS
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
@@ -40,7 +42,12 @@ from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calcula
 from medical_tasks.cli.calc import from_arguments
 
 Row = dict[str, Any]
-_COMPARED = 791  # as many notes as the release has from case reports
+LINK = "(?: of|:| =)?"
+"""What a note may write between a value's name and its number."""
+_COMPARED = 300  # notes whose variety is measured
+_RUN = 8  # words in a row
+_SIZES = (10_000, 40_000, 100_000)  # words whose vocabulary is counted
+_WORD = re.compile(r"\d+(?:[.,/:-]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def sentences(note: str) -> list[str]:
@@ -79,7 +86,8 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
                 *(n for form in amount.forms for n in (*form.names, *form.short)),
             )
         any_name = "|".join(map(re.escape, names))
-        pattern = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name})(?: of)? (?=\d)(.*?)(?=, |\.\s|\.$| and |$)"
+        named = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name}){LINK} (?=\d)"
+        pattern = rf"{named}(.*?)(?=, |\.\s|\.$| and | \(|$)"
         found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
         if found != [fact.reading.text]:
             problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")
@@ -122,20 +130,46 @@ def typed(row: Row) -> bool:
     return bool(calculate(row["calculator_id"], entities).answer_text == row["ground_truth_answer"])
 
 
-def variety(notes: list[str]) -> str:
-    """Median words, distinct sentences with numbers masked, types per 10,000 tokens, median numbers a note."""
-    number = r"\d+(?:[.,]\d+)*"
-    masked = [re.sub(number, "#", part).lower() for note in notes for part in sentences(note)]
-    tokens = [
-        word for note in notes for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", note.lower())
-    ]
-    types = [
-        len(set(tokens[start : start + 10_000])) for start in range(0, len(tokens) - 9_999, 10_000)
-    ]
-    words = statistics.median(len(note.split()) for note in notes)
-    numbers = statistics.median(len(re.findall(number, note)) for note in notes)
-    share = 100 * len(set(masked)) / len(masked)
-    return f"{words:.0f} | {share:.0f} % | {statistics.mean(types or [0]):,.0f} | {numbers:.0f}"
+def masked_words(note: str) -> list[str]:
+    """The words of a note in small letters, with `#` for each number."""
+    return ["#" if word[0].isdigit() else word.lower() for word in _WORD.findall(note)]
+
+
+def runs_of(note: str) -> list[tuple[str, ...]]:
+    """The runs of eight words of a note, one for each word it may begin with."""
+    words = masked_words(note)
+    return [tuple(words[start : start + _RUN]) for start in range(len(words) - _RUN + 1)]
+
+
+def shared_runs(notes: Sequence[str], others: Sequence[str]) -> tuple[float, float]:
+    """The share of the runs of `notes` that another one of them has, and that one of these or of `others` has."""
+    times = Counter(run for note in notes for run in set(runs_of(note)))
+    elsewhere = {run for note in others for run in runs_of(note)}
+    runs = [run for note in notes for run in runs_of(note)]
+    within = sum(times[run] > 1 for run in runs)
+    either = sum(times[run] > 1 or run in elsewhere for run in runs)
+    return within / len(runs), either / len(runs)
+
+
+def vocabulary(notes: Sequence[str], size: int) -> tuple[int, int]:
+    """How many different words the first `size` words have, and how many words there were; numbers are left out."""
+    words = [word for note in notes for word in masked_words(note) if word != "#"][:size]
+    return len(set(words)), len(words)
+
+
+def variety(notes: Sequence[str], others: Sequence[str], real: Sequence[str]) -> str:
+    """A row of the table: words a note, shared runs, different words, and their ratio to those of `real`."""
+    within, either = shared_runs(notes, others)
+    median = statistics.median(len(note.split()) for note in notes)
+    cells = [f"{median:.0f}", f"{100 * within:.1f} %", f"{100 * either:.1f} %"]
+    for size in _SIZES:
+        types, length = vocabulary(notes, size)
+        if length < size:
+            cells.append("-")
+            continue
+        released, _ = vocabulary(real, size)
+        cells.append(f"{types:,} ({100 * types / released:.0f} %)" if released else f"{types:,}")
+    return " | ".join(cells)
 
 
 def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
@@ -178,21 +212,34 @@ def main() -> None:
         help="test set of v1.0, to compare the variety of its notes",
     )
     options = parser.parse_args()
-    table = {f"level {level}": check(level, options.seed, options.n) for level in (1, 2)}
-    if options.real:
-        csv.field_size_limit(sys.maxsize)
-        with options.real.open(encoding="utf-8", newline="") as stream:
-            rows = [row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"]
-        table["released, from case reports"] = variety(
-            list(dict.fromkeys(row["Patient Note"] for row in rows))
+    real = released_notes(options.real) if options.real else []
+    for level in (1, 2):
+        check(level, options.seed, options.n)
+    sizes = " | ".join(f"words in {size:,}" for size in _SIZES)
+    print(f"notes | words a note | shared in the draw | or with another seed | {sizes}")
+    for level in (2, 1):
+        notes, others = (
+            [row["patient_note"] for row in fresh_rows(seed, _COMPARED, level)]
+            for seed in (options.seed, options.seed + 1)
         )
-    print("notes | words | distinct sentences | types per 10,000 | numbers")
-    for name, figures in table.items():
-        print(f"{name} | {figures}")
+        print(f"level {level} | {variety(notes, others, real)}")
+    if real:
+        cut = real[:_COMPARED], real[_COMPARED : 2 * _COMPARED]
+        print(f"released, from case reports | {variety(*cut, real)}")
 
 
-def check(level: int, seed: int, n: int) -> str:
-    """Makes and checks the rows of one level, and returns the variety of its first notes."""
+def released_notes(path: Path) -> list[str]:
+    """The notes from case reports of a released test set, each once, in an order that depends on nothing."""
+    csv.field_size_limit(sys.maxsize)
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["Note Type"] == "Extracted"]
+    notes = list(dict.fromkeys(row["Patient Note"] for row in rows))
+    random.Random(1).shuffle(notes)
+    return notes
+
+
+def check(level: int, seed: int, n: int) -> None:
+    """Makes and checks the rows of one level."""
     rows = timed(f"level {level}: {n:,} items generated", lambda: list(fresh_rows(seed, n, level)))
     with tempfile.TemporaryDirectory() as folder:
         timed(
@@ -233,7 +280,6 @@ def check(level: int, seed: int, n: int) -> str:
         print(
             f"notes with another value of an input: {tempting:,}; with one that would change the answer: {wrong:,}"
         )
-    return variety([row["patient_note"] for row in rows[:_COMPARED]])
 
 
 if __name__ == "__main__":

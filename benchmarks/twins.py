@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.fresh import LINK
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh.twins import KINDS, twin_rows
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
@@ -87,7 +88,7 @@ def read_back(row: Row) -> dict[str, Any]:
                 [int(found[0][0]), "ft", int(found[0][1]), "in"] if len(found) == 1 else None
             )
             continue
-        name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]})(?: of)? "
+        name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]}){LINK} "
         flags = re.IGNORECASE if len(item.name) > 2 else 0
         stated = [
             each["number"]

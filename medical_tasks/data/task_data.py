@@ -129,7 +129,7 @@ def load_task_data(
         "rows_sha256": _rows_hash(rows),
     }
     made = TaskData(
-        items=subset(items, max_samples),
+        items=first_items(task, items, max_samples),
         config=chosen,
         folder=folder,
         revision=revision,
@@ -255,6 +255,29 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
     ranked = sorted(items, key=lambda item: hashlib.sha256(item.id.encode()).digest())
     kept = {item.id for item in ranked[:max_samples]}
     return [item for item in items if item.id in kept]
+
+
+def first_items(task: TaskSpec, items: Sequence[Item], max_samples: int | None) -> list[Item]:
+    """Takes at most `max_samples` items of a task; whole clusters where its scores compare their items.
+
+    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a larger number takes these and more.
+    """
+    if not task.drawn_whole or max_samples is None or max_samples >= len(items):
+        return subset(items, max_samples)
+    sizes = Counter(item.cluster for item in items)
+    kept: set[str] = set()
+    left = max_samples
+    for cluster in sorted(sizes, key=lambda name: hashlib.sha256(name.encode()).digest()):
+        left -= sizes[cluster]
+        if left < 0:
+            break
+        kept.add(cluster)
+    if not kept:
+        raise UsageError(
+            f"{task.name}: --max-samples {max_samples} is smaller than the first group of items that are scored together, "
+            f"which has {max_samples - left}. Give at least {max_samples - left}."
+        )
+    return [item for item in items if item.cluster in kept]
 
 
 Drawn = tuple[int, int]

@@ -79,7 +79,9 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]
     if recipe.get("max_samples") is not None:
-        said.append(f"--max-samples {recipe['max_samples']}: {NO_SAMPLE} (--subset draws one).")
+        note = recipe.get("max_samples_note") or NO_SAMPLE
+        taken = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
+        said.append(f"{taken}, {note} (--subset draws one).")
     if drawn := recipe.get("subset"):
         of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
         whole = (

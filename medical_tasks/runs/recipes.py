@@ -35,6 +35,10 @@ SAME_ROWS: Final = ("source", "version")
 NO_SAMPLE: Final = (
     "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 )
+NO_SAMPLE_OF_GROUPS: Final = (
+    "whole groups of items that are scored together, those of smallest hashed name: "
+    "a quick look, no random sample, no estimate for the whole set"
+)
 
 
 def make_recipe(
@@ -64,7 +68,7 @@ def make_recipe(
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
-        "max_samples_note": None if max_samples is None else NO_SAMPLE,
+        "max_samples_note": _max_samples_note(task) if max_samples is not None else None,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
         "statistics": {
             "confidence": 0.95,
@@ -76,6 +80,10 @@ def make_recipe(
         "python": platform.python_version(),
         "packages": {package: version for package in _PACKAGES if (version := installed(package))},
     }
+
+
+def _max_samples_note(task: TaskSpec) -> str:
+    return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.

@@ -56,7 +56,7 @@ MEDCALC_BENCH = DatasetSpec(
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100 (families of notes that differ in one thing: --config twins)",
     ),
-    version="1.3.0",
+    version="1.4.0",
 )
 
 DATASET = MEDCALC_BENCH
@@ -212,7 +212,14 @@ BENCHMARK = MedCalcBench()
 
 
 def _task(
-    name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = ""
+    name: str,
+    title: str,
+    *,
+    style: str,
+    tokens: int,
+    shots: int = 0,
+    protocol: str = "",
+    version: str = "2-A",
 ) -> TaskSpec:
     return TaskSpec(
         name=name,
@@ -221,7 +228,7 @@ def _task(
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
-        version="2-A",
+        version=version,
         generation_size=tokens,
         groups=("category", "calculator"),
         strata=("category", "calculator"),
@@ -251,6 +258,7 @@ MEDCALC_ONE_SHOT = _task(
     style="one_shot",
     tokens=_COT_TOKENS,
     shots=1,
+    version="3-A",
 )
 MEDCALC_OPEN_BOOK = _task(
     "medcalc_open_book",
@@ -270,7 +278,7 @@ MEDCALC_TWINS = replace(
     name="medcalc_twins",
     title="MedCalc-Bench, families of notes that differ in one thing",
     metrics=TWIN_METRICS,
-    version="1-A",
+    version="2-A",
     groups=("kind", *MEDCALC.groups),
     drawn_whole=True,
     reads="",

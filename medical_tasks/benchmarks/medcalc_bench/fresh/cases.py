@@ -196,12 +196,10 @@ def caprini(chart: Chart) -> None:
 
 
 def without(chart: Chart, parameter: str, symptom: str) -> None:
-    """The entity says that the symptom is absent; the note, if at all, speaks of the symptom itself."""
-    if chart.draw.chance(0.8):
-        there = chart.draw.chance(0.45)
-        chart.enter(
-            parameter, not there, what=symptom, text=chart.state(FINDINGS[symptom], there=there)
-        )
+    """The entity says that the symptom is absent, which gives a point: the note always speaks of the symptom."""
+    there = chart.draw.chance(0.45)
+    text = chart.state(FINDINGS[symptom], there=there)
+    chart.enter(parameter, not there, what=symptom, text=text)
 
 
 _NORMAL_GAP: Final = 12

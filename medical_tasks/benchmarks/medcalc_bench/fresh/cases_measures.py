@@ -150,8 +150,8 @@ MONTHS: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_FIRST_DAY: Final = datetime.date(2015, 1, 1)
-_SPAN_DAYS: Final = 4000
+_FIRST_DAY: Final = datetime.date(2022, 1, 3)
+_SPAN_DAYS: Final = 1200
 _LONGEST_PREGNANCY: Final = 286
 
 

@@ -1,15 +1,14 @@
-"""An invented patient and the note about them: the person, the chart of all that is stated, and five kinds of note.
+"""An invented patient: the person, and the chart of all that a note states.
 
 Every statement goes into the chart once and from there into note and entities, so that the two cannot differ.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     FINDINGS,
@@ -20,8 +19,6 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     Kind,
     Place,
     Voice,
-    list_sentence,
-    values_sentence,
 )
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     AMOUNTS,
@@ -37,11 +34,8 @@ __all__ = [
     "Chart",
     "Fact",
     "Person",
-    "Remark",
     "Setting",
     "draw_person",
-    "note_text",
-    "remark",
     "settings_of",
 ]
 
@@ -144,34 +138,6 @@ def settings_of(word: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """A sentence by the way, a template; a note has one on a topic. `talk` among the concepts needs a patient who talks."""
-
-    place: Any
-    settings: frozenset[str]
-    concepts: frozenset[str]
-    text: str
-    brief: str = ""  # its telegraphic form, in short notes
-    ages: tuple[int, int] = (0, 200)  # youngest and oldest patient
-    sex: str = ""
-    drug: str = ""  # of a disease: what is taken for it
-
-    def fits(self, person: Person) -> bool:
-        """Whether it can be said of a patient."""
-        return self.ages[0] <= person.years <= self.ages[1] and self.sex in ("", person.sex)
-
-
-def remark(place: str, line: str) -> Remark:
-    """A line of a data file: settings; concepts; sentence (`f:`, `m:`: of one sex); telegraphic form; ages, where they matter."""
-    settings, concepts, text, *more = (part.strip() for part in line.split(";"))
-    low, high = more.pop().split("-") if more and re.fullmatch(r"\d+-\d+", more[-1]) else (0, 200)
-    sex = {"f:": "female", "m:": "male"}.get(text[:2], "")
-    about: Any = {"brief": "".join(more), "ages": (int(low), int(high)), "sex": sex}
-    text = text[2:] if sex else text
-    return Remark(place, settings_of(settings), frozenset(concepts.split()), text, **about)
-
-
-@dataclass(frozen=True, slots=True)
 class Fact:
     """One statement about an input of the calculator; those of the patient, now, that are stated or denied are the entities."""
 
@@ -269,7 +235,6 @@ class Chart:
         high: float,
         *,
         near: Sequence[float] = (),
-        printed: Mapping[str, Sequence[float]] | None = None,
     ) -> Reading:
         """States a measured value; see `Amount.read`."""
         amount = AMOUNTS[amount_name]
@@ -278,7 +243,7 @@ class Chart:
         system = (
             self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
         )
-        reading = amount.read(self.draw, system, low, high, near=near, printed=printed)
+        reading = amount.read(self.draw, system, low, high, near=near)
         self.note_value(amount.place, reading)
         self.enter(parameter, reading.entity, what=amount_name, reading=reading)
         return reading
@@ -409,130 +374,3 @@ class Chart:
             for text in wordings
             if not text.startswith(other)
         ]
-
-
-_Texts = Mapping[Place, str]
-
-
-def note_text(chart: Chart) -> str:
-    """The note of a complete chart."""
-    texts: dict[Place, list[str]] = {
-        place: list(sentences) for place, sentences in chart.sentences.items()
-    }
-    for (kind, present), phrases in chart.phrases.items():
-        shown, form = chart.draw.shuffled(phrases), {"present": present, "brief": chart.brief}
-        sentence = list_sentence(chart.draw, kind, shown, voice=chart.voice, **form)
-        texts.setdefault(PLACES[kind], []).append(sentence)
-    values = {
-        place: values_sentence(chart.draw, place, chart.draw.shuffled(readings), brief=chart.brief)
-        for place, readings in chart.values.items()
-    }
-    joined: dict[Place, str] = {
-        place: " ".join(chart.draw.shuffled(parts)) for place, parts in texts.items()
-    }
-    joined["story"] = _both(*chart.story, joined.get("story"))
-    joined["exam"] = _both(values.get("vitals"), joined.get("exam"))
-    joined["tests"] = _both(values.get("labs"), values.get("gas"), joined.get("tests"))
-    text = _WRITERS[chart.style](chart, joined)
-    for name, word in chart.words.items():
-        text = text.replace(f"{{{name}}}", word)
-    return text
-
-
-def _both(*parts: str | None) -> str:
-    return " ".join(part for part in parts if part)
-
-
-def _some(texts: _Texts, *places: Place) -> str:
-    return _both(*(texts.get(place) for place in places))
-
-
-def _paragraphs(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
-
-
-def _headed(*parts: tuple[str, str], end: str = "\n") -> str:
-    return end.join(f"{head} {text}" for head, text in parts if text)
-
-
-def _narrative(chart: Chart, texts: _Texts) -> str:
-    person = chart.person
-    opening = f"{person.article} {person.described} {chart.draw.pick(_DATA[chart.setting]['openings'])} {chart.reason}."
-    past: tuple[Place, ...] = ("history", "medication", "social")
-    first = _both(opening, _some(texts, "story", *past))
-    rest = _paragraphs(_some(texts, "exam", "care"), _some(texts, "tests", "impression", "plan"))
-    if chart.draw.chance(0.4):
-        first = _paragraphs(_both(opening, _some(texts, "story")), _some(texts, *past))
-    return _paragraphs(first, rest)
-
-
-def _referral(chart: Chart, texts: _Texts) -> str:
-    person = chart.person
-    thanks = chart.draw.pick(("Thank you for seeing", "Please could you see"))
-    opening = f"{thanks} this {person.described} {chart.reason}."
-    return _paragraphs(
-        f"Re: {person.title}",
-        "Dear colleague,",
-        _both(opening, _some(texts, "story")),
-        _some(texts, "history", "medication", "social"),
-        _some(texts, "exam", "care", "tests"),
-        _some(texts, "impression", "plan"),
-        chart.draw.pick(("With kind regards", "Yours sincerely", "Many thanks")),
-    )
-
-
-def _soap(chart: Chart, texts: _Texts) -> str:
-    person = chart.person
-    return _headed(
-        (
-            "S:",
-            _both(
-                f"{person.article} {person.described} {chart.reason}.",
-                _some(texts, "story", "history"),
-            ),
-        ),
-        ("Medication and social history:", _some(texts, "medication", "social")),
-        ("O:", _some(texts, "exam", "care", "tests")),
-        ("A:", texts.get("impression", "")),
-        ("P:", texts.get("plan", "")),
-    )
-
-
-def _telegraphic(chart: Chart, texts: _Texts) -> str:
-    rest = _some(
-        texts,
-        "story",
-        "history",
-        "medication",
-        "social",
-        "exam",
-        "care",
-        "tests",
-        "impression",
-        "plan",
-    )
-    return _both(f"{chart.person.brief} {chart.reason}.", rest)
-
-
-def _discharge(chart: Chart, texts: _Texts) -> str:
-    person = chart.person
-    return _headed(
-        (
-            "Reason for admission:",
-            f"{person.article} {person.described} was admitted {chart.reason}.",
-        ),
-        ("On admission:", _some(texts, "story", "exam", "care")),
-        ("Past history and medication:", _some(texts, "history", "medication", "social")),
-        ("Investigations:", texts.get("tests", "")),
-        ("Assessment and plan:", _some(texts, "impression", "plan")),
-        end="\n\n",
-    )
-
-
-_WRITERS: Final[Mapping[Style, Callable[[Chart, _Texts], str]]] = {
-    "narrative": _narrative,
-    "referral": _referral,
-    "soap": _soap,
-    "telegraphic": _telegraphic,
-    "discharge": _discharge,
-}

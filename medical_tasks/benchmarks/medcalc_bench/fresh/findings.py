@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, Reading, frozen, read_json
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, frozen, read_json
 
 __all__ = [
     "FINDINGS", "GRADES", "PLACES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence",
-    "values_sentence",
 ]  # fmt: skip
 
 
@@ -117,15 +115,3 @@ def list_sentence(
     plain = statements or (brief and present)
     items = ", ".join(phrases) if plain else _joined(phrases, "and" if present else "or")
     return _capital(draw.pick(frames).replace("{list}", items))
-
-
-def values_sentence(
-    draw: Draw, place: ValuePlace, readings: Sequence[Reading], *, brief: bool
-) -> str:
-    """A sentence that lists values."""
-    frames = _FRAMES["brief_values" if brief else "values"][place]
-    if brief or draw.chance(0.6):
-        text = ", ".join([reading.written(brief=brief) for reading in readings])
-    else:
-        text = _joined([f"{reading.name} of {reading.text}" for reading in readings], "and")
-    return _capital(draw.pick(frames).replace("{list}", text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -154,22 +154,18 @@ class Amount:
         high: float,
         *,
         near: Sequence[float] = (),
-        printed: Mapping[str, Sequence[float]] | None = None,
     ) -> Reading:
-        """Draws a value on a form's grid; `printed` has the publication's thresholds by unit, all else is in the base unit."""
+        """Draws a value on a form's grid, from `low` to `high` or close to one of `near`, in the base unit."""
         form = draw.pick([form for form in self.forms if form.system in (None, system)])
-        own = (printed or {}).get(form.unit)
         close = draw.chance(NEAR_SHARE) if near else False
         grids: list[int] = []  # of the thresholds that a value may stand on
-        if own is not None:
-            grids = [round(bound * 10**form.digits / form.step) for bound in own]
-        elif form.exact:
+        if form.exact:
             grids = [form.grid(bound) for bound in near if low <= bound <= high]
         if close and grids:
             grid = draw.pick(grids) + draw.pick((-1, 0, 0, 1))
         else:
             grid = form.grid(draw.between(low, high))
-            if own is None and not form.exact:
+            if not form.exact:
                 grid = _clear(draw, form, grid, near)
         return Reading(
             form.entity(grid),

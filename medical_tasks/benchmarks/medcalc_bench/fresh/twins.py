@@ -16,15 +16,17 @@ from typing import Any, Final
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF, draw_chart
 from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, note_text
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Person
 from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
+from medical_tasks.benchmarks.medcalc_bench.fresh.notes import Background, note_with
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
     AMOUNTS,
     Draw,
+    Form,
     Reading,
     read_json,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, add_background, named_drugs
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
@@ -42,7 +44,8 @@ KINDS: Final = (
 
 _TEXTS: Final = read_json("twins.json")
 _DATA: Final = read_json("cases.json")
-_AIM, _LONG_AIM = (80, 115), 190
+_AIM = (110, 150)  # words of a base
+_ADDED = 80  # words that a distractor adds
 _NEAR: Final = (
     0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
 )
@@ -77,6 +80,9 @@ class _Steady(Draw):
 
     def pick(self, choices: Sequence[Any]) -> Any:
         return choices[int(self._share(repr(choices)) * len(choices))]
+
+    def whole(self, low: int, high: int) -> int:
+        return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
     def shuffled(self, choices: Sequence[Any]) -> list[Any]:
         return sorted(
@@ -121,13 +127,12 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
     key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
     draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
-    question, aim, result = (
-        draw.pick(QUESTIONS[calculator.id]),
-        draw.whole(*_AIM),
-        calculator.calculate(chart.entities),
-    )
+    question = draw.pick(QUESTIONS[calculator.id])
     question = named_drugs(question, chart.entities, steroid_words)
-    words = len(note_text(chart).split())
+    result = calculator.calculate(chart.entities)
+    background, steady = Background(chart, Draw(f"{key}:background"), long=False), f"{key}:note"
+    words = len(note_with(chart, background, _Steady(steady)).split())
+    background.clauses = background.take(draw.whole(*_AIM) - words)
     for kind in KINDS:
         # Each member draws the patient anew, since a chart is changed by what is written into it.
         member = draw_chart(
@@ -136,16 +141,11 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         gold = _member(kind, member, subject, Draw(f"{key}:{kind}"), result)
         if gold is None:
             continue
-        again = ":again" if kind == "distractor" else ""
-        member.draw = Draw(f"{key}:background")
-        add_background(member, words, _LONG_AIM if again else aim)
-        member.draw = _Steady(f"{key}:note{again}")
-        note, person = note_text(member), member.person
+        note = note_with(member, background, _Steady(steady))
+        if kind == "distractor":
+            note = _with_more(note, background, draw)
         if kind == "missing" and subject.kind == "age":
-            note = note.replace(f"{person.article} {person.described}", f"A {person.noun}")
-            note = note.replace(person.described, person.noun).replace(
-                person.brief, person.brief[-1]
-            )
+            note = _without_age(note, member.person)
         asked = (note, question, dict(member.entities))
         told = result if isinstance(gold, str) else gold
         row = synthetic_row(
@@ -158,6 +158,24 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
                 f"{subject.spoken} {_TEXTS[kind]} in the note, so that there is no answer."
             )
         yield row
+
+
+def _with_more(note: str, background: Background, draw: Draw) -> str:
+    """The note with more sentences of the background, each at the end of a line; not a character of the rest changes."""
+    lines = note.split("\n")
+    prose = [number for number, line in enumerate(lines) if line.endswith(".")]
+    for place, sentence in background.take(_ADDED):
+        beside = [text for where, text in background.clauses if where == place]
+        fitting = [number for number in prose if any(text in lines[number] for text in beside)]
+        lines[draw.pick(fitting or prose)] += f" {sentence}"
+    return "\n".join(lines)
+
+
+def _without_age(note: str, person: Person) -> str:
+    described = f"{person.article} {person.described}"
+    note = note.replace(described, f"A {person.noun}")
+    note = note.replace(described.lower(), f"a {person.noun}")
+    return note.replace(person.described, person.noun).replace(person.brief, person.brief[-1])
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
@@ -272,9 +290,6 @@ def _member(
         return chart.calculator.calculate(entities)
     if kind == "unit":
         return _rewrite(chart, draw, result)
-    if kind == "distractor" and not chart.brief:  # what a telegraphic note says is no prose
-        others = {*_DATA["settings"][chart.setting]["styles"]} - {chart.style, "telegraphic"}
-        chart.style = draw.pick(sorted(others)) if others else chart.style
     if kind == "negated":
         if not finding:
             frames = _TEXTS["elsewhere"][
@@ -359,7 +374,8 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
             for form in amount.forms
             if form.unit == unit and reading.name in (form.names or amount.names)
         ]
-        for form in draw.shuffled([form for form in amount.forms if own and form.unit != unit]):
+        others = [form for form in amount.forms if own and _converts(own[0], form)]
+        for form in draw.shuffled(others):
             grid = form.grid(reading.base)
             # Urea and urea nitrogen are names of one amount by its units.
             name = draw.pick(form.names or (amount.names if own[0].names else (reading.name,)))
@@ -368,3 +384,8 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
                 yield Reading(
                     form.entity(grid), form.text(grid, draw), name, short, form.base(grid)
                 )
+
+
+def _converts(one: Form, other: Form) -> bool:
+    """Whether another unit has another number: 140 mmol/L of sodium is 140 mEq/L."""
+    return one.unit != other.unit and (one.factor, one.shift) != (other.factor, other.shift)

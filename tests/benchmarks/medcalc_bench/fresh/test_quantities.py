@@ -124,24 +124,13 @@ def test_draws() -> None:
     for value in (9.9, 10.0, 10.1, 11.9, 12.0, 12.1):
         assert readings[value] > 60, value
     assert readings[8.0] < 40
-    units: Counter[str] = Counter()
-    on_limit: Counter[object] = Counter()
+    # 19 mg/dL of urea nitrogen is 6.8 mmol/L of urea, and tables print 7: no value lies between.
     for key in range(1500):
         system: System = "si" if key % 2 else "us"
-        reading = AMOUNTS["bun"].read(
-            Draw(str(key)),
-            system,
-            8,
-            46,
-            near=(19.0,),
-            printed={"mg/dL": (19.0,), "mmol/L": (7.0,)},
-        )
+        reading = AMOUNTS["bun"].read(Draw(str(key)), system, 8, 46, near=(19.0,))
         assert isinstance(reading.entity, list)
-        units[reading.entity[1]] += 1
-        on_limit[tuple(reading.entity)] += 1
-    assert min(units.values()) > 600
-    assert on_limit[7.0, "mmol/L"] > 50
-    assert on_limit[19, "mg/dL"] > 50
+        number, unit = reading.entity
+        assert unit == "mg/dL" or not 6.5 < number < 7.1, number
 
 
 def test_persons() -> None:

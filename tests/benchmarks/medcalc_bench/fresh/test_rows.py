@@ -34,7 +34,7 @@ TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_tex
 
 Row = dict[str, Any]
 
-PINNED = "dd35179fde6b0aaf887184e97439d10f4ea381a52814a976ba34d1cb7f26d9a1"
+PINNED = "236db5f78e5739c765d0b817d8ceb5632243b9d80bcef0d09d1036eed69029e8"
 
 
 @functools.cache
@@ -145,7 +145,7 @@ def test_scores_units_and_styles_vary() -> None:
         assert units[unit] > 5, unit
     missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
-    marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
+    marks = {"referral": "\nDear ", "soap": "\nO: ", "discharge": "Reason for admission:"}
     counts = Counter(
         name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"]
     )
@@ -153,7 +153,7 @@ def test_scores_units_and_styles_vary() -> None:
         bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
     )
     counts["narrative"] = len(made_rows()) - counts.total()
-    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 80, counts
+    assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, counts
 
 
 SPEC = dataset_spec("medcalc_bench")

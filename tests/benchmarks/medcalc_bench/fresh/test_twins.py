@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_TWINS
 from medical_tasks.calculators import find
 from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.fresh import test_notes
 
@@ -47,6 +48,26 @@ def test_golden_family() -> None:
     )  # as for `fresh`: a new value needs a new version of the dataset
 
 
+def added_only(base: str, note: str) -> bool:
+    """Whether each line of a note begins with the base's line, byte for byte: what was added stands behind it."""
+    lines = list(zip(base.split("\n"), note.split("\n"), strict=True))
+    return all(after.startswith(before) for before, after in lines)
+
+
+def changed_words(one: str, other: str) -> int:
+    """How many words lie between the beginning and the end that two notes have in common."""
+    words, others = one.split(), other.split()
+    most = min(len(words), len(others))
+    first = next((at for at in range(most) if words[at] != others[at]), most)
+    left = most - first
+    last = next((at for at in range(left) if words[-1 - at] != others[-1 - at]), left)
+    return max(len(words), len(others)) - first - last
+
+
+def numbers(note: str) -> list[str]:
+    return re.findall(r"\d+(?:\.\d+)?", note)
+
+
 def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> None:
     counts: Counter[tuple[int, str]] = Counter()
     for family in by_family(made_rows()).values():
@@ -57,13 +78,17 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
             counts[row["calculator_id"], kind] += 1
             assert agrees(row, family), context
             assert (row["patient_note"] == base["patient_note"]) is (kind == "base"), context
+            if kind == "distractor":
+                assert added_only(base["patient_note"], row["patient_note"]), context
+            if kind in ("unit", "threshold"):
+                assert changed_words(base["patient_note"], row["patient_note"]) <= 25, context
+            if kind == "unit":
+                assert numbers(row["patient_note"]) != numbers(base["patient_note"]), context
             if kind in ("distractor", "negated"):
                 assert row["ground_truth_answer"] == base["ground_truth_answer"], context
             if kind == "missing":
                 name = row["ground_truth_answer"].removeprefix("missing: ").split(" (")[0]
-                assert not re.search(TABLES["gone"].get(name, r"\bnone\b"), row["patient_note"]), (
-                    context
-                )
+                assert not re.search(TABLES["gone"].get(name, "(?!)"), row["patient_note"]), context
     lacking = {
         kind: sorted({at for at, _ in counts} - {at for at, each in counts if each == kind})
         for kind in KINDS
@@ -210,3 +235,29 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"]["medcalc_twins"]
     assert "notes" not in entry
     assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [1, 1, 0, 0]
+    capsys.readouterr()
+    assert (
+        main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
+    )  # no family without its base
+    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"]["medcalc_twins"]
+    assert 294 <= entry["n_items"] <= 300
+    taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
+    assert taken in " ".join(capsys.readouterr().out.split())
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(7, 1700), more=st.integers(0, 100))
+def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
+    items = load_items(MEDCALC_TWINS, made_rows())
+    part, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
+    assert len(part) <= n
+    assert {item.id for item in part} <= {item.id for item in larger}
+    sizes, whole = Counter(item.cluster for item in part), Counter(item.cluster for item in items)
+    assert all(sizes[name] == whole[name] for name in sizes)
+    assert first_items(MEDCALC, items, n) == subset(items, n)
+
+
+def test_a_part_smaller_than_a_family_is_refused() -> None:
+    items = load_items(MEDCALC_TWINS, made_rows())
+    with pytest.raises(UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."):
+        first_items(MEDCALC_TWINS, items, 1)
