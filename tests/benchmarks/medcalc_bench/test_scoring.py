@@ -66,7 +66,7 @@ OTHER_POLICY = {
     # brace, and a Swiss thousand.
     '{"answer": "25.24 = 53*48/(100.8)"}': True,
     '{"answer": "25.238"': True,
-    '{"answer": "1'234.5"}': True,
+    """{"answer": "1'234.5"}""": True,
 }
 """Replies that are decided otherwise than in `fixtures/metrics.json`, with the reason."""
 
