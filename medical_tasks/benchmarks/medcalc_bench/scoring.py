@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.medcalc_bench.corrected import (
+    CORRECTED,
+    CorrectedLabel,
+    CorrectedLabels,
+    built_labels,
+)
 from medical_tasks.benchmarks.medcalc_bench.gold import (
+    NOT_COMPUTABLE,
     PERCENT_IDS,
     SCORE_IDS,
     AnswerKind,
     Decision,
-    answer_kind,
     answer_text,
     decimal_or_none,
+    is_not_computable,
     label_agrees,
     limits,
     recompute_or_none,
+    row_kind,
     within,
 )
 from medical_tasks.benchmarks.medcalc_bench.official import (
@@ -38,17 +47,33 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     scores,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
+from medical_tasks.benchmarks.medcalc_bench.spec import CORRECTED_LABELS
+from medical_tasks.benchmarks.medcalc_bench.statements import (
+    OTHER_UNIT,
+    REFUSED,
+    Statement,
+    Subject,
+)
 from medical_tasks.calculators import CalculatorInputError, find
-from medical_tasks.data.task_data import check_lengths
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["decide", "decided", "score_items", "subject_of"]
+__all__ = ["decide", "decided", "score_items", "scoring_identity", "subject_of"]
 
 
-def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`."""
+def score_items(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    arguments: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`.
+
+    `arguments` may name where the corrected labels are, which add `accuracy_corrected` to rows of v1.0.
+    """
+    check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
     if task.options.get("style") == "twins":
         from medical_tasks.benchmarks.medcalc_bench.twins import (
@@ -57,12 +82,40 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
 
         return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
+    corrected = corrected_labels(task, arguments or {})
     return [
-        _score(item, response, official) for item, response in zip(items, responses, strict=True)
+        _score(item, response, official, corrected)
+        for item, response in zip(items, responses, strict=True)
     ]
 
 
-def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Names the second set of labels for the recipe, by the hash of its file."""
+    check_scoring_args(task, arguments)
+    labels = corrected_labels(task, arguments)
+    return {} if labels is None else {CORRECTED_LABELS: {"sha256": labels.sha256}}
+
+
+def corrected_labels(task: TaskSpec, arguments: Mapping[str, str]) -> CorrectedLabels | None:
+    """Reads the corrected labels, where `arguments` say in which built dataset they are."""
+    place = arguments.get(CORRECTED_LABELS)
+    if place is None:
+        return None
+    labels = built_labels(Path(place).expanduser(), task.benchmark.source(task.dataset).spec)
+    if labels is None:
+        raise UsageError(
+            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of {task.dataset} is not built there. "
+            f"Build it: medical-tasks build {task.dataset} --config {CORRECTED} --fetch"
+        )
+    return labels
+
+
+def _score(
+    item: Item,
+    response: str,
+    official_of: Callable[..., Decision],
+    corrected: CorrectedLabels | None,
+) -> ItemScore:
     row = item.fields
     answer = {
         "gold": row["ground_truth_answer"],
@@ -70,7 +123,7 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
         "upper": row["upper_limit"],
     }
     calculator_id = int(row["calculator_id"])
-    kind = answer_kind(calculator_id, row.get("output_type"))
+    kind = row_kind(row)
     statement = read_answer(response, subject_of(calculator_id, kind))
     sane = decided(statement, kind, calculator_id, **answer)
     official = official_of(response, calculator_id=calculator_id, **answer)
@@ -89,7 +142,24 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
+    if corrected is not None:
+        by_corrected = _by_corrected(corrected.of(row), statement, kind, calculator_id)
+        values["accuracy_corrected"] = (
+            math.nan if by_corrected is None else float(by_corrected.correct)
+        )
+        if by_corrected is not None and by_corrected.correct != sane.correct:
+            why = f"{why}; by the corrected label: {by_corrected.why}"
     return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
+
+
+def _by_corrected(
+    label: CorrectedLabel | None, statement: Statement, kind: AnswerKind, calculator_id: int
+) -> Decision | None:
+    """Decides by the corrected label of a row; None where it has none."""
+    if label is None:
+        return None
+    limits_of = {"lower": label.lower, "upper": label.upper}
+    return decided(statement, kind, calculator_id, gold=label.answer, **limits_of)
 
 
 def decide(
@@ -102,7 +172,13 @@ def decide(
     output_type: str | None = None,
 ) -> Decision:
     """Decides whether a reply gives the right answer, in whatever form; a gold that cannot be read is a `UsageError`."""
-    kind = answer_kind(calculator_id, output_type)
+    kind = row_kind(
+        {
+            "calculator_id": calculator_id,
+            "output_type": output_type,
+            "ground_truth_answer": gold,
+        }
+    )
     statement = read_answer(response, subject_of(calculator_id, kind))
     return decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
 
@@ -117,6 +193,10 @@ def decided(
     upper: str | float | None = None,
 ) -> Decision:
     """Decides on what a reply states; see `decide`."""
+    if is_not_computable(gold):
+        return _without_gold(statement)
+    if kind == "days":
+        return _same(statement, int(gold), "number of days", _in_days)
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -156,6 +236,33 @@ def decided(
     return Decision(
         correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes
     )
+
+
+def not_computable(statement: Statement) -> bool:
+    """Whether a reply says that the note allows no answer ("N/A"), and gives none all the same."""
+    return not statement.stated and statement.why == REFUSED
+
+
+def _without_gold(statement: Statement) -> Decision:
+    """Decides where the gold is "N/A": right is only a reply that says so."""
+    if not_computable(statement):
+        return Decision(correct=True, parsed=NOT_COMPUTABLE, why="rightly not computable")
+    stated = " or ".join(str(each.value) for each in statement.stated)
+    why = f"{stated} is given" if stated else statement.why or "no final answer found"
+    return Decision(correct=False, parsed=stated, why=f"{why}; the note does not allow an answer")
+
+
+def _in_days(age: int | float | None) -> str:
+    return "no age" if age is None else f"{age:g} days"
+
+
+def _age_in_days(text: str) -> list[Quantity]:
+    """The ages that a reply to a question for days gives; a bare number is one of days.
+
+    Example:
+        "99", "99 days" and "14 weeks 1 day" are 99.
+    """
+    return ages(text) or [each for each in measurements(text) if not each.unit]
 
 
 def _same(
@@ -204,6 +311,8 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         return Subject(scan=dates)
     if kind == "gestational_age":
         return Subject(scan=ages, own=frozenset({"age"}))
+    if kind == "days":
+        return Subject(scan=_age_in_days, own=frozenset({"age"}))
     points = calculator_id in SCORE_IDS or kind == "integer"
     scan = scores if points else measurements
     try:
