@@ -401,6 +401,16 @@ class Plot:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of words that a report shows beside a run's numbers."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  # the first cell names the row
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class View:
     """A table or figure of the paper as reports draw it, of all runs and of the papers: a row of marks each, or a plane."""
 
@@ -611,6 +621,16 @@ class Benchmark:
         self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
     ) -> list[Plot]:
         """Plots of a report, from the rows of `items.parquet` and the items by id (none where the data are not here)."""
+        return []
+
+    def tables(
+        self,
+        task: TaskSpec,
+        entry: Mapping[str, Any],
+        items: Sequence[Item],
+        found: Mapping[str, str],
+    ) -> list[Table]:
+        """Tables of a report, from the task's entry of `results.json`, the items asked, and what `found_beside` found."""
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:

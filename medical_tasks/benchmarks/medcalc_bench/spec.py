@@ -19,6 +19,7 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     Plot,
+    Table,
     TaskSpec,
     View,
     hub_question,
@@ -227,6 +228,25 @@ class MedCalcBench(Benchmark):
         from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots
 
         return attribute_plots(rows, items)
+
+    def tables(
+        self,
+        task: TaskSpec,
+        entry: Mapping[str, Any],
+        items: Sequence[Item],
+        found: Mapping[str, str],
+    ) -> list[Table]:
+        from medical_tasks.benchmarks.medcalc_bench.golds import golds_table
+        from medical_tasks.benchmarks.medcalc_bench.scoring import corrected_labels
+
+        scored = entry["recipe"].get("scoring") or {}
+        labels = corrected_labels(task, found)
+        # Labels that are not those of the scoring say nothing about its numbers.
+        if labels is None or scored.get(CORRECTED_LABELS) != {"sha256": labels.sha256}:
+            labels = None
+        shown = task.metrics[: len(LABEL_METRICS)] == LABEL_METRICS
+        made = golds_table(entry, (item.fields for item in items), labels) if shown else None
+        return [] if made is None else [made]
 
 
 BENCHMARK = MedCalcBench()
