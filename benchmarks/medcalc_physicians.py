@@ -198,10 +198,10 @@ def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
     yield from _table(header, rows)
     yield ""
     for name, wanted in (("rejected", False), ("accepted", True)):
-        some = [found for found, each in verdicts if each.agrees(each.original) is wanted]
-        flagged = sum(found != "agrees" for found in some)
-        share, limits = _share(flagged, len(some))
-        yield f"Audit flags {flagged} of the {len(some)} labels that are {name}: {share} ({limits})."
+        told = [found for found, each in verdicts if each.agrees(each.original) is wanted]
+        flagged = sum(found != "agrees" for found in told)
+        share, limits = _share(flagged, len(told))
+        yield f"Audit flags {flagged} of the {len(told)} labels that are {name}: {share} ({limits})."
 
 
 def _share(right: int, n: int) -> tuple[str, str]:

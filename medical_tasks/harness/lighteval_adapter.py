@@ -226,8 +226,9 @@ class _Prompt:
     def _prompt_set(self) -> PromptSet:
         if self._prompts is None:
             examples = asked_data(self.task).exemplars if self.task.exemplars else ()
-            known = {"config": self.config, "exemplars": examples}
-            self._prompts = prompt_set(self.task, "own", None, arguments={}, **known)
+            self._prompts = prompt_set(
+                self.task, "own", None, arguments={}, config=self.config, exemplars=examples
+            )
         return self._prompts
 
     @as_lighteval_shows_it()

@@ -457,8 +457,13 @@ def _own_tables(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str
                 Column(name=f"c{number}", label=label, header=number == 0)
                 for number, label in enumerate(shown.header)
             ]
-            named = {"id": f"{base}-own{n}-{place}", "caption": title, "show_caption": False}
-            made = html_table(columns, shown.rows, **named)
+            made = html_table(
+                columns,
+                shown.rows,
+                id=f"{base}-own{n}-{place}",
+                caption=title,
+                show_caption=False,
+            )
             yield title, made, shown.note
 
 

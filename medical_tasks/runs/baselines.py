@@ -30,8 +30,14 @@ def run_baseline(
     responses: Iterable[str]
     identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
-        known = {"config": data.config, "exemplars": data.exemplars}
-        shown = prompt_set(task, prompts, upstream, arguments=own, **known)
+        shown = prompt_set(
+            task,
+            prompts,
+            upstream,
+            arguments=own,
+            config=data.config,
+            exemplars=data.exemplars,
+        )
         if (example := shown.example) is None:
             raise UsageError(
                 f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it "

@@ -308,7 +308,7 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     labelled = [row for row in rows if row.corrected]
     if not labelled:
         return []
-    header = ("verdict", "rows", "N/A", "label right", "recomputed right", "of")
+    header: tuple[str, ...] = ("verdict", "rows", "N/A", "label right", "recomputed right", "of")
     table = [header]
     for verdict in (*VERDICTS, "all"):
         some = [row for row in labelled if verdict in (row.verdict, "all")]

@@ -278,8 +278,8 @@ def label_answer(row: Mapping[str, Any]) -> Answer:
 
 
 def agrees_with_answer(corrected: CorrectedLabel, answer: Answer) -> bool:
-    """Whether a calculator's answer is right by a corrected label; of "N/A" none is."""
-    return not corrected.not_computable and label_agrees(corrected.as_row, answer)
+    """Whether a calculator's answer is right by a corrected label; by "N/A" none is."""
+    return label_agrees(corrected.as_row, answer)
 
 
 def agrees_with_label(corrected: CorrectedLabel, row: Mapping[str, Any]) -> bool:

@@ -190,8 +190,10 @@ def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
 
 
 def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether a calculator's answer is right by the row's label and limits."""
+    """Whether a calculator's answer is right by the row's label and limits; by "N/A" none is."""
     label = str(row["ground_truth_answer"])
+    if is_not_computable(label):
+        return False
     if isinstance(answer, str | tuple):
         # Month, day and year, or weeks and days: zeros before a number do not matter.
         ours, theirs = (re.findall("[0-9]+", text) for text in (label, "".join(answer)))

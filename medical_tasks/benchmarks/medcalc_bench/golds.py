@@ -53,13 +53,15 @@ def golds_of(row: Mapping[str, Any], labels: CorrectedLabels | None) -> RowGolds
     corrected = None if labels is None else labels.of(row)
     by_rule = None if rule is None else label_agrees(row, rule.answer)
     by_corrected = None if corrected is None else agrees_with_label(corrected, row)
-    both = corrected is not None and rule is not None
+    both = None
+    if corrected is not None and rule is not None:
+        both = agrees_with_answer(corrected, rule.answer)
     return RowGolds(
         rule=rule,
         corrected=corrected,
         label_and_rule=by_rule,
         label_and_corrected=by_corrected,
-        rule_and_corrected=agrees_with_answer(corrected, rule.answer) if both else None,
+        rule_and_corrected=both,
     )
 
 
