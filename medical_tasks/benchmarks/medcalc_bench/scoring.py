@@ -143,23 +143,20 @@ def _score(
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
     if corrected is not None:
-        by_corrected = _by_corrected(corrected.of(row), statement, kind, calculator_id)
-        values["accuracy_corrected"] = (
-            math.nan if by_corrected is None else float(by_corrected.correct)
-        )
-        if by_corrected is not None and by_corrected.correct != sane.correct:
-            why = f"{why}; by the corrected label: {by_corrected.why}"
+        # Not told in `why`, which must be the same for whoever scores again without these labels.
+        label = corrected.of(row)
+        values["accuracy_corrected"] = _by_corrected(label, statement, kind, calculator_id)
     return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
 
 
 def _by_corrected(
     label: CorrectedLabel | None, statement: Statement, kind: AnswerKind, calculator_id: int
-) -> Decision | None:
-    """Decides by the corrected label of a row; None where it has none."""
+) -> float:
+    """Decides by the corrected label of a row; nan where it has none."""
     if label is None:
-        return None
-    limits_of = {"lower": label.lower, "upper": label.upper}
-    return decided(statement, kind, calculator_id, gold=label.answer, **limits_of)
+        return math.nan
+    ends = {"lower": label.lower, "upper": label.upper}
+    return float(decided(statement, kind, calculator_id, gold=label.answer, **ends).correct)
 
 
 def decide(

@@ -40,6 +40,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import (
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data, prompt_set
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, official_row, write_csv
@@ -360,6 +361,12 @@ def test_the_table_of_golds(tmp_path: Path) -> None:
     assert golds_table(entry, ROWS[:1], None) is None
 
 
+def test_the_metric_is_none_corrected_for_a_judges_errors() -> None:
+    declared = {metric.name for metric in MEDCALC.metrics}
+    assert raw_name("accuracy_corrected", declared) == "accuracy_corrected"
+    assert raw_name("accuracy_corrected", {"accuracy"}) == "accuracy"
+
+
 def test_labels_that_are_not_built(tmp_path: Path) -> None:
     (item,) = load_items(MEDCALC, [official_fields(1, "16")])
     with pytest.raises(UsageError, match="the configuration corrected of medcalc_bench is not bu"):
@@ -430,6 +437,14 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
         shown = page.read_text(encoding="utf-8")
         figures = ("608 of 887", "691 of 873", "603 of 734", "both on 131 of 734 rows, on 50 of")
         assert [each for each in figures if each not in shown] == []
+    package = str(tmp_path / "package.zip")
+    asked = ["--to", "space", "--model-name", "m", "--organisation", "o", "--open-weights", "no"]
+    assert main(["submit", str(tmp_path / "v1.0"), *asked, "--out", package]) == 0
+    assert main(["verify", package]) == 0
+    labels = f"corrected={home / DATASET.name}"
+    assert main(["verify", package, "--task-args", labels]) == 0
+    both = [str(tmp_path / "v1.0")] * 2
+    assert main(["compare", *both, "--metric", "accuracy_corrected"]) == 0
     # Other configurations have no second labels.
     assert "accuracy_corrected" not in run(CORRECTED, "--max-samples", "5")["metrics"]
 
