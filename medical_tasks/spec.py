@@ -458,6 +458,16 @@ class Plot:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of words that a report shows beside a run's numbers."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  # the first cell names the row
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class View:
     """A table or figure of the paper as reports draw it, of all runs and of the papers: a row of marks each, or a plane."""
 
@@ -501,6 +511,8 @@ class Benchmark:
 
     Attributes:
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
+        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for these are prompts loaded
+            with `config`.
     """
 
     name: ClassVar[str]  # folder under `medical_tasks/benchmarks/` and `metrics/`
@@ -510,6 +522,7 @@ class Benchmark:
     tasks: ClassVar[tuple[TaskSpec, ...]]  # set when they are made, since each names its benchmark
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
+    asked_otherwise: ClassVar[frozenset[str]] = frozenset()
     verbs: ClassVar[
         Mapping[str, str]
     ] = {}  # verbs of the command line that are its own, each with its module
@@ -561,14 +574,17 @@ class Benchmark:
         *,
         arguments: Mapping[str, str] | None = None,
         exemplars: Sequence[Mapping[str, Any]] = (),
+        config: str = "",
     ) -> PromptSet:
         """Makes the prompts of a task; `prompts`, which gets arguments and exemplars for tasks that have some.
 
-        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`.
+        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`;
+        `config` is one of `asked_otherwise`, or "".
         A name or setting that is not allowed is a `UsageError`, something that is not there a `MissingError`.
         """
         given: dict[str, Any] = {"arguments": arguments} if task.arguments else {}
         given |= {"exemplars": exemplars} if task.exemplars else {}
+        given |= {"config": config} if config else {}
         made: PromptSet = self._own("prompts").load_prompts(task, name, upstream, **given)
         return made
 
@@ -617,6 +633,10 @@ class Benchmark:
         """Says what decides the metrics that `TaskSpec.scoring_arguments` add, for the recipe. JSON values; `scoring`, if any."""
         find = getattr(self._own("scoring"), "scoring_identity", None)
         return {} if find is None else dict(find(task, arguments))
+
+    def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
+        """Scoring arguments that a built dataset itself brings, so that nobody has to give them; `folder` is the dataset's."""
+        return {}
 
     def note_words(self) -> frozenset[str]:
         """`scoring.NOTE_WORDS`: the words of `parsed` and `why`, kept for credentialed data where no answer is quoted."""
@@ -670,6 +690,16 @@ class Benchmark:
         self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
     ) -> list[Plot]:
         """Plots of a report, from the rows of `items.parquet` and the items by id (none where the data are not here)."""
+        return []
+
+    def tables(
+        self,
+        task: TaskSpec,
+        entry: Mapping[str, Any],
+        items: Sequence[Item],
+        found: Mapping[str, str],
+    ) -> list[Table]:
+        """Tables of a report, from the task's entry of `results.json`, the items asked, and what `found_beside` found."""
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from medical_tasks.comparison.statistics import (
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
-from medical_tasks.runs.calibrating import SUFFIX, same_calibration
+from medical_tasks.runs.calibrating import SUFFIX, raw_name, same_calibration
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
@@ -301,7 +301,7 @@ def _corrected(
     """Compares what both runs have corrected by the same labels; None where there is nothing, or not the same."""
     name = metric.name + SUFFIX
     told = [mapping(mapping(entry.get("metrics")).get(name)) for entry in entries]
-    if not any(each.get("value") is not None for each in told):
+    if not any(each.get("value") is not None and "calibration" in each for each in told):
         return None
     if not same_calibration(told):
         warnings.append(
@@ -459,8 +459,9 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
     named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
+    declared = {metric.name for task in known.values() for metric in task.metrics}
     metrics = dict.fromkeys(
-        word.strip().removesuffix(SUFFIX)
+        raw_name(word.strip(), declared)
         for text in arguments.metric
         for word in text.split(",")
         if word.strip()

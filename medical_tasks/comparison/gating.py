@@ -28,7 +28,7 @@ from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
-from medical_tasks.runs.calibrating import SUFFIX
+from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
 from medical_tasks.scoring.intervals import normal_quantile
@@ -252,7 +252,8 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
 
 
 def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
-    wanted = Selection(tasks=[rule.task], metrics=[rule.metric.removesuffix(SUFFIX)], by=rule.by)
+    declared = {metric.name for metric in tasks()[rule.task].metrics}
+    wanted = Selection(tasks=[rule.task], metrics=[raw_name(rule.metric, declared)], by=rule.by)
     made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
     if made["refused"]:
         yield replace(empty, reason="; ".join(made["refused"]))

@@ -245,7 +245,8 @@ def _check_rows(
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(
-                f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}"
+                f"{text}. The file is cut off or of another release.{_expected(source, config)}\n"
+                f"{steps_to_get(source.spec)}"
             )
         if rows < published and not partial:
             raise UsageError(
@@ -261,6 +262,13 @@ def _check_rows(
             f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
         )
     return notes
+
+
+def _expected(source: DatasetSource, config: str) -> str:
+    """Says by which sums the official files of a configuration are known; "" where none is."""
+    pins = [file.pin for file in source.wanted(config).values() if file.pin is not None]
+    sums = ", ".join(f"{pin.path} has {pin.expected}" for pin in pins)
+    return f" As published, {sums}." if sums else ""
 
 
 def write_error(

@@ -55,7 +55,9 @@ def fetch(source: DatasetSource, config: str) -> Path:
     by_hand = steps_to_get(spec, by_hand=True)
     if not pins:
         others = [name for name in spec.configs if source.pins(name)]
-        why = f"only {' and '.join(others)} can be" if others else "only open datasets are"
+        *most, last = others or [""]
+        named = f"{', '.join(most)} and {last}" if most else last
+        why = f"only {named} can be" if others else "only open datasets are"
         raise UsageError(f"{label}: is not fetched, {why}.\n{by_hand}")
     base = _base()
     folder = datasets_home() / "downloads" / spec.name / config

@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +47,9 @@ class TaskData:
     shard: str | None = None  # which part of the items these are, such as 2/8
     subset: Mapping[str, Any] | None = None  # how they were drawn from all
     drawn_from: Sequence[Item] = ()
+    found: Mapping[str, str] = field(
+        default_factory=dict
+    )  # scoring arguments that lie beside the data, such as a second set of labels
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -134,6 +137,7 @@ def load_task_data(
         folder=folder,
         revision=revision,
         exemplars=read_rows(folder, chosen, task.exemplars, spec=spec) if task.exemplars else (),
+        found=task.benchmark.found_beside(task, folder, chosen),
     )
     made = draw(task, made, drawn)
     return replace(made, items=made.items[part - 1 :: parts], shard=shard)
@@ -145,11 +149,14 @@ def prompt_set(
     upstream: Path | None,
     *,
     arguments: Mapping[str, str],
+    config: str = "",
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
-    """Loads a task's prompts, with what the task takes beside their name."""
-    own = dict(arguments) if task.arguments else None
-    return task.benchmark.load_prompts(task, name, upstream, arguments=own, exemplars=exemplars)
+    """Loads a task's prompts for a configuration, with what the task takes beside their name."""
+    known: dict[str, Any] = {"arguments": dict(arguments) if task.arguments else None}
+    if config in task.benchmark.asked_otherwise:
+        known["config"] = config
+    return task.benchmark.load_prompts(task, name, upstream, exemplars=exemplars, **known)
 
 
 def leaking_examples(

@@ -284,7 +284,14 @@ def load(
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
         given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
         checkout = None if upstream is None else Path(upstream)
-        asked = prompt_set(task, prompts, checkout, arguments=given, exemplars=part.exemplars)
+        asked = prompt_set(
+            task,
+            prompts,
+            checkout,
+            arguments=given,
+            config=part.config,
+            exemplars=part.exemplars,
+        )
         options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
         scored = registered_scorer(task)(
             **{name: value for name, value in options.items() if value is not None}

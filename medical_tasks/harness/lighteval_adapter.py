@@ -227,6 +227,7 @@ class _Prompt:
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
         self.task, self.judge = task, judge
         self.asked: frozenset[str] | None = None  # ids of the items, where they are known
+        self.config = wanted_config() or ""  # of the data, where they are known the one found
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
@@ -234,7 +235,9 @@ class _Prompt:
     def _prompt_set(self) -> PromptSet:
         if self._prompts is None:
             examples = asked_data(self.task).exemplars if self.task.exemplars else ()
-            self._prompts = prompt_set(self.task, "own", None, arguments={}, exemplars=examples)
+            self._prompts = prompt_set(
+                self.task, "own", None, arguments={}, config=self.config, exemplars=examples
+            )
         return self._prompts
 
     @as_lighteval_shows_it()
@@ -294,6 +297,7 @@ class _Config(LightevalTaskConfig):
         data = asked_data(prompt.task, command_line().get("max_samples"))
         made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
         prompt.asked = frozenset(item.id for item in data.items)
+        prompt.config = data.config
         return made
 
 

@@ -210,6 +210,7 @@ def _read_task(
         published=published_results(name),
         views=() if task is None else task.benchmark.views,
         plots=tuple(plots),
+        tables=tuple(texts.tables),
     )
     return shown, texts.missing, texts.unread
 

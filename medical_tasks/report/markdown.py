@@ -18,7 +18,7 @@ from medical_tasks.report.html_parts import Markup, assets_text
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.terminal import entry_notes, warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
-from medical_tasks.spec import Plot
+from medical_tasks.spec import Plot, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -96,7 +96,7 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known = (code, as_json, metrics, breakdowns, points, published, entry_notes, warning)
+    known = (code, as_json, metrics, breakdowns, points, published, words, entry_notes, warning)
     environment.globals |= {each.__name__: each for each in known}
     return environment
 
@@ -164,6 +164,11 @@ def breakdowns(told: _Told) -> Iterator[tuple[str, Markup]]:
 
 def _value(metric: Mapping[str, Any]) -> str:
     return f"{number(metric['value'], metric.get('unit', ''))} ({interval(metric)})"
+
+
+def words(shown: Table) -> Markup:
+    """A benchmark's own table."""
+    return table(shown.header, shown.rows)
 
 
 def points(plot: Plot) -> Markup:

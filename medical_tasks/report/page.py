@@ -21,6 +21,7 @@ from medical_tasks.report.html_parts import (
     Row,
     document,
     escaped_content,
+    html_table,
     rendered,
     report_table,
 )
@@ -216,6 +217,7 @@ def task_section(
             )
             if by not in apart
         ],
+        own_tables=list(_own_tables(tasks, base=base)),
         plots=list(_plots(tasks, base=base)),
         published=published_table(tasks, base=f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
@@ -444,6 +446,25 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
             lines = [Line(point.label, [point], heading=plot.x_label) for point in plot.points]
             yield intervals_chart(lines, id=f"{base}-plot{n}-{place}", title=title, note=plot.note)
+
+
+def _own_tables(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, str]]:
+    """The benchmark's own tables, each of one run: title, table and note."""
+    for n, task in enumerate(tasks):
+        for place, shown in enumerate(task.tables):
+            title = " · ".join([shown.title, *([task.run] if len(tasks) > 1 else [])])
+            columns = [
+                Column(name=f"c{number}", label=label, header=number == 0)
+                for number, label in enumerate(shown.header)
+            ]
+            made = html_table(
+                columns,
+                shown.rows,
+                id=f"{base}-own{n}-{place}",
+                caption=title,
+                show_caption=False,
+            )
+            yield title, made, shown.note
 
 
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:

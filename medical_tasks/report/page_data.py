@@ -23,7 +23,7 @@ from medical_tasks.report.plots import finite
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label
 from medical_tasks.runs.results import groups_of
-from medical_tasks.spec import MetricSpec, Plot, View
+from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +71,7 @@ class ReportTask:
     texts: str = ""  # why items have no texts, for the reader; "" when they have
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
+    tables: Sequence[Table] = ()
     views: Sequence[View] = ()
 
     @property

@@ -31,7 +31,7 @@ from medical_tasks.report.page_data import (
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
-from medical_tasks.spec import UNANSWERED, DatasetSpec, Item, Message, TaskSpec
+from medical_tasks.spec import UNANSWERED, DatasetSpec, Item, Message, Table, TaskSpec
 
 DIGEST = "response_sha256"
 _GROUP = "group_"
@@ -125,6 +125,7 @@ class TaskTexts:
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
+    tables: Sequence[Table] = ()  # of the benchmark, about the data and the run's numbers
     missing: str = (
         ""  # sentences that say what is not there and what would bring it; "" when all is
     )
@@ -165,8 +166,9 @@ def _found(
     task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int
 ) -> TaskTexts:
     items = {item.id: item for item in data.items}
+    tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
     if not places.items:
-        return TaskTexts(items=items)
+        return TaskTexts(items=items, tables=tables)
     question, no_questions, remark = _questions(
         task, data, run.entries[task.name]["recipe"], places
     )
@@ -188,6 +190,7 @@ def _found(
     answers, no_answers = _answers(task, run, data, places, golds)
     return TaskTexts(
         items=items,
+        tables=tables,
         questions=questions,
         answers=answers,
         golds=golds,

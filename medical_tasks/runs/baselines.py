@@ -30,7 +30,14 @@ def run_baseline(
     responses: Iterable[str]
     identity: Mapping[str, Any]
     if name == COPY_EXAMPLE:
-        shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
+        shown = prompt_set(
+            task,
+            prompts,
+            upstream,
+            arguments=own,
+            config=data.config,
+            exemplars=data.exemplars,
+        )
         if (example := shown.example) is None:
             raise UsageError(
                 f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it "
@@ -57,7 +64,7 @@ def run_baseline(
         responses=Texts(zip((item.id for item in data.items), responses, strict=True)),
         unanswered={},
         recipe=recipe,
-        scoring_args=task.scoring_args(task_args or {}),
+        scoring_args={**data.found, **task.scoring_args(task_args or {})},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +51,15 @@ class Corrections:
                     **shared,
                 }
         return made
+
+
+def raw_name(name: str, declared: Container[str]) -> str:
+    """The metric that a name in `results.json` is of.
+
+    A corrected metric is of its raw one. A metric that is declared under such a name, as `accuracy_corrected` of
+    MedCalc-Bench (by corrected labels), is none.
+    """
+    return name if name in declared else name.removesuffix(SUFFIX)
 
 
 @dataclass(frozen=True, eq=False)

@@ -317,9 +317,10 @@ def rescore(
         with with_source(arguments, task) as given:
             answered, settings = _answered(task, spec, given)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
+        asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
             answered,
-            scoring_args=_scoring_args(arguments.task_args, task, answered.recipe),
+            scoring_args={**answered.scoring_args, **asked},
             adjudication=_adjudication(arguments.adjudicated, task, answered),
         )
         # Not the sheet's content: one with more rows filled in is scored into the same folder.
@@ -394,7 +395,12 @@ def _answered(
         item.id: "not in the responses" for item in data.items if item.id not in responses
     }
     answered = AnsweredTask(
-        task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe
+        task=task,
+        items=data.items,
+        responses=responses,
+        unanswered=unanswered,
+        recipe=recipe,
+        scoring_args=data.found,
     )
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
@@ -453,7 +459,12 @@ def _from_run(
         else ()
     )
     answered = AnsweredTask(
-        task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe
+        task=task,
+        items=data.items,
+        responses=responses,
+        unanswered=unanswered,
+        recipe=recipe,
+        scoring_args=data.found,
     )
     answered = replace(answered, repeats=again)
     # Answers to other prompts are another run's, though the model is the same.

@@ -279,7 +279,9 @@ def _answered(
         unanswered = {
             item.id: _MISSING for item in made.items if told.get((task.name, item.id), _MISSING)
         }
-    scoring = task.scoring_args({**recipe.get("task_args", {}), **given})
+    scored = mapping(recipe.get("scoring"))
+    found = {name: value for name, value in data.found.items() if name in scored}
+    scoring = task.scoring_args({**found, **recipe.get("task_args", {}), **given})
     identity = task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
     said = [
         {**mapping(each), "output_claims": None}

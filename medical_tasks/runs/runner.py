@@ -169,6 +169,7 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
         options.prompts,
         options.upstream,
         arguments=_own(task, options),
+        config=data.config,
         exemplars=data.exemplars,
     )
 
@@ -442,7 +443,7 @@ def _answered(
         sources={one.item.id: prompts.sources(one.item) for one in conversations}
         if prompts.sources
         else {},
-        scoring_args=task.scoring_args(options.task_args),
+        scoring_args={**data.found, **task.scoring_args(options.task_args)},
         asked={one.item.id: len(one.answers) for one in conversations}
         if protocol is not None
         else {},

@@ -335,3 +335,22 @@ def test_the_floor_and_the_criteria() -> None:
     )
     names = shared_attributes(CALCULATORS)
     assert all(any(item.name in names for item in each.inputs) for each in CALCULATORS)
+
+
+def test_words_alone_extract_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--source", "notes.jsonl", "--model", "lexical", "--open"]
+    assert step("extract", *words) == 0
+    assert "who is eligible nobody judges" in capsys.readouterr().out
+    pairs = read_lines(here / "own" / "extracted.jsonl")
+    assert pairs
+    for pair in pairs:
+        found = lexical(pair["note"], find(pair["calculator"]))
+        assert found
+        assert json.dumps(found) == pair["entities"]
+    facts = json.loads((here / "own" / "extract.json").read_text(encoding="utf-8"))
+    assert (facts["model"], facts["usage"], facts["questions"]) == ({"name": "lexical"}, None, {})
+    assert step("sheet", "--reviewers", "ann") == 0
+    assert step("extract", *words, "--forecast") == 2
+    assert "--forecast: --model lexical asks no model" in capsys.readouterr().err
+    assert step("extract", *words, "--calculators", "2") == 2
+    assert "pairs were extracted there with other settings" in capsys.readouterr().err

@@ -108,9 +108,9 @@ def mark(folder: Path, **configs: BuiltConfig) -> None:
     ("config", "made", "command"),
     [
         (
-            "verified",
+            "own",
             FROM_FILE,
-            "medical-tasks build medcalc_bench --config verified --source FOLDER_OR_FILE",
+            "medical-tasks build medcalc_bench --config own --source FOLDER_OR_FILE",
         ),
         ("fresh", GENERATED, "medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100"),
         ("demo", CURRENT, "medical-tasks build medcalc_bench --config demo"),

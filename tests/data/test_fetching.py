@@ -219,7 +219,7 @@ def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
         (tiny(source=CREDENTIALED), "full", "config full: is not fetched, only open datasets are.\nHow to get Tiny Notes:"),
         (SOURCE, "full", "is not fetched, only open datasets are"),
         (TINY, "demo", "made from this package alone, nothing is fetched. Leave out --fetch."),
-        (dataset_source("medcalc_bench"), "verified", "is not fetched, only v1.0 and v1.2 can be"),
+        (dataset_source("medcalc_bench"), "own", "is not fetched, only v1.0, corrected, v1.2 and verified can be"),
     ],
 )  # fmt: skip
 def test_what_is_not_fetched_is_never_asked_for(
@@ -242,7 +242,7 @@ def test_open_datasets_say_first_how_to_fetch_and_pins_lie_where_files_are_found
     ]
     pins = [file.pin for file in files if file.pin is not None and file.pin.place in file.places]
     pins += [pin for source in sources for pin in source.beside]
-    assert len(pins) == len([file for file in files if file.pin is not None]) + 4 == 19
+    assert len(pins) == len([file for file in files if file.pin is not None]) + 4 == 21
     told = [f"{pin.commit}:{pin.sha256}:{pin.blob}" for pin in pins]
     assert [each for each in told if not re.fullmatch(r"\w{40}:(\w{64}:|:\w{40})", each)] == []
 

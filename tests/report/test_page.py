@@ -18,7 +18,7 @@ from medical_tasks.report.html_parts import escaped, link
 from medical_tasks.report.page import render_page
 from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict, script_json
 from medical_tasks.report.published.figures import PublishedResult
-from medical_tasks.spec import Plot, PlotPoint, View
+from medical_tasks.spec import Plot, PlotPoint, Table, View
 from tests.case_tables import tabled
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import (
@@ -294,12 +294,14 @@ def everywhere(text: str) -> ReportData:
     )
     point = PlotPoint(label=text, value=0.5, low=0.4, high=0.6, n=3)
     plot = Plot(**dict.fromkeys(("title", "x_label", "y_label", "note"), text), points=(point,))
+    table = Table(title=text, header=(text,), rows=((text,),), note=text)
     whole = replace(
         task,
         **dict.fromkeys(("run", "folder", "name", "title", "benchmark", "access", "texts"), text),
         entry=entry,
         metrics=(replace(task.metrics[0], description=text),),
         items=(item,),
+        tables=(table,),
         published=(reported,),
         plots=(plot,),
         views=(View(title=text, metrics=("accuracy", text), by=text),),

@@ -1,11 +1,15 @@
 """Check a dataset's labels against the published rules.
 
     medical-tasks audit medcalc --source test_data.csv --out audit.csv
+    medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected medcalc_v1_corrected.csv
 
 Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The output has the columns
 row, calculator, label, recomputed, verdict and reason; the verdict is agrees, wrong, convention (right by a named departure
 from the published rule) or not computable. The counts by calculator are printed. Wrong labels are a finding and no failure:
 the exit code is 0.
+
+The corrected labels of v1.0, from their file or from the built configuration, fill three more columns: corrected (the label,
+N/A where the note does not allow an answer), and whether the released label and the recomputed value are right by it.
 """
 
 from __future__ import annotations
@@ -15,20 +19,27 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from medical_tasks.benchmarks.medcalc_bench.corrected import (
+    CorrectedLabels,
+    built_labels,
+    labels_of_file,
+)
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_text,
     decimal_or_none,
     entities_of,
+    is_not_computable,
     label_agrees,
     recompute,
     score_steps,
 )
+from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
@@ -36,6 +47,7 @@ from medical_tasks.calculators.steps import quiet
 from medical_tasks.calculators.v1_labels import label as v1_label
 from medical_tasks.data.construction import write_table
 from medical_tasks.data.dataset_source import steps_to_get
+from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
@@ -56,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", required=True, type=Path, metavar="CSV", help="where the audited rows go"
     )
+    parser.add_argument(
+        "--corrected",
+        type=Path,
+        metavar="CSV",
+        help="the file of corrected labels of v1.0; by default the built configuration corrected, if any",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,21 +86,42 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if out.exists() and source.exists() and out.samefile(source):
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
-    rows = write_audit(audit_file(source), out)
+    rows = write_audit(audit_file(source, _labels(arguments.corrected)), out)
     header, *counts = summary(rows)
     counted = [dict(zip(header, each, strict=True)) for each in counts]
-    tell(
-        "\n".join([*align(header, counts), f"\n{len(rows)} rows in {out}"]),
-        rows=len(rows),
-        out=out,
-        counts=counted,
-    )
+    lines = [*align(header, counts), f"\n{len(rows)} rows in {out}"]
+    found: dict[str, object] = {}
+    if by_verdict := corrected_summary(rows):
+        first, *others = by_verdict
+        lines += ["", "By the corrected labels:", "", *align(first, others)]
+        found["corrected"] = [dict(zip(first, each, strict=True)) for each in others]
+    tell("\n".join(lines), rows=len(rows), out=out, counts=counted, **found)
     return 0
+
+
+def _labels(file: Path | None) -> CorrectedLabels | None:
+    """The corrected labels of a file, or those that are built."""
+    if file is None:
+        return built_labels(datasets_home() / MEDCALC_BENCH.name, MEDCALC_BENCH)
+    if not file.is_file():
+        raise MissingError(f"{file}: no such file. {steps_to_get(MEDCALC_BENCH)}")
+    return labels_of_file(file)
 
 
 Verdict: TypeAlias = Literal["agrees", "wrong", "convention", "not computable"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("agrees", "wrong", "convention", "not computable")
-COLUMNS: Final = ("row", "calculator", "label", "recomputed", "verdict", "reason")
+COLUMNS: Final = (
+    "row",
+    "calculator",
+    "label",
+    "recomputed",
+    "verdict",
+    "reason",
+    "corrected",
+    "label_by_corrected",
+    "recomputed_by_corrected",
+)
+Right: TypeAlias = Literal["right", "wrong", ""]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +133,32 @@ class AuditedRow:
     recomputed: str  # the published rule's answer, "" where it has none
     verdict: Verdict
     reason: str  # one line for a clinician
+    corrected: str = ""  # the corrected label, "N/A" among them; "" where there is none
+    label_by_corrected: Right = ""
+    recomputed_by_corrected: Right = ""
 
 
-def audit_row(row: Mapping[str, Any]) -> AuditedRow:
+def audit_row(row: Mapping[str, Any], labels: CorrectedLabels | None = None) -> AuditedRow:
     """Audits one row; a label or a limit that cannot be read is a `UsageError`."""
+    audited = _by_rule(row)
+    golds = golds_of(row, labels)
+    if golds.corrected is None:
+        return audited
+    return replace(
+        audited,
+        corrected=golds.corrected.answer,
+        label_by_corrected=_right(golds.label_and_corrected),
+        recomputed_by_corrected=_right(golds.rule_and_corrected),
+    )
+
+
+def _right(agrees: bool | None) -> Right:
+    if agrees is None:
+        return ""
+    return "right" if agrees else "wrong"
+
+
+def _by_rule(row: Mapping[str, Any]) -> AuditedRow:
     try:
         result = recompute(row)
     except CalculatorInputError as error:
@@ -204,7 +265,7 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
     return None
 
 
-def audit_file(source: Path) -> Iterator[AuditedRow]:
+def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[AuditedRow]:
     """Audits an official CSV file, of any release; a missing file or one of another form is an error that says so."""
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
@@ -214,7 +275,7 @@ def audit_file(source: Path) -> Iterator[AuditedRow]:
         )
     # The file says by itself what it is; a name of no release makes the reader accept what any of them has.
     for row in read_rows("official", "test", {"test": source}):
-        yield audit_row(row)
+        yield audit_row(row, labels)
 
 
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
@@ -239,6 +300,26 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
         table.append((str(calculator_id), name, output, str(sum(found)), *map(str, found)))
     totals = Counter(row.verdict for row in rows)
     table.append(("", "all", "", str(len(rows)), *(str(totals[verdict]) for verdict in VERDICTS)))
+    return table
+
+
+def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
+    """By verdict, what the corrected labels say of the released label and of the recomputed value; empty without any."""
+    labelled = [row for row in rows if row.corrected]
+    if not labelled:
+        return []
+    header: tuple[str, ...] = ("verdict", "rows", "N/A", "label right", "recomputed right", "of")
+    table = [header]
+    for verdict in (*VERDICTS, "all"):
+        some = [row for row in labelled if verdict in (row.verdict, "all")]
+        counts = (
+            len(some),
+            sum(is_not_computable(row.corrected) for row in some),
+            sum(row.label_by_corrected == "right" for row in some),
+            sum(row.recomputed_by_corrected == "right" for row in some),
+            sum(row.recomputed_by_corrected != "" for row in some),
+        )
+        table.append((verdict, *map(str, counts)))
     return table
 
 

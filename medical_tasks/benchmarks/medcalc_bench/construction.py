@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench import extraction
 from medical_tasks.benchmarks.medcalc_bench.data import (
@@ -59,6 +59,8 @@ _NAMES: Final = {"note_id": ("note_id", "id"), "note": ("patient_note", "note", 
 _FORM: Final = '{"note_id": "1", "note": "..."}'
 _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
+LEXICAL: Final = "lexical"
+"""The model of `extract` and `check` that asks nobody: attributes by their names and a few usual words."""
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
     "extract.json",
     "extracted.jsonl",
@@ -128,37 +130,84 @@ def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
     )
 
 
-def _extract(arguments: Namespace) -> int:
-    folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
-    check_least({"--most": most})
-    notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
+class _Outcome(NamedTuple):
+    """What an extractor, a model or words alone, made of notes."""
+
+    made: extraction.Extracted
+    recipe: Mapping[str, Any]
+    failed: Mapping[str, str]  # question to the reason why it has no usable reply
+    usage: Mapping[str, Any] | None  # None where nothing was asked
+
+
+def _by_words(
+    arguments: Namespace,
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    settings: Mapping[str, Any],
+) -> _Outcome:
+    """Extracts without a model; options of one are refused, since they would do nothing."""
+    for option in ("model_args", "tries", "max_new_tokens", "forecast"):
+        if getattr(arguments, option) not in (None, "", False):
+            said = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{said}: --model {LEXICAL} asks no model. Leave {said} out.")
+    tell(
+        f"{len(notes):,} notes, {len(calculators)} calculators, by words alone: who is eligible nobody judges, so reviewers "
+        "must."
+    )
+    recipe = {**settings, "model": {"name": LEXICAL}}
+    outcome = construction.make_folder(arguments.folder) / _EXTRACT
+    if outcome.is_file():
+        before = construction.read_json(outcome, step="medcalc extract")
+        if any(before.get(name) != value for name, value in recipe.items()):
+            raise UsageError(
+                f"{arguments.folder}: pairs were extracted there with other settings. Give another --folder."
+            )
+    return _Outcome(extraction.extract_by_words(notes, calculators), recipe, {}, None)
+
+
+def _by_model(
+    arguments: Namespace,
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    settings: Mapping[str, Any],
+) -> _Outcome:
     more = 2 * len(notes) * len(calculators)
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most."
     )
+    with asked(arguments, settings, what="pairs") as model:
+        made = extraction.extract(notes, calculators, model)
+    return _Outcome(made, model.recipe, model.failed, model.session.usage)
+
+
+def _extract(arguments: Namespace) -> int:
+    folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
+    check_least({"--most": most})
+    notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
     settings = {
         "calculators": [each.slug for each in calculators],
         "source": file_sha256(arguments.source),
     }
-    with asked(arguments, settings, what="pairs") as model:
-        made = extraction.extract(notes, calculators, model)
+    extractor = _by_words if arguments.model == LEXICAL else _by_model
+    outcome = extractor(arguments, notes, calculators, settings)
     if arguments.forecast:
         return 0
+    made = outcome.made
     lines = _drawn(made, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
     construction.check_exported(
         folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
     )
-    kept, usage = Counter(line["calculator"] for line in lines), model.session.usage
+    kept = Counter(line["calculator"] for line in lines)
     facts: dict[str, Any] = {
         "notes": len(notes),
         "questions": made.passes,
         "dropped": +made.dropped,
         "kept": kept,
     }
-    facts |= {"usage": usage, "sha256": construction.write_lines(folder / _PAIRS, lines)}
-    own = {"open": arguments.open, "seed": seed, "failed": model.failed}
-    construction.write_json(folder / _EXTRACT, {**model.recipe, **facts, **own})
+    facts |= {"usage": outcome.usage, "sha256": construction.write_lines(folder / _PAIRS, lines)}
+    own = {"open": arguments.open, "seed": seed, "failed": outcome.failed}
+    construction.write_json(folder / _EXTRACT, {**outcome.recipe, **facts, **own})
     tell(
         "\n".join(
             align(
@@ -168,12 +217,14 @@ def _extract(arguments: Namespace) -> int:
         )
     )
     passes = ", ".join(f"{count:,} about {label}" for label, count in made.passes.items())
-    tell(f"{len(lines):,} pairs of {len(kept)} calculators are kept. Questions: {passes}.", **facts)
-    tell(usage_said(usage))
+    questions = f"Questions: {passes}." if passes else "No model was asked."
+    tell(f"{len(lines):,} pairs of {len(kept)} calculators are kept. {questions}", **facts)
+    if outcome.usage is not None:
+        tell(usage_said(outcome.usage))
     _tell_whose(folder)
     then = "The other pairs are written. " if lines else ""
     check_answered(
-        model.failed,
+        outcome.failed,
         made.passes.total(),
         "questions have no usable reply",
         then=then,
@@ -535,7 +586,7 @@ def _check(arguments: Namespace) -> int:
         str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows
     }
     unread = 0
-    if arguments.model == "lexical":
+    if arguments.model == LEXICAL:
         given = [extraction.lexical(*each) for each in notes.values()]
     elif arguments.folder is None:
         raise UsageError(

@@ -1,6 +1,7 @@
-"""MedCalc-Bench from its official CSV files (v1.0, v1.1, v1.2, Verified), and as items of a task.
+"""MedCalc-Bench from its official CSV files (v1.0, v1.2, Verified), and as items of a task.
 
 A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never have the same version.
+The file of corrected labels has columns of its own (`corrected.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from medical_tasks.benchmarks.medcalc_bench.corrected import (
+    CORRECTED,
+    CORRECTED_PIN,
+    V1,
+    note_cluster,
+    read_corrected_rows,
+)
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
@@ -96,21 +104,33 @@ COLUMNS = (
     ),
     Column(
         name="note_id",
-        description="Open-Patients id; a bare number for written and template notes, one series a calculator",
+        description=(
+            "Open-Patients id; a bare number for written and template notes, one series a calculator; "
+            "in `corrected` a hash of the note"
+        ),
     ),
     Column(
         name="note_type",
-        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, `fresh`; Twin: KIND in `twins`",
+        description=(
+            "Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, `fresh`; "
+            "Twin: KIND in `twins`; empty in `corrected`"
+        ),
     ),
     Column(name="patient_note", description="The note"),
     Column(name="question", description="What is to be calculated"),
     Column(
         name="relevant_entities",
-        description="Values that the note gives, canonical JSON: name to value or [value, unit]",
+        description=(
+            "Values that the note gives, canonical JSON: name to value or [value, unit]; "
+            "empty in `corrected`"
+        ),
     ),
     Column(
         name="ground_truth_answer",
-        description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')",
+        description=(
+            "Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days'); "
+            "in `corrected` also N/A, and ages in days"
+        ),
     ),
     Column(
         name="lower_limit",
@@ -121,7 +141,8 @@ COLUMNS = (
         description="Largest right answer: 105 % of the gold for decimals, else the gold",
     ),
     Column(
-        name="ground_truth_explanation", description="Step by step derivation of the gold answer"
+        name="ground_truth_explanation",
+        description="Step by step derivation of the gold answer; empty in `corrected`",
     ),
     Column(name="source_category", description="Category exactly as the release writes it"),
 )
@@ -158,6 +179,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     path = files[split]
     if config == OWN:
         yield from read_own_rows(path)
+        return
+    if config == CORRECTED:
+        yield from read_corrected_rows(path)
         return
     rows: dict[int, int] = {}
     for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
@@ -440,7 +464,7 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         if (
             cluster.isdigit()
         ):  # no Open-Patients id, which names one note: every calculator counts such notes from 1
-            cluster = "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
+            cluster = note_cluster(str(row["patient_note"]))
         items.append(Item(id=str(row["row_number"]), fields=row, groups=groups, cluster=cluster))
     return items
 
@@ -499,6 +523,9 @@ SOURCE = DatasetSource(
         "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
         "`own` holds a user's rows, golds computed from their entities; rows with all columns, as of a released training set, "
         "keep theirs. Their terms are those of the notes.",
+        "`corrected` has the labels of Ye et al. (https://arxiv.org/abs/2512.19691) for rows of v1.0, under the MIT licence: "
+        "id, category and output type are those of the calculator's name, and limits are the answer itself where it is no "
+        "measurement; columns that their file does not have are empty.",
         "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
         "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
     ),
@@ -509,7 +536,8 @@ SOURCE = DatasetSource(
     # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
     # nsk7153/MedCalc-Bench-Verified on the Hub.
     published_rows={
-        "v1.0": {"test": 1047},
+        V1: {"test": 1047},
+        CORRECTED: {"test": 887},
         "v1.2": {"test": 1100},
         "verified": {"test": 1100},
         "demo": {"test": len(demo_rows())},
@@ -517,7 +545,7 @@ SOURCE = DatasetSource(
     # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
     living=frozenset({"v1.2", "verified"}),
     files={
-        "v1.0": _test_file(
+        V1: _test_file(
             "test_data_v1.csv",
             "MedCalc-Bench/dataset/test_data.csv",
             pin=Pin(
@@ -528,6 +556,13 @@ SOURCE = DatasetSource(
                 V1_TEST_SHA256,
             ),
         ),
+        CORRECTED: {
+            "test": OfficialFile(
+                places=("medcalc_v1_corrected.csv", CORRECTED_PIN.place),
+                description="the corrected labels with their questions, a CSV file",
+                pin=CORRECTED_PIN,
+            )
+        },
         "v1.2": _test_file(
             "test_data_v1.2.csv",
             *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets")),
@@ -540,7 +575,15 @@ SOURCE = DatasetSource(
             ),
         ),
         "verified": _test_file(
-            "test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"
+            "test_data_verified.csv",
+            "MedCalc-Bench-Verified/datasets/test_data.csv",
+            pin=Pin(
+                "nikhilk7153/MedCalc-Bench-Verified",
+                "0eb59609f413e08a0980aec0103b7e63c275bca8",
+                "datasets/test_data.csv",
+                size=None,
+                blob="69434f83a55555929e7c02913ddd9b187fa538b4",
+            ),
         ),
         "demo": {},
         OWN: {
@@ -555,7 +598,7 @@ SOURCE = DatasetSource(
         "fresh": Generated(options=FRESH_OPTIONS, rows=_generated),
         "twins": Generated(options=FRESH_OPTIONS[:2], rows=partial(_generated, twins=True)),
     },
-    known_files={V1_TEST_SHA256: "v1.0"},
+    known_files={V1_TEST_SHA256: V1, CORRECTED_PIN.sha256: CORRECTED},
     read=read_rows,
     published="2024-06-17",
     creators=(

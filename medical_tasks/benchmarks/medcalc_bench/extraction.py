@@ -271,6 +271,24 @@ def lexical(note: str, calculator: AnyCalculator) -> Entities:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def extract_by_words(notes: Mapping[str, str], calculators: Sequence[AnyCalculator]) -> Extracted:
+    """Pairs without a model: attributes by words alone; who is eligible nobody judges, which is left to the reviewers."""
+    made = Extracted()
+    for name, note in notes.items():
+        for calculator in calculators:
+            entities = lexical(note, calculator)
+            telling = any(
+                each.name in entities and each.parameter not in _EVERYBODYS
+                for each in calculator.inputs
+            )
+            problem = lacking(calculator, entities) if telling else "no attribute in the note"
+            if problem:
+                made.dropped[problem] += 1
+            else:
+                made.kept.append((calculator, name, entities))
+    return made
+
+
 def _spotted(text: str, item: Input) -> object:
     names = [
         rf"\b{re.escape(name)}"

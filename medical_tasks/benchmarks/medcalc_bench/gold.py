@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from medical_tasks.calculators import (
     CALCULATORS,
@@ -26,16 +26,21 @@ from medical_tasks.calculators import (
 from medical_tasks.errors import UsageError
 
 __all__ = [
-    "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind", "answer_text", "calculated",
-    "canonical_entities", "decimal_or_none", "entities_of", "known_kind", "label_agrees", "limits", "recompute",
-    "recompute_or_none", "score_steps", "within",
+    "DAYS", "MAX_REPLY", "NOT_COMPUTABLE", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind",
+    "answer_text", "calculated", "canonical_entities", "decimal_or_none", "entities_of", "is_not_computable",
+    "known_kind", "label_agrees", "limits", "recompute", "recompute_or_none", "row_kind", "score_steps", "within",
 ]  # fmt: skip
 
 
 MAX_REPLY = 16_384
 """How much of a reply is read, in characters, from its end: about 5,000 tokens."""
 
-AnswerKind = Literal["integer", "decimal", "date", "gestational_age"]
+NOT_COMPUTABLE: Final = "N/A"
+"""The gold of a row whose note lacks what the calculator needs; only the configuration `corrected` has such rows."""
+
+AnswerKind = Literal["integer", "decimal", "date", "gestational_age", "days"]
+DAYS: Final = re.compile(r"[0-9]{1,3}")
+"""A gestational age in days, as `corrected` asks for it; the other configurations ask for weeks and days."""
 _OUTPUT_TYPES: tuple[AnswerKind, ...] = ("integer", "decimal", "date")
 
 GESTATIONAL_AGE_ID = 69
@@ -89,6 +94,22 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
         f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is {output_type!r}: "
         "expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID and Output Type columns."
     )
+
+
+def row_kind(row: Mapping[str, Any]) -> AnswerKind:
+    """The form of a row's answer: that of its calculator, but for a gestational age whose gold is in days.
+
+    Example:
+        `('14 weeks', '1 days')` is a `gestational_age`, `99` are `days`.
+    """
+    kind = answer_kind(int(row["calculator_id"]), row.get("output_type"))
+    in_days = DAYS.fullmatch(str(row["ground_truth_answer"])) is not None
+    return "days" if kind == "gestational_age" and in_days else kind
+
+
+def is_not_computable(gold: object) -> bool:
+    """Whether a gold says that the note does not allow an answer."""
+    return gold == NOT_COMPUTABLE
 
 
 def limits(
@@ -176,8 +197,10 @@ def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
 
 
 def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether a calculator's answer is right by the row's label and limits."""
+    """Whether a calculator's answer is right by the row's label and limits; by "N/A" none is."""
     label = str(row["ground_truth_answer"])
+    if is_not_computable(label):
+        return False
     if isinstance(answer, str | tuple):
         # Month, day and year, or weeks and days: zeros before a number do not matter.
         ours, theirs = (re.findall("[0-9]+", text) for text in (label, "".join(answer)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ __all__ = [
     "OfficialQuestions",
     "of_calculator",
     "read_code",
+    "read_corrected_question",
     "read_questions",
 ]
 
@@ -42,6 +44,12 @@ _READABLE: Final = (
     f"This version reads the files of {_REPOSITORY} from June 2024 (5523b77) to November 2025 (20b10f9): give --upstream a whole "
     "checkout of one of these, or use --prompts own."
 )
+
+_LABELS_REPOSITORY: Final = "junzeye/validate-medcalc-labels"
+_LABELS_SYSTEM: Final = "data/system_prompt.txt"
+_LABELS_QUESTION: Final = "data/user_prompt_template.txt"
+_LABELS_SLOTS: Final = {"{patient_note}": Slot("note"), "{question}": Slot("question")}
+_LABELS_SPLIT: Final = re.compile("|".join(f"({re.escape(slot)})" for slot in _LABELS_SLOTS))
 
 _FUNCTIONS: Final[Mapping[str, str]] = {
     "cot": "zero_shot",
@@ -174,6 +182,44 @@ def read_code(upstream: Path | None) -> OfficialCode:
         console=console,
         tries=source.tries(function),
         files={f"evaluation/{path.name}": blob_id(read_file(path))},
+    )
+
+
+def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
+    """Reads the question of the corrected labels' authors; a missing file, or one of another form, is a `MissingError`."""
+    system, question = (
+        repository_file(upstream, path, repository=_LABELS_REPOSITORY)
+        for path in (_LABELS_SYSTEM, _LABELS_QUESTION)
+    )
+    rules = _text_of(system)
+    if "N/A" not in rules or _LABELS_SPLIT.search(rules):
+        raise _odd_question(system, "it must be a text that says when to answer N/A")
+    pieces = [piece for piece in _LABELS_SPLIT.split(_text_of(question)) if piece]
+    template = tuple(_LABELS_SLOTS.get(piece, piece) for piece in pieces)
+    if [part for part in template if isinstance(part, Slot)] != list(_LABELS_SLOTS.values()):
+        raise _odd_question(question, f"it must have {' and '.join(_LABELS_SLOTS)} once each")
+    return OfficialQuestions(
+        messages=(("system", (rules,)), ("user", template)),
+        example_questions={},
+        examples={},
+        files={
+            path: blob_id(read_file(file))
+            for path, file in ((_LABELS_SYSTEM, system), (_LABELS_QUESTION, question))
+        },
+    )
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_file(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _odd_question(path, "it must be UTF-8 text") from error
+
+
+def _odd_question(path: Path, rule: str) -> MissingError:
+    return MissingError(
+        f"{path}: not the file of the corrected labels' authors: {rule}. Give --upstream a checkout of {_LABELS_REPOSITORY} "
+        "at b6f0416, or use --prompts own."
     )
 
 

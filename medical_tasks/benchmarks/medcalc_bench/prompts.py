@@ -17,10 +17,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from medical_tasks.benchmarks.medcalc_bench.corrected import CORRECTED
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import (
     OfficialQuestions,
     of_calculator,
     read_code,
+    read_corrected_question,
     read_questions,
 )
 from medical_tasks.calculators.heart import MEN, WOMEN, Coefficients
@@ -49,15 +51,20 @@ class Exemplar:
     reply: str
 
 
-def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`)."""
+def load_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None, *, config: str = ""
+) -> PromptSet:
+    """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`).
+
+    Questions of `config` `corrected` also say when the answer is N/A; its authors are those of the labels.
+    """
     style = task.options["style"]
     if name not in PROMPT_SETS:
         raise UsageError(
             f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}."
         )
     if name == "official":
-        return _official(task, upstream)
+        return _official(task, upstream, config)
     exemplars: Mapping[str, Exemplar] = own_exemplars() if style == "one_shot" else {}
     form = {"direct": TEXTS["direct"], "code": TEXTS["program"]}.get(
         style, TEXTS["chain_of_thought"]
@@ -66,6 +73,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         TEXTS["introduction"],
         TEXTS["answer_form"],
         *([TEXTS["notices"]] if style == "twins" else []),
+        *([TEXTS["not_answerable"]] if config == CORRECTED else []),
         form,
     ]
     texts = [*rules, TEXTS["example"], TEXTS["question"]]
@@ -113,8 +121,10 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     )
 
 
-def _official(task: TaskSpec, upstream: Path | None) -> PromptSet:
+def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
     style = task.options["style"]
+    if config == CORRECTED:
+        return _of_corrected_labels(task, upstream)
     if style in ("open_book", "twins"):
         what = (
             "with the calculator's specification"
@@ -133,6 +143,22 @@ def _official(task: TaskSpec, upstream: Path | None) -> PromptSet:
         example=asked.example
         if isinstance(asked, OfficialQuestions) and style == "one_shot"
         else None,
+    )
+
+
+def _of_corrected_labels(task: TaskSpec, upstream: Path | None) -> PromptSet:
+    """The question of the corrected labels' authors, who ask in one way only."""
+    if task.options["style"] != "cot":
+        raise UsageError(
+            f"{task.name} has no official prompts on {CORRECTED}: the labels' authors ask for reasoning without an example. "
+            "Use the task medcalc, or --prompts own."
+        )
+    asked = read_corrected_question(upstream)
+    return PromptSet(
+        name="official",
+        sha256=_digest(asked.texts),
+        render=asked.render,
+        settings={"files": dict(asked.files)},
     )
 
 
@@ -161,10 +187,11 @@ def own_exemplars() -> Mapping[str, Exemplar]:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as a model that follows the format would."""
+    """Writes an item's gold as a model that follows the format would; rows of `corrected` explain nothing."""
     reply = {"answer": item.fields["ground_truth_answer"]}
-    if task.options["style"] not in ("direct", "code"):
-        reply = {"step_by_step_thinking": item.fields["ground_truth_explanation"], **reply}
+    explanation = item.fields["ground_truth_explanation"]
+    if explanation and task.options["style"] not in ("direct", "code"):
+        reply = {"step_by_step_thinking": explanation, **reply}
     return json.dumps(reply, ensure_ascii=False)
 
 

@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.medcalc_bench.corrected import (
+    CORRECTED,
+    CorrectedLabel,
+    CorrectedLabels,
+    built_labels,
+)
 from medical_tasks.benchmarks.medcalc_bench.gold import (
+    NOT_COMPUTABLE,
     PERCENT_IDS,
     AnswerKind,
     Decision,
-    answer_kind,
     answer_text,
     decimal_or_none,
+    is_not_computable,
     label_agrees,
     limits,
     recompute_or_none,
+    row_kind,
     within,
 )
 from medical_tasks.benchmarks.medcalc_bench.official import (
@@ -35,13 +44,14 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import CUT_OFF, read_answer
 from medical_tasks.benchmarks.medcalc_bench.rules import DOUBTFUL, OTHER, OTHER_UNIT
+from medical_tasks.benchmarks.medcalc_bench.spec import CORRECTED_LABELS
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
-from medical_tasks.data.task_data import check_lengths
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
-__all__ = ["NOTE_WORDS", "decide", "decided", "score_items", "subject_of"]
+__all__ = ["NOTE_WORDS", "decide", "decided", "score_items", "scoring_identity", "subject_of"]
 
 
 SEVERAL: Final = "several answers"
@@ -54,6 +64,8 @@ def score_items(
     items: Sequence[Item],
     responses: Sequence[str],
     readings: Mapping[str, str] | None = None,
+    *,
+    arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
     """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`.
 
@@ -63,7 +75,10 @@ def score_items(
         responses: the model's replies, one for each item.
         readings: item id to the final answer as a person or a judge read it, in place of our
             reader; "" where there is none.
+        arguments: may name where the corrected labels are, which add `accuracy_corrected` to rows
+            of v1.0.
     """
+    check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
     if task.options.get("style") == "twins":
         from medical_tasks.benchmarks.medcalc_bench.twins import (
@@ -73,10 +88,33 @@ def score_items(
         return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
     known = readings or {}
+    corrected = corrected_labels(task, arguments or {})
     return [
-        _score(task, item, response, official, known.get(item.id))
+        _score(task, item, response, official, corrected, known.get(item.id))
         for item, response in zip(items, responses, strict=True)
     ]
+
+
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Names the second set of labels for the recipe, by the hash of its file."""
+    check_scoring_args(task, arguments)
+    labels = corrected_labels(task, arguments)
+    return {} if labels is None else {CORRECTED_LABELS: {"sha256": labels.sha256}}
+
+
+def corrected_labels(task: TaskSpec, arguments: Mapping[str, str]) -> CorrectedLabels | None:
+    """Reads the corrected labels, where `arguments` say in which built dataset they are."""
+    place = arguments.get(CORRECTED_LABELS)
+    if place is None:
+        return None
+    labels = built_labels(Path(place).expanduser(), task.benchmark.source(task.dataset).spec)
+    if labels is None:
+        raise UsageError(
+            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of {task.dataset} "
+            f"is not built there. Build it: medical-tasks build {task.dataset} --config {CORRECTED} "
+            "--fetch"
+        )
+    return labels
 
 
 def _score(
@@ -84,6 +122,7 @@ def _score(
     item: Item,
     response: str,
     official_of: Callable[..., Decision],
+    corrected: CorrectedLabels | None,
     reading: str | None,
 ) -> ItemScore:
     row = item.fields
@@ -93,7 +132,7 @@ def _score(
         "upper": row["upper_limit"],
     }
     calculator_id = int(row["calculator_id"])
-    kind = answer_kind(calculator_id, row.get("output_type"))
+    kind = row_kind(row)
     read = response if reading is None else reading
     statement = read_answer(read, subject_of(calculator_id, kind))
     sane = decided(statement, kind, calculator_id, **answer)
@@ -114,6 +153,10 @@ def _score(
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
+    if corrected is not None:
+        # Not told in `why`, which must be the same for whoever scores again without these labels.
+        label = corrected.of(row)
+        values["accuracy_corrected"] = _by_corrected(label, statement, kind, calculator_id)
     return ItemScore(
         id=item.id,
         values=values,
@@ -123,6 +166,16 @@ def _score(
         limits=unclear_limits(task.metrics, values) if sane.unclear else {},
         notes=sane.notes,
     )
+
+
+def _by_corrected(
+    label: CorrectedLabel | None, statement: Statement, kind: AnswerKind, calculator_id: int
+) -> float:
+    """Decides by the corrected label of a row; nan where it has none."""
+    if label is None:
+        return math.nan
+    ends = {"lower": label.lower, "upper": label.upper}
+    return float(decided(statement, kind, calculator_id, gold=label.answer, **ends).correct)
 
 
 def decide(
@@ -135,7 +188,13 @@ def decide(
     output_type: str | None = None,
 ) -> Decision:
     """Decides whether a reply gives the right answer, in whatever form; a gold that cannot be read is a `UsageError`."""
-    kind = answer_kind(calculator_id, output_type)
+    kind = row_kind(
+        {
+            "calculator_id": calculator_id,
+            "output_type": output_type,
+            "ground_truth_answer": gold,
+        }
+    )
     statement = read_answer(response, subject_of(calculator_id, kind))
     return decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
 
@@ -150,6 +209,10 @@ def decided(
     upper: str | float | None = None,
 ) -> Decision:
     """Decides on what a reply states; see `decide`."""
+    if is_not_computable(gold):
+        return _without_gold(statement)
+    if kind == "days":
+        return _same(statement, int(gold), "number of days", _in_days)
     if kind == "date":
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
@@ -190,6 +253,19 @@ def decided(
         notes=notes,
         unclear=_open_choice(right),
     )
+
+
+def _without_gold(statement: Statement) -> Decision:
+    """Decides where the gold is "N/A": right is only a reply that says so."""
+    if statement.not_computable:
+        return Decision(correct=True, parsed=NOT_COMPUTABLE, why="rightly not computable")
+    stated = " or ".join(str(each.value) for each in statement.stated)
+    why = f"{stated} is given" if stated else statement.why or "no final answer found"
+    return Decision(correct=False, parsed=stated, why=f"{why}; the note does not allow an answer")
+
+
+def _in_days(age: int | float | None) -> str:
+    return "no age" if age is None else f"{age:g} days"
 
 
 def _same(

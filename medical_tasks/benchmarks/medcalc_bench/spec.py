@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.spec import (
@@ -18,6 +19,7 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     Plot,
+    Table,
     TaskSpec,
     View,
     hub_question,
@@ -41,15 +43,26 @@ MEDCALC_BENCH = DatasetSpec(
   booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.12036}
+}
+
+@misc{ye2025stewardship,
+  title     = {Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight},
+  author    = {Junze Ye and Daniel Tawfik and Alex J. Goodell and Nikhil V. Kotha and Mark K. Buyyounouski and Mohsen Bayati},
+  year      = {2025},
+  note      = {The labels of the configuration corrected},
+  url       = {https://arxiv.org/abs/2512.19691}
 }""",
-    configs=("v1.0", "v1.2", "verified", "own", "demo", "fresh", "twins"),
+    configs=("v1.0", "corrected", "v1.2", "verified", "own", "demo", "fresh", "twins"),
     default_config="v1.0",
     how_to_get=(
-        "medical-tasks build medcalc_bench --fetch (v1.0; v1.2 with --config v1.2), which fetches the official file",
+        "medical-tasks build medcalc_bench --fetch (v1.0; with --config corrected, v1.2 or verified another), which fetches the "
+        "official file",
         "by hand, v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
+        "by hand, corrected: download data/medcalc_v1_corrected.csv from https://github.com/junzeye/validate-medcalc-labels",
         "by hand, v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "by hand, verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
-        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
+        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or corrected, v1.2, "
+        "verified)",
         "rows of your own (CSV, XLSX; of credentialed notes as medcalc_own): medical-tasks build medcalc_bench --source FILE "
         "--config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
@@ -77,7 +90,7 @@ MEDCALC_OWN = replace(
     version="1.0.0",
 )
 
-METRICS = (
+LABEL_METRICS = (
     MetricSpec(
         name="accuracy",
         kind="proportion",
@@ -108,6 +121,17 @@ METRICS = (
         kind="proportion",
         description="As accuracy, over the rows whose label the published rule's value bears out.",
         read=True,
+    ),
+)
+
+CORRECTED_LABELS = "corrected"
+METRICS = (
+    *LABEL_METRICS,
+    MetricSpec(
+        name="accuracy_corrected",
+        kind="proportion",
+        description="Answers that are right by the corrected labels of v1.0, over the rows that have one.",
+        needs=CORRECTED_LABELS,
     ),
 )
 
@@ -148,6 +172,7 @@ class MedCalcBench(Benchmark):
     name = "medcalc_bench"
     short = "medcalc"
     gap_group = "calculator"
+    asked_otherwise = frozenset({"corrected"})
     verbs = {  # noqa: RUF012
         "audit": "medical_tasks.benchmarks.medcalc_bench.audit",
         "errors": "medical_tasks.benchmarks.medcalc_bench.errors_report",
@@ -167,6 +192,15 @@ class MedCalcBench(Benchmark):
             )
         # Who is not told how has no reply to these.
         return row.get("note_type") not in ("Twin: missing", "Twin: contradiction")
+
+    def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
+        from medical_tasks.benchmarks.medcalc_bench.corrected import CORRECTED, V1
+        from medical_tasks.data.dataset_store import built_configs
+
+        wanted = CORRECTED_LABELS in task.scoring_arguments and config == V1
+        return (
+            {CORRECTED_LABELS: str(folder)} if wanted and CORRECTED in built_configs(folder) else {}
+        )
 
     def lasting_reasons(self) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
@@ -207,6 +241,25 @@ class MedCalcBench(Benchmark):
 
         return attribute_plots(rows, items)
 
+    def tables(
+        self,
+        task: TaskSpec,
+        entry: Mapping[str, Any],
+        items: Sequence[Item],
+        found: Mapping[str, str],
+    ) -> list[Table]:
+        from medical_tasks.benchmarks.medcalc_bench.golds import golds_table
+        from medical_tasks.benchmarks.medcalc_bench.scoring import corrected_labels
+
+        scored = entry["recipe"].get("scoring") or {}
+        labels = corrected_labels(task, found)
+        # Labels that are not those of the scoring say nothing about its numbers.
+        if labels is None or scored.get(CORRECTED_LABELS) != {"sha256": labels.sha256}:
+            labels = None
+        shown = task.metrics[: len(LABEL_METRICS)] == LABEL_METRICS
+        made = golds_table(entry, (item.fields for item in items), labels) if shown else None
+        return [] if made is None else [made]
+
 
 BENCHMARK = MedCalcBench()
 
@@ -219,7 +272,7 @@ def _task(
     tokens: int,
     shots: int = 0,
     protocol: str = "",
-    version: str = "2-A",
+    version: str = "3-A",
 ) -> TaskSpec:
     return TaskSpec(
         name=name,
@@ -237,6 +290,12 @@ def _task(
             "style": style,
             "shots": str(shots),
             "family": "medcalc" if style in ("cot", "one_shot") else name,
+        },
+        scoring_arguments={
+            CORRECTED_LABELS: (
+                "folder of the built medcalc_bench whose configuration corrected is a second set of labels of v1.0; "
+                "found by itself where both are built"
+            )
         },
         protocol=protocol,
         reads=_READS,
@@ -279,6 +338,7 @@ MEDCALC_TWINS = replace(
     title="MedCalc-Bench, families of notes that differ in one thing",
     metrics=TWIN_METRICS,
     version="2-A",
+    scoring_arguments={},
     groups=("kind", *MEDCALC.groups),
     drawn_whole=True,
     reads="",
@@ -289,6 +349,8 @@ MEDCALC_NOTES = replace(
     name="medcalc_own",
     title="MedCalc-Bench's form, credentialed notes, chain of thought",
     dataset="medcalc_own",
+    metrics=LABEL_METRICS,
+    scoring_arguments={},
     version="1-A",
 )
 

@@ -10,6 +10,7 @@ from typing import Final
 from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind
 from medical_tasks.benchmarks.medcalc_bench.quantities import (
     NO_UNIT,
+    Quantity,
     Scanner,
     Unit,
     ages,
@@ -133,6 +134,8 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         return Subject(scan=dates, names=names)
     if kind == "gestational_age":
         return Subject(scan=ages, names=names)
+    if kind == "days":
+        return Subject(scan=_ages_in_days, names=names)
     points = calculator_id in SCORE_IDS or kind == "integer"
     return Subject(
         scan=scores if points else measurements,
@@ -142,6 +145,15 @@ def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
         unit_text=calculator.unit if calculator else "",
         names=names,
     )
+
+
+def _ages_in_days(text: str) -> list[Quantity]:
+    """The ages that a reply to a question for days gives; a bare number is one of days.
+
+    Example:
+        "99", "99 days" and "14 weeks 1 day" are 99.
+    """
+    return ages(text) or [each for each in measurements(text) if not each.unit]
 
 
 def _names(calculator: AnyCalculator) -> re.Pattern[str]:

@@ -32,7 +32,7 @@ from medical_tasks.leaderboard.submission_package import rows as rows_file
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter
-from medical_tasks.runs.calibrating import SUFFIX
+from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import read_items, read_results, read_verdicts
 from medical_tasks.spec import UNANSWERED, TaskSpec
@@ -308,9 +308,12 @@ def write_package(
         )
     # Corrected figures rest on a check of the judge that no package holds.
     shown = {name: dict(raw["tasks"][name]) for name in names}
-    for entry in shown.values():
+    for name, entry in shown.items():
+        declared = {metric.name for metric in task_spec(name).metrics}
         entry["metrics"] = {
-            name: told for name, told in entry["metrics"].items() if not name.endswith(SUFFIX)
+            metric: told
+            for metric, told in entry["metrics"].items()
+            if raw_name(metric, declared) == metric
         }
     results = scrub({**raw, "tasks": shown})
     partial = results_file.partial_facts(results)

@@ -27,8 +27,8 @@ WITHHELD: Final = "[not told]"
 
 FILE_SETTINGS: Final = frozenset(
     {
-        "alignscore", "bertscore", "bleurt", "claims", "clinical_bert", "documents", "embedder", "output_claims", "radgraph",
-        "sentence_bert", "tokenizer", "umls",
+        "alignscore", "bertscore", "bleurt", "claims", "clinical_bert", "corrected", "documents",
+        "embedder", "output_claims", "radgraph", "sentence_bert", "tokenizer", "umls",
     }
 )  # fmt: skip
 """Settings of tasks and models whose value is a file or a folder."""

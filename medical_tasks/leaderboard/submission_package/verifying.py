@@ -393,7 +393,14 @@ def _questions(
         return
     exemplars = data.exemplars if data is not None else ()
     try:
-        own = prompt_set(task, said["set"], options.upstream, arguments=values, exemplars=exemplars)
+        own = prompt_set(
+            task,
+            said["set"],
+            options.upstream,
+            arguments=values,
+            config=str(recipe["data"].get("config")),
+            exemplars=exemplars,
+        )
         here: dict[str, Any] = {"set": own.name, "sha256": own.sha256}
         here |= {"settings": own.settings} if own.settings else {}
         yield _compared("prompts", said, scrub_recipe(here))

@@ -149,11 +149,9 @@ def test_written_rows_are_read_back(tmp_path: Path) -> None:
     assert write_audit(iter(made), tmp_path / "out.csv") == made
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
-    assert (
-        tuple(header)
-        == COLUMNS
-        == ("row", "calculator", "label", "recomputed", "verdict", "reason")
-    )
+    assert tuple(header) == COLUMNS
+    first = ("row", "calculator", "label", "recomputed", "verdict", "reason")
+    assert (*first, "corrected", "label_by_corrected", "recomputed_by_corrected") == COLUMNS
     assert rows == [[str(getattr(entry, column)) for column in COLUMNS] for entry in made]
     assert not any("\n" in cell for cells in rows for cell in cells)
 

@@ -162,7 +162,16 @@ def test_source_covers_the_spec() -> None:
     source, own = SOURCES
     assert own.spec.access == "credentialed"
     assert source.spec is MEDCALC_BENCH
-    assert list(source.splits) == ["v1.0", "v1.2", "verified", "own", "demo", "fresh", "twins"]
+    assert list(source.splits) == [
+        "v1.0",
+        "corrected",
+        "v1.2",
+        "verified",
+        "own",
+        "demo",
+        "fresh",
+        "twins",
+    ]
     # Paper, abstract; READMEs of the two repositories.
     assert source.published_rows["v1.0"] == {"test": 1047}
     assert source.published_rows["v1.2"] == source.published_rows["verified"] == {"test": 1100}

@@ -1,0 +1,287 @@
+"""The corrected labels of MedCalc-Bench v1.0: 887 of its 1,047 test rows, labelled anew from the notes, 69 of them "N/A".
+
+Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight", version 3,
+https://arxiv.org/abs/2512.19691; https://github.com/junzeye/validate-medcalc-labels (MIT licence). A model recomputed the
+answers from note and question; a label stands where most of its runs agree, 50 rows have the physicians' own answers.
+
+`corrected` is a configuration of its own, and a second set of labels of v1.0: a row is the same where number and note are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    DAYS,
+    NOT_COMPUTABLE,
+    AnswerKind,
+    answer_kind,
+    decimal_or_none,
+    is_not_computable,
+    label_agrees,
+)
+from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, find
+from medical_tasks.data.dataset_source import Pin, file_sha256
+from medical_tasks.data.dataset_store import built_configs, read_rows
+from medical_tasks.errors import UsageError
+from medical_tasks.io.csv_files import read_csv
+from medical_tasks.spec import DatasetSpec
+
+__all__ = [
+    "CORRECTED",
+    "CORRECTED_COLUMNS",
+    "CORRECTED_PIN",
+    "CorrectedLabel",
+    "CorrectedLabels",
+    "agrees_with_answer",
+    "agrees_with_label",
+    "built_labels",
+    "label_answer",
+    "labels_of_file",
+    "note_cluster",
+    "read_corrected_rows",
+]
+
+CORRECTED: Final = "corrected"
+V1: Final = "v1.0"
+"""The configuration whose rows the corrected labels are for."""
+
+CORRECTED_COLUMNS: Final = (
+    "Unique ID",
+    "Calculator Name",
+    "Question",
+    "Patient Note",
+    "Ground Truth Answer",
+    "Lower Limit",
+    "Upper Limit",
+)
+CORRECTED_PIN: Final = Pin(
+    "junzeye/validate-medcalc-labels",
+    "b6f0416858f0b1cbb6dcb2ff93214275d0276c49",
+    "data/medcalc_v1_corrected.csv",
+    2_024_746,
+    "f6db9ab8b7bba365f7a0c30127aea0284446fe0269e8f72a7f34e8c52506ce97",
+)
+
+_RELEASE: Final = "corrected labels of MedCalc-Bench v1.0"
+_ID: Final = re.compile(r"[1-9][0-9]{0,8}")
+_WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
+_DATE: Final = re.compile(r"(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}")
+_WEEKS_AND_DAYS: Final = re.compile(r"\('(\d+) weeks?', '(\d+) days?'\)")
+_DAYS_A_WEEK: Final = 7
+_SHOWN_CHARS: Final = 60
+_RULES: Final[Mapping[AnswerKind, str]] = {
+    "decimal": "a number",
+    "integer": "a whole number",
+    "date": "MM/DD/YYYY",
+    "gestational_age": "a whole number of days",
+}
+
+
+def read_corrected_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Reads the labels' file as rows of the dataset; what cannot be read is a `UsageError` with row, column and value.
+
+    The file has seven columns. What the calculator says (id, category, output type) is filled in from its name, the note's id
+    is a hash of the note, and what nobody can know without v1.0 (entities, explanation, note type) is empty.
+    """
+    rows: dict[int, int] = {}
+    for row in read_csv(path, CORRECTED_COLUMNS, release=_RELEASE):
+        place = f"{path}: row {row.number}"
+        typed = _typed(place, row.cells)
+        number = typed["row_number"]
+        if number in rows:
+            raise UsageError(
+                f"{place}: Unique ID {number} stands in row {rows[number]} already; it must be unique. "
+                "Download the file again."
+            )
+        rows[number] = row.number
+        yield typed
+
+
+def _typed(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
+    if not _ID.fullmatch(cells["Unique ID"]):
+        raise _wrong(place, cells, "Unique ID", "expected a whole number")
+    for column in ("Patient Note", "Question"):
+        if not cells[column].strip():
+            raise _wrong(place, cells, column, "must not be empty")
+    calculator = _calculator(place, cells)
+    answer, lower, upper = _label(place, cells, calculator)
+    return {
+        "row_number": int(cells["Unique ID"]),
+        "calculator_id": calculator.id,
+        "calculator_name": cells["Calculator Name"],
+        "category": calculator.category,
+        "output_type": calculator.output,
+        "note_id": note_cluster(cells["Patient Note"]),
+        "note_type": "",
+        "patient_note": cells["Patient Note"],
+        "question": cells["Question"],
+        "relevant_entities": "",
+        "ground_truth_answer": answer,
+        "lower_limit": lower,
+        "upper_limit": upper,
+        "ground_truth_explanation": "",
+        "source_category": "",
+    }
+
+
+def note_cluster(note: str) -> str:
+    """Names a note by its content, where the release gives it no id of its own."""
+    return f"note-{hashlib.sha256(note.encode()).hexdigest()[:16]}"
+
+
+def _calculator(place: str, cells: Mapping[str, str]) -> AnyCalculator:
+    try:
+        return find(cells["Calculator Name"])
+    except CalculatorInputError as error:
+        rule = f"must be one of the 55 calculators ({error})"
+        raise _wrong(place, cells, "Calculator Name", rule) from None
+
+
+def _label(place: str, cells: Mapping[str, str], calculator: AnyCalculator) -> tuple[str, str, str]:
+    """The gold with its limits: none for "N/A", the file's for measurements, else the gold itself.
+
+    The file gives 5 % to scores and days too, by which 152 were right for a pneumonia severity index of 160. Scores, dates and
+    ages are right only exactly, as in v1.0.
+    """
+    kind = answer_kind(calculator.id)
+    columns = ("Ground Truth Answer", "Lower Limit", "Upper Limit")
+    answer, lower, upper = (cells[column] for column in columns)
+    if is_not_computable(answer):
+        for column in columns[1:]:
+            if cells[column] not in ("", NOT_COMPUTABLE):
+                raise _wrong(place, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is")
+        return answer, "", ""
+    if not _fits(answer, kind):
+        rule = f"expected {_RULES[kind]} or {NOT_COMPUTABLE}"
+        raise _wrong(place, cells, "Ground Truth Answer", rule)
+    if kind != "decimal":
+        return answer, answer, answer
+    for column in columns[1:]:
+        if decimal_or_none(cells[column]) is None:
+            raise _wrong(place, cells, column, "expected a number")
+    if not float(lower) <= float(answer) <= float(upper):
+        rule = f"must lie below the answer {answer}, and the Upper Limit {upper} above it"
+        raise _wrong(place, cells, "Lower Limit", rule)
+    return answer, lower, upper
+
+
+def _fits(answer: str, kind: AnswerKind) -> bool:
+    if kind == "decimal":
+        return decimal_or_none(answer) is not None
+    form = {"integer": _WHOLE, "date": _DATE}.get(kind, DAYS)
+    return form.fullmatch(answer) is not None
+
+
+def _wrong(place: str, cells: Mapping[str, str], column: str, rule: str) -> UsageError:
+    value = cells[column]
+    shown = value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}..."
+    return UsageError(
+        f"{place}, Unique ID {cells['Unique ID']}, column {column!r}: {rule}, got {shown!r}. "
+        "Download the file again."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectedLabel:
+    """The corrected label of a row of v1.0, with the names of a row's columns, in the form that v1.0 asks for."""
+
+    answer: str
+    lower: str
+    upper: str
+
+    @property
+    def not_computable(self) -> bool:
+        """Whether the labels' authors found that the note does not allow an answer."""
+        return is_not_computable(self.answer)
+
+    @property
+    def as_row(self) -> dict[str, str]:
+        """The label under the names of a row's columns."""
+        return {
+            "ground_truth_answer": self.answer,
+            "lower_limit": self.lower,
+            "upper_limit": self.upper,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectedLabels:
+    """All corrected labels, by row."""
+
+    by_row: Mapping[tuple[int, str], CorrectedLabel]  # row number and the note's hash
+    sha256: str  # of the labels' file
+
+    def of(self, row: Mapping[str, Any]) -> CorrectedLabel | None:
+        """The label of a row of v1.0; None where it has none, or another row has its number."""
+        return self.by_row.get((int(row["row_number"]), note_cluster(str(row["patient_note"]))))
+
+
+def _labels(rows: Iterable[Mapping[str, Any]], sha256: str) -> CorrectedLabels:
+    by_row = {}
+    for row in rows:
+        answer, kind = row["ground_truth_answer"], answer_kind(int(row["calculator_id"]))
+        if kind == "gestational_age" and not is_not_computable(answer):
+            weeks, days = divmod(int(answer), _DAYS_A_WEEK)
+            answer = f"('{weeks} weeks', '{days} days')"
+        label = CorrectedLabel(answer=answer, lower=row["lower_limit"], upper=row["upper_limit"])
+        by_row[row["row_number"], note_cluster(row["patient_note"])] = label
+    return CorrectedLabels(by_row=by_row, sha256=sha256)
+
+
+def labels_of_file(path: Path) -> CorrectedLabels:
+    """Reads the labels' official file."""
+    return _labels(read_corrected_rows(path), file_sha256(path))
+
+
+def built_labels(folder: Path, spec: DatasetSpec) -> CorrectedLabels | None:
+    """Reads the labels of a built dataset; None where `corrected` is not built in that folder."""
+    built = built_configs(folder).get(CORRECTED)
+    if built is None:
+        return None
+    sha256 = next(iter(built.source.values()), "")
+    return _kept_labels(folder, spec, built.splits["test"].sha256, sha256)
+
+
+@lru_cache(maxsize=2)
+def _kept_labels(folder: Path, spec: DatasetSpec, parquet: str, sha256: str) -> CorrectedLabels:
+    """Reads the rows once; `parquet` is the hash of their file, so that a dataset built anew is read anew."""
+    return _labels(read_rows(folder, CORRECTED, "test", spec=spec), sha256)
+
+
+def label_answer(row: Mapping[str, Any]) -> Answer:
+    """A row's label as a calculator would give it: `25.2`, `4`, `05/30/2024` or `('15 weeks', '1 days')`."""
+    label = str(row["ground_truth_answer"])
+    kind = answer_kind(int(row["calculator_id"]), row.get("output_type"))
+    if kind == "date":
+        return label
+    if kind == "gestational_age":
+        found = _WEEKS_AND_DAYS.fullmatch(label)
+        if found is None:
+            raise UsageError(
+                f"the gold answer {label!r} gives no weeks and days. "
+                "Check the row's Ground Truth Answer."
+            )
+        return f"{found[1]} weeks", f"{found[2]} days"
+    number = decimal_or_none(label)
+    if number is None:
+        raise UsageError(
+            f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer."
+        )
+    return int(number) if kind == "integer" else float(number)
+
+
+def agrees_with_answer(corrected: CorrectedLabel, answer: Answer) -> bool:
+    """Whether a calculator's answer is right by a corrected label; by "N/A" none is."""
+    return label_agrees(corrected.as_row, answer)
+
+
+def agrees_with_label(corrected: CorrectedLabel, row: Mapping[str, Any]) -> bool:
+    """Whether a row's own label is right by its corrected one."""
+    return agrees_with_answer(corrected, label_answer(row))
