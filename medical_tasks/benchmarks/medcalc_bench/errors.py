@@ -267,9 +267,13 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
         )
     away = sum((each.given or 0) - each.criterion.points for each in differing)
     added = sum(points for _, points in invented)
-    if invented and not _explains(case, away) and _explains(case, away + added):
+    explained = _explains(case, away)
+    if invented and not explained and _explains(case, away + added):
         return _invented(*invented[0])
-    if _explains(case, away) or _is_complete(found, clear):
+    if not explained:
+        complete = _is_complete(found, clear)
+        differing = [each for each in differing if complete and not each.is_recital()]
+    if differing:
         return min(map(_difference, differing), key=lambda each: _ORDER.index(each.error_type))
     return Sorted("undetermined", "the points that could be read do not account for the answer")
 
@@ -358,14 +362,21 @@ def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) ->
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
-    unclear = found.readings.keys() - clear.keys()
-    open_points = (found.readings[place].has_numbers() for place in unclear)
-    if not close(found.totals[-1], case.final) or any(open_points):
+    unclear = (found.readings[place] for place in found.readings.keys() - clear.keys())
+    explained = any(_may_explain(reading, case) for reading in unclear)
+    if explained or not close(found.totals[-1], case.final):
         return None
     return Sorted(
         "C",
         f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
     )
+
+
+def _may_explain(reading: Reading, case: Case) -> bool:
+    """Whether a criterion without clear points may be what makes the answer wrong."""
+    own = reading.criterion
+    could = any(_explains(case, points - own.points) for points in own.possible)
+    return reading.has_numbers() or (could and other_points(reading)[0] is not True)
 
 
 def _adds_up_to(gold: float, equation: Equation) -> bool:
@@ -554,11 +565,16 @@ def _constants_in_play(case: Case) -> list[Constant]:
     return [each for each in case.constants if same_sex or not each.by_sex]
 
 
+_FORMULA: Final = re.compile(r"\d\s?(?:[*×]|x )\s?[(A-Za-z]")
+"""A number times a name: "141 × (Scr / 0.9)"."""
+
+
 def _knowledge(case: Case) -> Sorted | None:
     """A: a constant of the formula is missing, or the right values went into another formula."""
     working = case.working
     with_values = any(value.is_among(working.numbers) for value in case.values)
-    if not working.equations or not with_values:
+    formula = working.equations or _FORMULA.search(working.text)
+    if not formula or not with_values:
         return None
     for constant in _constants_in_play(case):
         if not _stands(constant, case):

@@ -47,8 +47,9 @@ _RUNNING_SUM = re.compile(
 """A sum of two, whose second is what was just added."""
 _ONLY_A_SUM = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _NAMED_TOTAL = re.compile(
-    r"(?i)^\W*(?!points?\b|.*\b(?:present|absent|yes|no|not|has"
-    r"|have)\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
+    r"^\W*(?:[\w' -]{0,40}\b(?i:score|scale|index|criteria|rule)\b[\w' -]{0,20}?"
+    r"|[A-Z][\w-]*[A-Z0-9][\w-]*)"
+    r"\s*(?:=|:|\b(?:is|of))\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$"
 )
 """The score by its own name: "HAS-BLED = 3"."""
 _CLOSING = re.compile(
@@ -196,7 +197,7 @@ _CLAUSE_BREAK = re.compile(
     r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+"
 )
 
-_RECITAL_ENDS = re.compile(
+_OF_A_CASE = re.compile(
     r"(?i)\b(?:patient|he|she|his|her|yes|no|not|none|absent|present|mention\w*|document\w*"
     r"|report\w*|assum\w*|true|false)\b"
 )
@@ -428,6 +429,14 @@ class Reading:
             return None if own.present else 0.0
         return number
 
+    def is_recital(self) -> bool:
+        """Whether it has points without a word of the case: "hypertension: 1 point"."""
+        text = " ; ".join(self.texts)
+        for names in self.criterion.names:
+            text = names.sub(" ", text)
+        finding = self.criterion.present is not None
+        return finding and self.has_numbers() and _OF_A_CASE.search(text) is None
+
     def has_numbers(self) -> bool:
         """Whether there are numbers that are points or may be."""
         return bool(self.points or self.perhaps)
@@ -453,20 +462,30 @@ class ScoreReading:
     # Passages with points that no criterion of ours has.
     extras: list[tuple[str, float]] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
+    recites: bool = False  # whether it gives the rule before the patient's points
 
     def clear(self) -> dict[int, Reading]:
-        """The criteria whose points could be read."""
-        return {place: each for place, each in self.readings.items() if each.given is not None}
+        """The criteria whose points could be read; those of the rule alone are none."""
+        return {
+            place: each
+            for place, each in self.readings.items()
+            if each.given is not None and not (self.recites and each.is_recital())
+        }
 
     def invented(self) -> list[tuple[str, float]]:
         """The passages that give points which are not 0 for what is no criterion of ours."""
         return [(text, points) for text, points in self.extras if points]
 
     def attach(self, place: int, text: str, points: Points) -> None:
-        """Adds a passage about a criterion."""
-        reading = self.readings.setdefault(place, Reading(self.criteria[place]))
+        """Adds a passage about a criterion; what was said before is the rule's if it knew no case."""
+        reading = self.readings.get(place)
+        given = bool(points[0] or points[1])
+        recited = reading is not None and given and reading.is_recital()
+        self.recites |= recited
+        if reading is None or recited:
+            reading = self.readings[place] = Reading(self.criteria[place])
         reading.texts.append(text)
-        if points[0] or points[1]:
+        if given:
             reading.deciding.append(text)
         reading.points |= points[0]
         reading.perhaps |= points[1]
@@ -510,6 +529,7 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     ]
     recital = _length_of_recital(passages, len(criteria))
     found.named |= _places(passages[:recital])
+    found.recites = recital > 0
     current: int | None = None
     depth: int | None = None
     for _, group in itertools.groupby(passages[recital:], key=lambda each: id(each.piece)):
@@ -547,7 +567,7 @@ def _length_of_recital(passages: Sequence[Passage], criteria: int) -> int:
     In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no diabetes"
     the first two do.
     """
-    case = next((at for at, each in enumerate(passages) if _RECITAL_ENDS.search(each.text)), 0)
+    case = next((at for at, each in enumerate(passages) if _OF_A_CASE.search(each.text)), 0)
     recited = _places(passages[:case])
     again = recited <= _places(passages[case:])
     return case if again and len(recited) >= _MOST_RECITED * criteria else 0
