@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.fresh import LINK
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh.twins import KINDS, twin_rows
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
@@ -52,6 +51,7 @@ SECOND: Final = re.compile(
     r"|Registration form, same day:) (?P<value>.*?)\.(?=\s|$)"
 )
 """What a note says a second time of the same moment."""
+_LINK: Final = "(?: of|:| =)?"  # what a note may write between a value's name and its number
 _NUMBER: Final = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
 
 Row = dict[str, Any]
@@ -88,7 +88,7 @@ def read_back(row: Row) -> dict[str, Any]:
                 [int(found[0][0]), "ft", int(found[0][1]), "in"] if len(found) == 1 else None
             )
             continue
-        name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]}){LINK} "
+        name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]}){_LINK} "
         flags = re.IGNORECASE if len(item.name) > 2 else 0
         stated = [
             each["number"]

@@ -132,6 +132,7 @@ METRICS = (
         kind="proportion",
         description="Answers that are right by the corrected labels of v1.0, over the rows that have one.",
         needs=CORRECTED_LABELS,
+        read=True,
     ),
 )
 

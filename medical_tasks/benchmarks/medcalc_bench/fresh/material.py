@@ -1,13 +1,15 @@
-"""What notes are made of: word lists, frames of clauses, diseases with their drugs, and the grammar that fills the frames.
+"""What notes are made of: word lists, frames of clauses, diseases, and the grammar that fills frames.
 
-In a frame `<job>` stands for a word of the list `job`, `<job_c>` for one with a capital, `<a|b>` for one of two alternatives,
-`<2-9>` for a whole number and `<year>` for a year in which the patient was grown up:
+In a frame `<job>` stands for a word of the list `job`, `<job_c>` for one with a capital, `<a|b>` for
+one of two alternatives, `<2-9>` for a whole number and `<year>` for a year in which the patient was
+grown up:
 
     {He} works as a <job> at <worksite>, <20-40> hours a week.
     She works as a glazier at a tannery, 32 hours a week.
 
-A word of a list stands in a note once. Variety comes from what can be combined: a frame has at least three lists of dozens of
-words, so that two notes hardly ever have eight words in a row in common.
+A word of a list stands in a note once. Variety comes from what can be combined: a frame has several
+lists of dozens of words, so that two notes hardly ever have eight words in a row in common. The lists
+are the authors' own general medical knowledge; people, firms and hospitals in them are invented.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ __all__ = ["CLAUSES", "DISEASES", "WORDS", "Clause", "Phrasing", "topics_of"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A frame of what a note says besides; a note has one on a topic. The topic `talk` needs a patient who talks."""
+    """A frame of what a note says besides, one on each topic.
+
+    The topic `talk` needs a patient who talks.
+    """
 
     place: str
     settings: frozenset[str]
@@ -62,14 +67,17 @@ _FOR_AGES: Final = re.compile(r"; (\d+-\d+)$")
 def _clause(place: str, line: str) -> Clause:
     """A line of the data file: settings; topics; frame; ages, where they matter."""
     settings, topics, text = (part.strip() for part in line.split(";", 2))
-    found = _FOR_AGES.search(text)
-    ages = _ages(found[1]) if found else (0, 200)
+    limits = _FOR_AGES.search(text)
+    ages = _ages(limits[1]) if limits else (0, 200)
     text = _FOR_AGES.sub("", text)
     return Clause(place, settings_of(settings), frozenset(topics.split()), text, ages)
 
 
 def _disease(line: str) -> Disease:
-    """A line of the data file: ages, with `f` or `m` where only one sex has it; names; drugs; details."""
+    """A line of the data file: ages; names; drugs; details.
+
+    `f` or `m` behind the ages keeps a disease to one sex.
+    """
     who, names, drugs, details = (part.strip() for part in line.split(";"))
     sex = {"f": "female", "m": "male"}.get(who[-1], "")
     return Disease(
@@ -78,8 +86,11 @@ def _disease(line: str) -> Disease:
 
 
 def _split(text: str) -> list[str]:
-    """The alternatives of a list; a bar within `<` and `>` belongs to its own: `a|<b|c>` has two."""
-    return [found[0] for found in _ALTERNATIVE.finditer(text)]
+    """The alternatives of a list.
+
+    A bar within `<` and `>` belongs to an inner list: `a|<b|c>` has two alternatives.
+    """
+    return [match[0] for match in _ALTERNATIVE.finditer(text)]
 
 
 _ALTERNATIVE: Final = re.compile(r"(?:[^|<>]|<(?:[^<>]|<[^<>]*>)*>)+")
@@ -92,8 +103,8 @@ CLAUSES: Final = tuple(
 DISEASES: Final = tuple(_disease(line) for line in read_json("diseases.json"))
 
 
-# Topics: what a calculator asks for, by the words that speak of it. No clause with a word of a topic that the calculator needs
-# is written, whatever it was combined from.
+# Topics: what a calculator asks for, by the words that speak of it. No clause is written that has a
+# word of a topic which the calculator needs, whatever the clause was combined from.
 
 _TOPICS: Final[Mapping[str, Sequence[str]]] = {
     topic: words.split() for topic, words in read_json("topics.json").items()
@@ -103,9 +114,12 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W_]+)*")
 
 @cache
 def _topics_of_word(word: str) -> frozenset[str]:
-    """The topics that a word is of: `arter*` stands for all that begin so, `*ectomy` for all that end so."""
+    """The topics that a word is of.
+
+    `arter*` stands for all words that begin so, `*ectomy` for all that end so.
+    """
     return frozenset(
-        topic for topic, words in _TOPICS.items() if any(_matches(word, each) for each in words)
+        topic for topic, words in _TOPICS.items() if any(_matches(word, entry) for entry in words)
     )
 
 
@@ -150,7 +164,7 @@ class Phrasing:
         self.youngest = _GROWN_UP  # how old the patient was at least in a `<year>`
 
     def fill(self, text: str, words: Mapping[str, str]) -> str:
-        """A frame with slots and `words`, by the names in braces, filled in, and a capital at its beginning."""
+        """Fills in a frame's slots and the names in braces (`words`), and begins with a capital."""
         while (new := _SLOT.sub(self._slot, text)) != text:
             text = new
         for name, word in words.items():
@@ -158,8 +172,8 @@ class Phrasing:
         text = _BEFORE_VOWEL.sub(r"\1n ", text)
         return text[:1].upper() + text[1:]
 
-    def _slot(self, found: re.Match[str]) -> str:
-        inner = found[1]
+    def _slot(self, slot: re.Match[str]) -> str:
+        inner = slot[1]
         if inner == "year":
             return str(self.today.year - self._lag())
         if limits := _RANGE.fullmatch(inner):

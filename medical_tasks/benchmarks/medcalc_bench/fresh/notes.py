@@ -1,7 +1,9 @@
-"""The note of a chart: what counts among what nobody asks for and, at level 2, among old, copied and other people's values.
+"""The note of a chart: what counts among what nobody asks for.
 
-What could be taken for an input of the calculator and is not stands in a sentence with a date, a relative or another of
-`MARKERS`; the sentence that counts has none. Tests prove it on the text (`benchmarks/fresh.py`).
+A long note (level 2) also has old values, copied ones and those of other people.
+
+What could be taken for an input of the calculator and is not stands in a sentence with a date, a
+relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text (`benchmarks/fresh.py`).
 """
 
 from __future__ import annotations
@@ -43,8 +45,19 @@ _STORIES: Final = read_json("stories.json")
 ASKED: Final[Sequence[str]] = _DATA["asked"]
 """What a question adds, so that it is about the present."""
 
-MARKERS: Final = re.compile("|".join(_DATA["markers"]))
-UNDATED_MARKERS: Final = re.compile("|".join(_DATA["undated_markers"]))
+_SHORT_MONTHS: Final = "|".join(month[:3] for month in MONTHS)
+_KIN: Final = (
+    "mother|father|brother|sister|wife|husband|partner|son|daughter|uncle|aunt|cousin"
+    "|grandmother|grandfather|neighbour|roommate"
+)
+MARKERS: Final = re.compile(
+    rf"\b\d{{1,2}} (?:{_SHORT_MONTHS})"
+    rf"|\b(?:{'|'.join(MONTHS)}) \d{{1,4}}\b"
+    r"|\b\d{4}-\d\d-\d\d\b"
+    rf"|\b(?:{_KIN})\b"
+    r"|[Aa]mbulance crew|\b[Cc]opied forward\b|\bruled out\b|\bstruck out\b|\bteens\b"
+)
+UNDATED_MARKERS: Final = re.compile("sister|cousin|struck out|teens")
 """Those of notes whose question is about dates."""
 _LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")  # headings say it
 _ABBREVIATIONS: Final = re.compile(
@@ -87,7 +100,10 @@ def _said_in(setting: Setting) -> tuple[Clause, ...]:
 
 
 class Background:
-    """Clauses about a patient that touch nothing the calculator asks for; drawn once for all members of a family of twins."""
+    """Clauses about a patient that touch nothing the calculator asks for.
+
+    It is drawn once for all members of a family of twins.
+    """
 
     def __init__(self, chart: Chart, draw: Draw, *, long: bool) -> None:
         self.draw, self.person, self.setting = draw, chart.person, chart.setting
@@ -122,7 +138,7 @@ class Background:
         return [word for word in words if not topics_of(word) & self._blocked]
 
     def _values(self, chart: Chart) -> Iterator[tuple[Place, Reading]]:
-        """Usual values; those of adults, as what is usual in a child or in pregnancy depends on too much."""
+        """Usual values of adults: what is usual in a child or in pregnancy depends on too much."""
         vitals, labs = background("vitals"), [*_PANEL]
         if self.person.child or self.setting == "obstetric":
             vitals = [AMOUNTS["temperature"], AMOUNTS["spo2"]] if self.person.child else vitals[:4]
@@ -180,7 +196,7 @@ def _most_diseases(age: int) -> int:
 
 
 def _today(chart: Chart, draw: Draw) -> datetime.date:
-    """The day of the note: of a pregnancy's visit, else one on which its date was known, else any."""
+    """The day of the note: a pregnancy's visit or ten weeks into it, else any day."""
     for parameter, after in (("current_date", 0), ("last_menstrual_date", 70)):
         for fact in chart.facts:
             if fact.parameter == parameter:
@@ -243,7 +259,8 @@ class _Writer:
             day = self.today - datetime.timedelta(days=self.draw.whole(400, 1400))
             return f"{MONTHS[day.month - 1]} {day.year}"
         age = self.person.years
-        own = f"{inner}_{'old' if age > _OLD else 'young'}"  # nobody of eighty has a father who comes along
+        # Nobody of eighty has a father who comes along.
+        own = f"{inner}_{'old' if age > _OLD else 'young'}"
         choices = _DATA["rules"][
             own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner
         ]
@@ -507,7 +524,7 @@ class _Writer:
         return self.fill(self.draw.pick(heads), today=today, weekday=weekday)
 
     def _ordered(self, place: str) -> list[str]:
-        """The sentences of a part: a story and a course as they were told, others of a long note in any order."""
+        """The sentences of a part; those of a long note in any order, but for story and course."""
         texts = self.parts.get(place, [])
         told = place in ("opening", "story", "course")
         return self.draw.shuffled(texts) if self.long and not told else texts
@@ -523,7 +540,7 @@ class _Writer:
 
 
 def note_of(chart: Chart, *, long: bool) -> tuple[str, list[Fact]]:
-    """The note of a complete chart, and the facts in it that do not count, which only a long one has."""
+    """The note of a complete chart, and the facts in it that do not count, if it is long."""
     background = Background(chart, chart.draw, long=long)
     writer = _Writer(chart, background, chart.draw, long=long)
     writer.present()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import functools
 import json
 import re
@@ -287,6 +289,26 @@ def test_no_note_says_both(one: str, other: str) -> None:
         counts[found] += 1
     assert counts[True, False] > 5
     assert counts[False, True] > 0
+
+
+DATED = re.compile(
+    r"(?P<weekday>Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? "
+    r"(?P<date>\d{4}-\d\d-\d\d|\d\d?/\d\d?/\d{4}|\d\d? [A-Z]\w+ \d{4}|[A-Z]\w+ \d\d?, \d{4})"
+)
+DATE_FORMS = ("%Y-%m-%d", "%m/%d/%Y", "%d %B %Y", "%B %d, %Y")
+
+
+def test_weekdays_belong_to_their_dates() -> None:
+    found = [match for row in long_rows() for match in DATED.finditer(row["patient_note"])]
+    assert len(found) > 50
+    for match in found:
+        days = []
+        for form in DATE_FORMS:
+            with contextlib.suppress(ValueError):
+                days.append(datetime.datetime.strptime(match["date"], form).date())
+        (day,) = days
+        assert day.year >= 2022
+        assert f"{day:%A}" == f"{match['weekday']}day"
 
 
 @settings(max_examples=60, deadline=None)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fresh import masked_words, shared_runs
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES, COLUMNS, load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row, fresh_rows
@@ -154,6 +155,18 @@ def test_scores_units_and_styles_vary() -> None:
     )
     counts["narrative"] = len(made_rows()) - counts.total()
     assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, counts
+
+
+def test_notes_have_hardly_a_run_of_words_in_common() -> None:
+    assert masked_words("Na 138 mmol/L; X-ray") == ["na", "#", "mmol", "l", "x-ray"]
+    same = " ".join("one two three four five six seven eight nine".split())
+    assert shared_runs([same, same], []) == (1.0, 1.0)
+    assert shared_runs([same, "ten"], [same]) == (0.0, 1.0)
+    for level in (1, 2):
+        notes, others = (
+            [row["patient_note"] for row in fresh_rows(seed, 110, level)] for seed in (50, 51)
+        )
+        assert shared_runs(notes, others)[1] < 0.1
 
 
 SPEC = dataset_spec("medcalc_bench")
