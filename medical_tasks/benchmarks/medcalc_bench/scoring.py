@@ -71,7 +71,7 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the replies to a task's items; a row whose gold cannot be read is a `UsageError`.
 
-    `arguments` may name where the corrected labels are, which add `accuracy_corrected` on v1.0.
+    `arguments` may name where the corrected labels are, which add `accuracy_corrected` to rows of v1.0.
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
@@ -104,8 +104,7 @@ def corrected_labels(task: TaskSpec, arguments: Mapping[str, str]) -> CorrectedL
     labels = built_labels(Path(place).expanduser(), task.benchmark.source(task.dataset).spec)
     if labels is None:
         raise UsageError(
-            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of "
-            f"{task.dataset} is not built there. "
+            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of {task.dataset} is not built there. "
             f"Build it: medical-tasks build {task.dataset} --config {CORRECTED} --fetch"
         )
     return labels
