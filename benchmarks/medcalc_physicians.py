@@ -1,8 +1,8 @@
-"""What the corrected labels, and the physicians behind them, say of MedCalc-Bench v1.0 and of `medical-tasks audit`.
+"""What corrected labels, and the physicians behind them, say of MedCalc-Bench v1.0 and of `audit`.
 
-    python -m benchmarks.medcalc_physicians --source V1_CSV --corrected CORRECTED_CSV --physicians XLSX
+    python -m benchmarks.medcalc_physicians --source CSV --corrected CSV --physicians XLSX
 
-V1_CSV is the test set of v1.0. The other two are of github.com/junzeye/validate-medcalc-labels:
+The first file is the test set of v1.0. The others are of junzeye/validate-medcalc-labels on GitHub:
 `data/medcalc_v1_corrected.csv` and `data/phase3/y_new_and_sampled_MD_evals.xlsx`. Three licensed
 physicians answered 50 rows from note and question alone. Printed are, as Markdown: where the golds
 of the rows with a corrected label agree, how often each answer agrees with the physicians, and
@@ -58,7 +58,7 @@ class Reviewed:
     pipeline: Value
 
     def agrees(self, value: Value) -> bool:
-        """Whether an answer is right by the physicians' as the benchmark decides: scores exactly, measurements within 5 %."""
+        """Whether an answer is right by theirs: scores exactly, measurements within 5 %."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if answer_kind(int(self.row["calculator_id"])) == "integer":
@@ -66,7 +66,7 @@ class Reviewed:
         return abs(value - self.physicians) <= _TOLERANCE * abs(self.physicians)
 
     def agrees_loosely(self, value: Value) -> bool:
-        """The same by the criterion of the labels' authors: scores to a point, where all values look like small scores."""
+        """The same by the labels' authors: small scores may differ by a point."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if all(map(_looks_like_a_score, (self.physicians, self.original, self.pipeline))):
@@ -201,7 +201,8 @@ def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
         told = [found for found, each in verdicts if each.agrees(each.original) is wanted]
         flagged = sum(found != "agrees" for found in told)
         share, limits = _share(flagged, len(told))
-        yield f"Audit flags {flagged} of the {len(told)} labels that are {name}: {share} ({limits})."
+        said = f"{flagged} of the {len(told)} labels that are {name}"
+        yield f"Audit flags {said}: {share} ({limits})."
 
 
 def _share(right: int, n: int) -> tuple[str, str]:

@@ -511,8 +511,8 @@ class Benchmark:
 
     Attributes:
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
-        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for these are prompts loaded
-            with `config`.
+        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for
+            these are prompts loaded with `config`.
     """
 
     name: ClassVar[str]  # folder under `medical_tasks/benchmarks/` and `metrics/`
@@ -578,8 +578,8 @@ class Benchmark:
     ) -> PromptSet:
         """Makes the prompts of a task; `prompts`, which gets arguments and exemplars for tasks that have some.
 
-        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`;
-        `config` is one of `asked_otherwise`, or "".
+        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the
+        split `TaskSpec.exemplars`; `config` is one of `asked_otherwise`, or "".
         A name or setting that is not allowed is a `UsageError`, something that is not there a `MissingError`.
         """
         given: dict[str, Any] = {"arguments": arguments} if task.arguments else {}
@@ -635,7 +635,7 @@ class Benchmark:
         return {} if find is None else dict(find(task, arguments))
 
     def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
-        """Scoring arguments that a built dataset itself brings, so that nobody has to give them; `folder` is the dataset's."""
+        """Scoring arguments that the built dataset in `folder` brings by itself."""
         return {}
 
     def note_words(self) -> frozenset[str]:
@@ -699,7 +699,7 @@ class Benchmark:
         items: Sequence[Item],
         found: Mapping[str, str],
     ) -> list[Table]:
-        """Tables of a report, from the task's entry of `results.json`, the items asked, and what `found_beside` found."""
+        """Tables of a report, of its entry in the results and of what `found_beside` found."""
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:

@@ -56,8 +56,8 @@ class Corrections:
 def raw_name(name: str, declared: Container[str]) -> str:
     """The metric that a name in `results.json` is of.
 
-    A corrected metric is of its raw one. A metric that is declared under such a name, as `accuracy_corrected` of
-    MedCalc-Bench (by corrected labels), is none.
+    A corrected metric is of its raw one. A metric that is declared under such a name is none, as
+    MedCalc-Bench's `accuracy_corrected`, by corrected labels.
     """
     return name if name in declared else name.removesuffix(SUFFIX)
 

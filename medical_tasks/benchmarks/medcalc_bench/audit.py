@@ -1,15 +1,16 @@
 """Check a dataset's labels against the published rules.
 
     medical-tasks audit medcalc --source test_data.csv --out audit.csv
-    medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected medcalc_v1_corrected.csv
+    medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected CSV
 
 Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The output has the columns
 row, calculator, label, recomputed, verdict and reason; the verdict is agrees, wrong, convention (right by a named departure
 from the published rule) or not computable. The counts by calculator are printed. Wrong labels are a finding and no failure:
 the exit code is 0.
 
-The corrected labels of v1.0, from their file or from the built configuration, fill three more columns: corrected (the label,
-N/A where the note does not allow an answer), and whether the released label and the recomputed value are right by it.
+The corrected labels of v1.0, from their file or from the built configuration, fill three more
+columns: corrected (the label, N/A where the note does not allow an answer), and whether the
+released label and the recomputed value are right by it.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--corrected",
         type=Path,
         metavar="CSV",
-        help="the file of corrected labels of v1.0; by default the built configuration corrected, if any",
+        help="the corrected labels of v1.0; by default the built configuration corrected, if any",
     )
 
 
@@ -304,7 +305,7 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
 
 
 def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
-    """By verdict, what the corrected labels say of the released label and of the recomputed value; empty without any."""
+    """What the corrected labels say of released labels and recomputed values; empty without any."""
     labelled = [row for row in rows if row.corrected]
     if not labelled:
         return []

@@ -60,7 +60,7 @@ _FORM: Final = '{"note_id": "1", "note": "..."}'
 _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
 LEXICAL: Final = "lexical"
-"""The model of `extract` and `check` that asks nobody: attributes by their names and a few usual words."""
+"""The model of `extract` and `check` that asks nobody: attributes by names and usual words."""
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
     "extract.json",
     "extracted.jsonl",
@@ -151,8 +151,8 @@ def _by_words(
             said = f"--{option.replace('_', '-')}"
             raise UsageError(f"{said}: --model {LEXICAL} asks no model. Leave {said} out.")
     tell(
-        f"{len(notes):,} notes, {len(calculators)} calculators, by words alone: who is eligible nobody judges, so reviewers "
-        "must."
+        f"{len(notes):,} notes, {len(calculators)} calculators, by words alone. "
+        "No model judges who is eligible: the reviewers must."
     )
     recipe = {**settings, "model": {"name": LEXICAL}}
     outcome = construction.make_folder(arguments.folder) / _EXTRACT
@@ -160,7 +160,8 @@ def _by_words(
         before = construction.read_json(outcome, step="medcalc extract")
         if any(before.get(name) != value for name, value in recipe.items()):
             raise UsageError(
-                f"{arguments.folder}: pairs were extracted there with other settings. Give another --folder."
+                f"{arguments.folder}: pairs were extracted there with other settings. "
+                "Give another --folder."
             )
     return _Outcome(extraction.extract_by_words(notes, calculators), recipe, {}, None)
 

@@ -1,10 +1,12 @@
-"""The corrected labels of MedCalc-Bench v1.0: 887 of its 1,047 test rows, labelled anew from the notes, 69 of them "N/A".
+"""The corrected labels of MedCalc-Bench v1.0: 887 test rows labelled anew from the notes, 69 "N/A".
 
-Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight", version 3,
-https://arxiv.org/abs/2512.19691; https://github.com/junzeye/validate-medcalc-labels (MIT licence). A model recomputed the
-answers from note and question; a label stands where most of its runs agree, 50 rows have the physicians' own answers.
+Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight",
+version 3, https://arxiv.org/abs/2512.19691; https://github.com/junzeye/validate-medcalc-labels (MIT
+licence). A model recomputed the answers from note and question. A row has a label where most of its
+runs agree, and 50 rows have the physicians' own answers.
 
-`corrected` is a configuration of its own, and a second set of labels of v1.0: a row is the same where number and note are.
+`corrected` is a configuration of its own, and a second set of labels of v1.0: a row is the same
+where number and note are.
 """
 
 from __future__ import annotations
@@ -85,10 +87,11 @@ _RULES: Final[Mapping[AnswerKind, str]] = {
 
 
 def read_corrected_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the labels' file as rows of the dataset; what cannot be read is a `UsageError` with row, column and value.
+    """Reads the labels' file as rows of the dataset; a cell that cannot be read is a `UsageError`.
 
-    The file has seven columns. What the calculator says (id, category, output type) is filled in from its name, the note's id
-    is a hash of the note, and what nobody can know without v1.0 (entities, explanation, note type) is empty.
+    The file has seven columns. What the calculator determines (id, category, output type) follows
+    from its name, the note's id is a hash of the note, and what only v1.0 has (entities,
+    explanation, note type) is empty.
     """
     rows: dict[int, int] = {}
     for row in read_csv(path, CORRECTED_COLUMNS, release=_RELEASE):
@@ -97,8 +100,8 @@ def read_corrected_rows(path: Path) -> Iterator[dict[str, Any]]:
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{place}: Unique ID {number} stands in row {rows[number]} already; it must be unique. "
-                "Download the file again."
+                f"{place}: Unique ID {number} stands in row {rows[number]} already; "
+                "it must be unique. Download the file again."
             )
         rows[number] = row.number
         yield typed
@@ -147,8 +150,8 @@ def _calculator(place: str, cells: Mapping[str, str]) -> AnyCalculator:
 def _label(place: str, cells: Mapping[str, str], calculator: AnyCalculator) -> tuple[str, str, str]:
     """The gold with its limits: none for "N/A", the file's for measurements, else the gold itself.
 
-    The file gives 5 % to scores and days too, by which 152 were right for a pneumonia severity index of 160. Scores, dates and
-    ages are right only exactly, as in v1.0.
+    The file allows scores and days 5 % too, so that 152 would be right for a pneumonia severity
+    index of 160. Scores, dates and ages are right only exactly, as in v1.0.
     """
     kind = answer_kind(calculator.id)
     columns = ("Ground Truth Answer", "Lower Limit", "Upper Limit")
@@ -190,7 +193,7 @@ def _wrong(place: str, cells: Mapping[str, str], column: str, rule: str) -> Usag
 
 @dataclass(frozen=True, kw_only=True)
 class CorrectedLabel:
-    """The corrected label of a row of v1.0, with the names of a row's columns, in the form that v1.0 asks for."""
+    """The corrected label of a row of v1.0, in the form that v1.0 asks for."""
 
     answer: str
     lower: str
@@ -251,12 +254,16 @@ def built_labels(folder: Path, spec: DatasetSpec) -> CorrectedLabels | None:
 
 @lru_cache(maxsize=2)
 def _kept_labels(folder: Path, spec: DatasetSpec, parquet: str, sha256: str) -> CorrectedLabels:
-    """Reads the rows once; `parquet` is the hash of their file, so that a dataset built anew is read anew."""
+    """Reads the rows once; `parquet` is their file's hash, for a dataset that is built anew."""
     return _labels(read_rows(folder, CORRECTED, "test", spec=spec), sha256)
 
 
 def label_answer(row: Mapping[str, Any]) -> Answer:
-    """A row's label as a calculator would give it: `25.2`, `4`, `05/30/2024` or `('15 weeks', '1 days')`."""
+    """A row's label as a calculator would give it.
+
+    Example:
+        `25.2`, `4`, `05/30/2024` or `('15 weeks', '1 days')`.
+    """
     label = str(row["ground_truth_answer"])
     kind = answer_kind(int(row["calculator_id"]), row.get("output_type"))
     if kind == "date":

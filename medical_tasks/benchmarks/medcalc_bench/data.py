@@ -105,15 +105,15 @@ COLUMNS = (
     Column(
         name="note_id",
         description=(
-            "Open-Patients id; a bare number for written and template notes, one series a calculator; "
-            "in `corrected` a hash of the note"
+            "Open-Patients id; a bare number for written and template notes, one series a "
+            "calculator; in `corrected` a hash of the note"
         ),
     ),
     Column(
         name="note_type",
         description=(
-            "Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, `fresh`; "
-            "Twin: KIND in `twins`; empty in `corrected`"
+            "Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`, "
+            "`fresh`; Twin: KIND in `twins`; empty in `corrected`"
         ),
     ),
     Column(name="patient_note", description="The note"),
@@ -523,9 +523,10 @@ SOURCE = DatasetSource(
         "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
         "`own` holds a user's rows, golds computed from their entities; rows with all columns, as of a released training set, "
         "keep theirs. Their terms are those of the notes.",
-        "`corrected` has the labels of Ye et al. (https://arxiv.org/abs/2512.19691) for rows of v1.0, under the MIT licence: "
-        "id, category and output type are those of the calculator's name, and limits are the answer itself where it is no "
-        "measurement; columns that their file does not have are empty.",
+        "`corrected` has the labels of Ye et al. (https://arxiv.org/abs/2512.19691) for rows of "
+        "v1.0, under the MIT licence: id, category and output type are those of the calculator's "
+        "name, and limits are the answer itself where it is no measurement; columns that their file "
+        "does not have are empty.",
         "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
         "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
     ),
@@ -574,6 +575,7 @@ SOURCE = DatasetSource(
                 blob="0aabdb731ede27c04357a5cd01623462ede5b972",
             ),
         ),
+        # No SHA-256 of these two is published; a git blob is named by the SHA-1 of its content.
         "verified": _test_file(
             "test_data_verified.csv",
             "MedCalc-Bench-Verified/datasets/test_data.csv",

@@ -272,7 +272,7 @@ def lexical(note: str, calculator: AnyCalculator) -> Entities:
 
 
 def extract_by_words(notes: Mapping[str, str], calculators: Sequence[AnyCalculator]) -> Extracted:
-    """Pairs without a model: attributes by words alone; who is eligible nobody judges, which is left to the reviewers."""
+    """Pairs without a model, by words alone; who is eligible is left to the reviewers."""
     made = Extracted()
     for name, note in notes.items():
         for calculator in calculators:

@@ -36,11 +36,11 @@ MAX_REPLY = 16_384
 """How much of a reply is read, in characters, from its end: about 5,000 tokens."""
 
 NOT_COMPUTABLE: Final = "N/A"
-"""The gold of a row whose note lacks what the calculator needs; only the configuration `corrected` has such rows."""
+"""The gold of a row whose note lacks what the calculator needs; only `corrected` has such rows."""
 
 AnswerKind = Literal["integer", "decimal", "date", "gestational_age", "days"]
 DAYS: Final = re.compile(r"[0-9]{1,3}")
-"""A gestational age in days, as `corrected` asks for it; the other configurations ask for weeks and days."""
+"""A gestational age in days, as `corrected` asks for it; the others ask for weeks and days."""
 _OUTPUT_TYPES: tuple[AnswerKind, ...] = ("integer", "decimal", "date")
 
 GESTATIONAL_AGE_ID = 69
@@ -97,7 +97,7 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
 
 
 def row_kind(row: Mapping[str, Any]) -> AnswerKind:
-    """The form of a row's answer: that of its calculator, but for a gestational age whose gold is in days.
+    """The form of a row's answer: its calculator's, but for a gestational age in days.
 
     Example:
         `('14 weeks', '1 days')` is a `gestational_age`, `99` are `days`.

@@ -1,6 +1,7 @@
-"""Where the golds of a row agree: its released label, what the published rule gives for its entities, its corrected label.
+"""Where a row's golds agree: the released label, the published rule's value, the corrected label.
 
-The rule's value rests on the entities that the release extracted from the note, the corrected label on the note itself.
+The rule's value rests on the entities that the release extracted from the note, the corrected label
+on the note itself.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ _SAME: Final = "itself"
 def golds_table(
     entry: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels | None
 ) -> Table | None:
-    """The accuracy by each gold, and on how many of the rows that were asked two golds agree; None where all do."""
+    """The accuracy by each gold, and how many rows two golds agree on; None where all agree."""
     golds = [golds_of(row, labels) for row in rows]
     label_rule = [each.label_and_rule for each in golds]
     label_corrected = [each.label_and_corrected for each in golds]
@@ -133,8 +134,9 @@ def _note(golds: Sequence[RowGolds]) -> str:
     contradicted = [each for each in agreed if not each.label_and_corrected]
     not_computable = sum(each.not_computable for each in contradicted)
     return (
-        f"{unanswerable:,} of the {len(labelled):,} corrected labels are N/A: the note does not allow an answer, and only a reply "
-        f"that says so is right. Where label and rule agree, the corrected label contradicts both on {len(contradicted):,} of "
-        f"{len(agreed):,} rows, on {not_computable:,} of them with N/A. The rule is applied to the entities that the release "
-        "extracted, the corrected labels rest on the notes (docs/medcalc_audit.md)."
+        f"{unanswerable:,} of the {len(labelled):,} corrected labels are N/A: the note does not "
+        "allow an answer, and only a reply that says so is right. Where label and rule agree, the "
+        f"corrected label contradicts both on {len(contradicted):,} of {len(agreed):,} rows, on "
+        f"{not_computable:,} of them with N/A. The rule is applied to the entities that the "
+        "release extracted, the corrected labels rest on the notes (docs/medcalc_audit.md)."
     )

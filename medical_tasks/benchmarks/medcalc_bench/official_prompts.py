@@ -186,7 +186,7 @@ def read_code(upstream: Path | None) -> OfficialCode:
 
 
 def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
-    """Reads the question of the corrected labels' authors; a missing file, or one of another form, is a `MissingError`."""
+    """Reads the question of the corrected labels' authors; errors as `read_questions`."""
     system, question = (
         repository_file(upstream, path, repository=_LABELS_REPOSITORY)
         for path in (_LABELS_SYSTEM, _LABELS_QUESTION)
@@ -218,8 +218,8 @@ def _text_of(path: Path) -> str:
 
 def _odd_question(path: Path, rule: str) -> MissingError:
     return MissingError(
-        f"{path}: not the file of the corrected labels' authors: {rule}. Give --upstream a checkout of {_LABELS_REPOSITORY} "
-        "at b6f0416, or use --prompts own."
+        f"{path}: not the file of the corrected labels' authors: {rule}. Give --upstream a "
+        f"checkout of {_LABELS_REPOSITORY} at b6f0416, or use --prompts own."
     )
 
 

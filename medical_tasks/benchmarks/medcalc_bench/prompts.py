@@ -54,9 +54,10 @@ class Exemplar:
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None, *, config: str = ""
 ) -> PromptSet:
-    """Makes the prompts of a task, `own` or from a checkout of the authors' repository (`official`).
+    """Makes the prompts of a task, `own` or from the authors' checkout (`official`).
 
-    Questions of `config` `corrected` also say when the answer is N/A; its authors are those of the labels.
+    Questions of `config` `corrected` also say when the answer is N/A; its authors are those of the
+    labels.
     """
     style = task.options["style"]
     if name not in PROMPT_SETS:
@@ -150,8 +151,8 @@ def _of_corrected_labels(task: TaskSpec, upstream: Path | None) -> PromptSet:
     """The question of the corrected labels' authors, who ask in one way only."""
     if task.options["style"] != "cot":
         raise UsageError(
-            f"{task.name} has no official prompts on {CORRECTED}: the labels' authors ask for reasoning without an example. "
-            "Use the task medcalc, or --prompts own."
+            f"{task.name} has no official prompts on {CORRECTED}: the labels' authors ask for "
+            "reasoning without an example. Use the task medcalc, or --prompts own."
         )
     asked = read_corrected_question(upstream)
     return PromptSet(
@@ -187,7 +188,7 @@ def own_exemplars() -> Mapping[str, Exemplar]:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as a model that follows the format would; rows of `corrected` explain nothing."""
+    """Writes an item's gold as a model that follows the format would; not every row explains it."""
     reply = {"answer": item.fields["ground_truth_answer"]}
     explanation = item.fields["ground_truth_explanation"]
     if explanation and task.options["style"] not in ("direct", "code"):

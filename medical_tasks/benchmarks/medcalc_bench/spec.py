@@ -47,7 +47,8 @@ MEDCALC_BENCH = DatasetSpec(
 
 @misc{ye2025stewardship,
   title     = {Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician Oversight},
-  author    = {Junze Ye and Daniel Tawfik and Alex J. Goodell and Nikhil V. Kotha and Mark K. Buyyounouski and Mohsen Bayati},
+  author    = {Junze Ye and Daniel Tawfik and Alex J. Goodell and Nikhil V. Kotha and
+               Mark K. Buyyounouski and Mohsen Bayati},
   year      = {2025},
   note      = {The labels of the configuration corrected},
   url       = {https://arxiv.org/abs/2512.19691}
@@ -55,14 +56,15 @@ MEDCALC_BENCH = DatasetSpec(
     configs=("v1.0", "corrected", "v1.2", "verified", "own", "demo", "fresh", "twins"),
     default_config="v1.0",
     how_to_get=(
-        "medical-tasks build medcalc_bench --fetch (v1.0; with --config corrected, v1.2 or verified another), which fetches the "
-        "official file",
+        "medical-tasks build medcalc_bench --fetch (v1.0; another with --config corrected, v1.2 or "
+        "verified), which fetches the official file",
         "by hand, v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
-        "by hand, corrected: download data/medcalc_v1_corrected.csv from https://github.com/junzeye/validate-medcalc-labels",
+        "by hand, corrected: download data/medcalc_v1_corrected.csv from "
+        "https://github.com/junzeye/validate-medcalc-labels",
         "by hand, v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "by hand, verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
-        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or corrected, v1.2, "
-        "verified)",
+        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or corrected, "
+        "v1.2, verified)",
         "rows of your own (CSV, XLSX; of credentialed notes as medcalc_own): medical-tasks build medcalc_bench --source FILE "
         "--config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
@@ -130,7 +132,7 @@ METRICS = (
     MetricSpec(
         name="accuracy_corrected",
         kind="proportion",
-        description="Answers that are right by the corrected labels of v1.0, over the rows that have one.",
+        description="Answers that are right by the corrected labels, over the rows that have one.",
         needs=CORRECTED_LABELS,
         read=True,
     ),
@@ -294,8 +296,8 @@ def _task(
         },
         scoring_arguments={
             CORRECTED_LABELS: (
-                "folder of the built medcalc_bench whose configuration corrected is a second set of labels of v1.0; "
-                "found by itself where both are built"
+                "folder of the built medcalc_bench whose configuration corrected is a second set "
+                "of labels of v1.0; found by itself where both are built"
             )
         },
         protocol=protocol,

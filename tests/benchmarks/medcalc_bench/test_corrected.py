@@ -1,4 +1,4 @@
-"""The corrected labels of v1.0: the file read, questions and answers with N/A, and golds beside each other."""
+"""The corrected labels of v1.0: the file, questions and answers with N/A, golds side by side."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_files_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_questions_say_when_the_answer_is_not_there(tmp_path: Path) -> None:
-    """v1.0 is asked as before, byte for byte: the digest is that of the texts before there was `corrected`."""
+    """v1.0 is asked as before, byte for byte: the digest is older than `corrected`."""
     (item,) = items_of(tmp_path / "x.csv", cells(1, GAP, "N/A"))
     before = "2d7b7ae4ffb9a759cde6a6f48985ae804154dd4383b0ae9243903fe508faf3b7"
     assert load_prompts(MEDCALC).sha256 == before
@@ -452,7 +452,7 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
 @needs_shared
 @pytest.mark.upstream
 def test_the_documents_figures_are_the_measured_ones() -> None:
-    """By the criterion of the labels' authors 10 labels and 37 of their pipeline agree, as their own script prints."""
+    """By the authors' criterion 10 and 37 of 50 agree, as their own script prints."""
     physicians = LABELS / "y_new_and_sampled_MD_evals.xlsx"
     rows = {row["row_number"]: row for row in read_rows("v1.0", "test", {"test": V1})}
     reviewed = reviewed_rows(physicians, rows)
