@@ -354,7 +354,7 @@ MEDCALC_NOTES = replace(
     dataset="medcalc_own",
     metrics=LABEL_METRICS,
     scoring_arguments={},
-    version="1-A",
+    version="2-A",
 )
 
 MedCalcBench.tasks = (
