@@ -288,7 +288,7 @@ _NUMBERED: Final = re.compile(
     r"""(?ix) (?: \b(?: stage|grade|class|category|group|type|phase|tier|nyha|killip|step|day|visit
     |level )[ \t:+-]* | \b(?: question|item|part|figure|table|page|row|case|patient|bed|room|line
     |equation|eq\.?|section|option|example|criterion|rule|note|no\.|number|nr\.?|version|per )[ \t+-]*
-    | \#\s* )$"""
+    | \#\s* )\Z"""
 )
 """Before a number that is a name or a place in a series."""
 _NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")

@@ -87,7 +87,7 @@ _DOUBT: Final = any_of(
     r"reject\w* | disagree | wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | "
     r"mistaken(?:ly)? | mistake (?:is )?to | discard\w* | disregard | ignor\w+ | withdraw | "
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
-    r"on no | fails? to | none | few | no way | unlikely | untrue | not true | not the case | "
+    r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
     r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
     r"forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
@@ -127,7 +127,7 @@ _COMMON: Final = any_of(
     r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | "
     r"(?<!i\s)mean | median | maximum | minimum | highest | lowest | upper | lower | limit | "
     r"possible | cut-?offs? | thresholds? | (?:low|high) estimate | scale | ranges? | "
-    r"target | goal | population | cohort | example | sample | last(?=\s+§) | placeholder | "
+    r"target | goal | population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
     r"worth | each | intermediate | interim | preliminary | provisional | partial | "
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted | "
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess"
@@ -385,8 +385,8 @@ RESULT_WORD: Final = pattern_of(
     | everything|them|we|i|one|you|us|me|he|she|him|her|patient|together|now|then|therefore|thus|hence
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
-    | gave|found|need|count|counted|tally|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator )s?
+    | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
+    | computation|criteria|points|rule|calculator )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -401,7 +401,7 @@ _GIVEN: Final = any_of(
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
     r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
     r"actually | points | estimate | count | by the (?:formula|equation|rule|score),? | "
-    r"read | ^\W*correction | report | say | choose | go with | yes | "
+    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go with | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
     r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
@@ -433,17 +433,26 @@ _SORRY: Final = any_of(
     r"(?:my|the) (?:mistake|bad|apologies) | (?:please )?(?:ignore|disregard|forget) | "
     r"(?:up)?on (?:review|reflection|closer) | that(?:['’]s| is) the \w+ (?:for|of) another"
 )
+_CLAIM: Final = "(?:statement|claim|hypothesis|assumption|sentence|suggestion)"
 RETRACTION: Final = pattern_of(
-    rf"""(?:^|[.!?;(\n¤,]\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
+    rf"""(?:^|[.!?;(\n¤,]["')]*\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
     (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
       | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
-      | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number))?
+      | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number|{_CLAIM}))?
         (?:['’]s|\s+(?:is|was|would\s+be|seems|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
-        (?:wrong|incorrect|not\s+(?:right|correct)|a\s+mistake|an\s+error)
+        (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
+          |not\s+(?:right|correct|true))
+      | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
 )
 """Takes back what stands in front of it."""
+CHOSEN: Final = pattern_of(
+    r"""\b(?:correct|right|best|chosen)\s+(?:option|choice|answer)\s*(?:is|:|=)\s*[("'*]*(?-i:([A-H]))\b"""
+)
+"""Chooses one of several options by its letter."""
+LETTERED: Final = pattern_of(r"(?:^|[\n;])\W*(?-i:([A-H]))[\s*]*[:.)][\s*]*$")
+"""In front of an option: "B: "."""
 _UNABLE: Final = any_of(
     r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | "
     r"won['’]t | impossible to | not possible to | will not | refuse to | decline to"
@@ -483,9 +492,10 @@ SENTENCE_END: Final = pattern_of(
 )
 BROKEN_OFF: Final = pattern_of(
     r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as
-    |so|be|have|has|now|it|his|her|gives?|plus|minus|times|obtain|add|let['’]s)|[(+×*/=,-])\s*$"""
+    |so|be|have|has|now|it|his|her|gives?|plus|minus|times|obtain|add|let['’]s)|[(+×*/=,-]
+    |\n[ ]*\|[^|\n¤]*\|)\s*$"""
 )
-"""The end of a text that goes on."""
+"""The end of a text that goes on, or of a table whose last row is not whole."""
 _OR: Final = any_of(
     r"or | and | and/or | vs | versus | unless | alternatively | otherwise | else | maybe | "
     r"perhaps | possibly | even | also | either | then | both | respectively | depending | "

@@ -152,6 +152,7 @@ def _read(text: str, subject: Subject) -> Statement:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
     mentions = _mentions(masked, groups)
     _take_back(masked, mentions)
+    _leave_options(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
     # From the end on: what stands before a sentence that plainly states a value decides nothing.
@@ -307,6 +308,17 @@ def _take_back(masked: str, mentions: Sequence[_Mention]) -> None:
     ends = [match.start() + 1 for match in rules.RETRACTION.finditer(masked)]
     for mention in mentions[: masked.count(VALUE, 0, max(ends, default=0))]:
         mention.reason = rules.TAKEN_BACK
+
+
+def _leave_options(masked: str, mentions: Sequence[_Mention]) -> None:
+    """Marks the options that are not chosen: "A: ▣ B: ¤ The correct option is B."."""
+    chosen = rules.CHOSEN.search(masked)
+    if chosen is None:
+        return
+    for mention in mentions:
+        option = rules.LETTERED.search(mention.lead)
+        if option is not None and option[1] != chosen[1]:
+            mention.reason = rules.DENIED
 
 
 def _refuse(masked: str, refusal: re.Match[str], mentions: Sequence[_Mention]) -> None:
