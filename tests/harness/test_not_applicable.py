@@ -23,7 +23,13 @@ from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
 
-COUNTS = {"accuracy": 6, "accuracy_official": 6, "accuracy_recomputed": 4, "accuracy_agreed": 3}
+COUNTS = {
+    "accuracy": 6,
+    "right_number_wrong_unit": 5,  # of answers in a unit at all
+    "accuracy_official": 6,
+    "accuracy_recomputed": 4,
+    "accuracy_agreed": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,7 @@ def expected(items: list[Item], replies: list[str]) -> dict[str, float]:
     reported = replace(MEDCALC, metrics=tuple(each for each in MEDCALC.metrics if not each.needs))
     metrics = summarise(reported, items, scores, {}, recipe={})["metrics"]
     assert {name: metric["n"] for name, metric in metrics.items()} == COUNTS
-    assert [metric["value"] for metric in metrics.values()] == [5 / 6, 5 / 6, 2 / 4, 2 / 3]
+    assert [metric["value"] for metric in metrics.values()] == [5 / 6, 0, 5 / 6, 2 / 4, 2 / 3]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 

@@ -328,7 +328,7 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
     assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}, "unclear": {}}
-    assert entry.recipe["task_version"] == "2-A"
+    assert entry.recipe["task_version"] == "3-A"
 
 
 def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_blocks_of_items_change_nothing(
         )  # without how long it took
         made.append((results, read_items(folder.path)))
     assert len(made[0][1]) == 12
-    assert made[0] == made[1]
+    assert repr(made[0]) == repr(made[1])  # nan is not itself
     assert model.rounds == [[1] * 4, [1] * 4, [2], [1] * 4, [2] * 4, [3] * 3, [4] * 3]
 
 

@@ -139,8 +139,13 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
-    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given."""
+    """The task with the metrics that an entry reports.
+
+    All of them, but for those that need something which may not have been given, and, of an entry of an earlier version of the
+    task, those that came later: an older package stays readable.
+    """
     breakdown = entry["breakdown"]
+    earlier = entry["recipe"]["task_version"] != task.version
 
     def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:
         if not part:
@@ -150,7 +155,7 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
     metrics = tuple(
         metric
         for metric in task.metrics
-        if not metric.needs or told(metric.name, metric.part, metric.whole)
+        if not (metric.needs or earlier) or told(metric.name, metric.part, metric.whole)
     )
     return replace(task, metrics=metrics)
 

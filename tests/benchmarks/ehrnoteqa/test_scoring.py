@@ -83,6 +83,7 @@ def _full_marks(task: TaskSpec, items: Sequence[Item], scores: Sequence[ItemScor
         "answered": len(items),
         "scored": len(items),
         "unscored": {},
+        "unclear": {},
     }
     metrics = {name: entry["value"] for name, entry in summary["metrics"].items()}
     assert metrics == pytest.approx(dict.fromkeys(metrics, 1.0))
