@@ -4,8 +4,8 @@
 
 The history of the authors' repository (https://github.com/ncbi-nlp/MedCalc-Bench) holds replies of
 GPT-3.5, GPT-4 and GPT-4o mini, committed in June and November 2024. The reasoning of GPT-4 and
-GPT-3.5 with one example, 171 passages, was read by hand: what each states as its answer was noted
-from the text alone, before any program read it. `real_readings.json` holds these readings with the
+GPT-3.5 with one example, 171 passages, was read by a language model, not by clinicians: what each
+states as its answer was noted from the text alone, before any program read it. `real_readings.json` holds these readings with the
 hash of the passage, and no text.
 """
 
@@ -127,7 +127,7 @@ def read(text: str, calculator_id: int, value: str) -> Decision:
 
 
 def agrees(reading: Reading, text: str) -> tuple[bool, Decision]:
-    """Whether a passage is read as by hand."""
+    """Whether a passage is read as noted."""
     if reading.reading is not None:
         decision = read(text, reading.calculator_id, reading.reading)
         return decision.correct, decision
@@ -168,7 +168,7 @@ def unclear_replies(mirror: Path) -> tuple[int, list[tuple[str, int, str]]]:
 
 
 def report(mirror: Path) -> str:
-    """The differences to the readings by hand, and the share of unclear replies."""
+    """The differences to the readings noted, and the share of unclear replies."""
     lines = []
     agreed = 0
     for reading, same, decision in compared(mirror):
@@ -176,9 +176,9 @@ def report(mirror: Path) -> str:
         if not same:
             where = f"{reading.blob[:8]}, line {reading.line}, calculator {reading.calculator_id}"
             stated = reading.reading or "no answer"
-            lines.append(f"{where}: by hand {stated}; {decision.why}")
+            lines.append(f"{where}: noted {stated}; {decision.why}")
     total, found = unclear_replies(mirror)
     lines += [f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in found]
-    lines.append(f"{agreed} of {len(readings())} passages are read as by hand")
+    lines.append(f"{agreed} of {len(readings())} passages are read as noted")
     lines.append(f"{len(found)} of {total} replies are unclear ({len(found) / total:.1%})")
     return "\n".join(lines)

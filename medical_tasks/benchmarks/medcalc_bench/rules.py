@@ -275,13 +275,13 @@ RULES: Final = (
         OTHER,
         "It is of another time, person or method.",
         pattern_of(
-            rf"""\b{_ELSEWHERE}\b(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
+            rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
             | ▣\s*(?:points?\s*)?{_THEN}\b
             | ▣\s*without\s+(?:the\s+)?(?:correct|adjust)
             | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
         ),
         ("Last year the § was ▣.", "His brother's § is ▣.", "The § was ▣ before surgery."),
-        ("Previously it was ¤, now the § is ▣.",),
+        ("Previously it was ¤, now the § is ▣.", "The § fell from ¤ last month to ▣."),
     ),
     Rule(
         OTHER,
@@ -355,7 +355,9 @@ NAMED: Final = pattern_of(
     rf"""§ (?: [\s"'*(\[{{:=≈|→,-]*
       | [^¤§=:|;]{{0,160}} \b{_IS} [\s"'*(\[{{:≈-]*
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
-        (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]* )
+        (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]*
+      | [^¤§=:|;]{{0,40}} \b(?:changed|rose|risen|fell|fallen|went|moved|improved|dropped
+        |(?:in|de)creased) \s+ from \s+ )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
@@ -414,7 +416,7 @@ RESULT: Final = pattern_of(
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
 CONTINUED: Final = pattern_of(
     r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
-    |make\s+(?:that|it)|→|no|sorry|to)[\s,:]*)+$"""
+    |make\s+(?:that|it)|→|no|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
 )
 """Between a value and the one that takes its place: ", no, "."""
 
