@@ -1,4 +1,4 @@
-"""The comparison with readings by hand, on a repository made here."""
+"""The comparison with noted readings, on a repository made here."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def test_the_report_counts_and_prints_differences(
     monkeypatch.setattr(medcalc_passages, "readings", lambda: made)
     monkeypatch.setattr(medcalc_passages, "ANSWERS", (blob,))
     lines = report(tmp_path).splitlines()
-    assert lines[0].startswith(f"{blob[:8]}, line 1, calculator 5: by hand 80")
+    assert lines[0].startswith(f"{blob[:8]}, line 1, calculator 5: noted 80")
     assert lines[-2:] == [
-        "1 of 2 passages are read as by hand",
+        "1 of 2 passages are read as noted",
         "0 of 1 replies are unclear (0.0%)",
     ]
 
