@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.scoring.paired import mcnemar, paired_bootstrap
 
 LOOP_SHARE = 100

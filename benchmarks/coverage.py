@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval
 from medical_tasks.scoring.estimates import Estimate
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 
 Sizes = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
 

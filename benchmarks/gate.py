@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 
 from medical_tasks.comparison.gating import GO, NO_GO, Finding
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.scoring.paired import equivalence
 
 

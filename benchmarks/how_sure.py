@@ -19,7 +19,7 @@ import numpy as np
 
 from medical_tasks.report.html_parts import escaped
 from medical_tasks.scoring.correction import Verdicts, corrected, rescoring
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.scoring.paired import paired_bootstrap
 
 _LEFT, _WIDTH, _ROW = 190, 330, 22

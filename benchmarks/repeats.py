@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import repeats
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 
 WRONG = 0.1
 Table = npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ import numpy as np
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.data.task_data import TaskData, draw
 from medical_tasks.scoring.finite import strata_of, whole_set_estimate
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, TaskSpec
 
 

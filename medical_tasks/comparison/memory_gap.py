@@ -22,8 +22,8 @@ from medical_tasks.comparison.tables import Section
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST, percent
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
-from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
 from medical_tasks.scoring.intervals import student_quantile
+from medical_tasks.scoring.means import ROUNDING, unseen_share
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 WIDEST: Final = 0.05

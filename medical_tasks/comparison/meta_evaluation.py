@@ -117,11 +117,12 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
     if outputs.options.kendall == "pooled":
         found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
     else:
-        draws = {**outputs.draws, "items": outputs.pair_items, "clusters": outputs.pair_clusters}
         first, second = (
             pairwise.preference_signs(column, outputs.pairs, epsilon=0.0) for column in (x, y)
         )
-        found = correlation.mean_tau_within(first, second, **draws)
+        found = correlation.mean_tau_within(
+            first, second, items=outputs.pair_items, clusters=outputs.pair_clusters
+        )
     return {"one": one, "other": other, **as_json(found)}
 
 

@@ -23,9 +23,10 @@ from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identi
 from medical_tasks.models.encoder import find_folder
 from medical_tasks.models.radgraph import f1_radgraph, radgraph_identity
 from medical_tasks.scoring.bleu_and_sari import MAX_ORDER, bleu, bleu_sums, sacrebleu_sentence, sari
-from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.estimates import Estimate, Floats
+from medical_tasks.scoring.means import mean_interval
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import References, as_references, exact_match
 from medical_tasks.scoring.umls.index import UmlsIndex
@@ -310,7 +311,7 @@ def score_texts(
     """Scores texts; of several references the best counts by checkpoints, as words say otherwise.
 
     Returns:
-        Each metric's value with its 95 % bootstrap interval, and of all but the pooled ones each text's own.
+        Each metric's value with its 95 % interval, and of all but the pooled ones each text's own.
     """
     rows = list(zip(predictions, references, sources or [""] * len(predictions), strict=True))
     words = [word_metrics(said, known, metrics, source=source) for said, known, source in rows]
@@ -322,9 +323,7 @@ def score_texts(
     for name in arguments or {}:
         metric = MODEL_METRICS[name]
         best = columns[metric.name] = [max(each[metric.name] for each in some) for some in modelled]
-        estimates[metric.name] = bootstrap_interval(
-            best, clusters=clusters, limits=metric.limits, seed=seed
-        )
+        estimates[metric.name] = mean_interval(best, clusters=clusters, limits=metric.limits)
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
@@ -334,7 +333,7 @@ def score_texts(
                 list(zip(*sums, strict=True)), statistic, clusters=clusters, seed=seed
             )
         elif name not in estimates:
-            estimates[name] = bootstrap_interval(columns[name], clusters=clusters, seed=seed)
+            estimates[name] = mean_interval(columns[name], clusters=clusters)
     return {name: estimates[name] for name in metrics}, columns
 
 

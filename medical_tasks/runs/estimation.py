@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.scoring.averages import average_of, components, sums
+from medical_tasks.scoring.averages import components, sums
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Estimator:
 
     def _average(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """The average of other metrics' totals, over the items on which all of them are decided."""
-        from medical_tasks.scoring.bootstrap import bootstrap_statistic
+        from medical_tasks.scoring.means import average_interval
 
         reported = {each.name: each for each in self._task.metrics}
         parts = components(metric, reported)
@@ -218,13 +218,8 @@ class Estimator:
             clusters = (
                 [item.cluster for item in items if item.id in known] if self._task.cluster else None
             )
-            limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-            made = bootstrap_statistic(
-                columns,
-                average_of(list(parts.shares.values())),
-                clusters=clusters,
-                seed=BOOTSTRAP_SEED,
-                limits=limits,
+            made = average_interval(
+                columns, list(parts.shares.values()), clusters=clusters, limits=metric.limits
             )
             ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
             entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
@@ -317,7 +312,7 @@ class _Found:
         """The entry, with estimates for what is not decided; all values lie between `ends`, None where there is no such end."""
         if not self.below and not self.estimates:
             return self._nothing_to_share()
-        complete = self._interval(self.above, self.below, self.clusters, ends)
+        complete = self._interval(self.above, self.below, self.clusters)
         weights = [one.weight for one in self.estimates]
         above = [*self.above, *(one.value * one.weight for one in self.estimates)]
         of = math.fsum([*self.below, *weights])
@@ -345,14 +340,14 @@ class _Found:
                 [*self.above, *(self.estimates[place].value * weights[place] for place in own)],
                 [*self.below, *(weights[place] for place in own)],
                 [*self.clusters, *(self.estimated_clusters[place] for place in own)],
-                ends,
                 fractions=True,
             )
             low, high = _around(value, (complete, partly), self.metric.limits)
             entry |= {"value": value, "ci_low": low, "ci_high": high}
         # Where there is no largest value there is a smallest all the same.
-        entry["ci_low"] = _number(max(entry["ci_low"], self.metric.limits[0]))
-        entry["ci_high"] = _number(entry["ci_high"])
+        low, high = ends or self.metric.limits
+        entry["ci_low"] = _number(max(entry["ci_low"], low))
+        entry["ci_high"] = _number(min(entry["ci_high"], high))
         if self.metric.kind == "proportion" and self.below:
             # The papers' plus-minus: standard error of a proportion, items taken as independent.
             entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
@@ -372,21 +367,17 @@ class _Found:
         above: Sequence[float],
         below: Sequence[float],
         clusters: Sequence[str],
-        ends: tuple[float, float] | None,
         *,
         fractions: bool = False,
     ) -> Any:
-        from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio
-        from medical_tasks.scoring.intervals import proportion_interval
+        from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
 
         groups = clusters if self.clustered else None
         if self.pooled:
-            return bootstrap_ratio(
-                above, below, clusters=groups, seed=BOOTSTRAP_SEED, limits=self.metric.limits
-            )
+            return ratio_interval(above, below, clusters=groups, limits=self.metric.limits)
         if self.metric.kind == "proportion" and not fractions:
             return proportion_interval(above, clusters=groups)
-        return bootstrap_interval(above, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
+        return mean_interval(above, clusters=groups, limits=self.metric.limits)
 
     def _nothing_to_share(self) -> dict[str, Any]:
         """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""

@@ -91,7 +91,7 @@ class RepeatedEstimator(Estimator):
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry: the mean over repeats, the interval around the items' means widened by the runs."""
-        from medical_tasks.scoring.intervals import proportion_interval
+        from medical_tasks.scoring.means import proportion_interval
 
         each = [one.entry(metric, items) for one in self._each]
         values = [one["value"] for one in each]

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Drawing, bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.bootstrap import Drawing, bootstrap_statistic
 from medical_tasks.scoring.estimates import (
     Clusters,
     Comparison,
@@ -22,7 +22,7 @@ from medical_tasks.scoring.estimates import (
     Floats,
     check_same_length,
 )
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import mean_interval, proportion_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
 
 Counts = npt.NDArray[np.int64]
@@ -165,11 +165,9 @@ def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -
     return table
 
 
-def pairwise_interval(
-    counts: Counts, *, clusters: Clusters | None = None, seed: int = 0
-) -> Estimate:
-    """Of all pairs of raters on all items, the share that agrees, with a bootstrap interval; clusters are drawn whole."""
-    return bootstrap_interval(_agreed_pairs(counts), clusters=clusters, seed=seed)
+def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None) -> Estimate:
+    """Of all pairs of raters on all items, the share that agrees, with its interval."""
+    return mean_interval(_agreed_pairs(counts), clusters=clusters)
 
 
 def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:

@@ -1,4 +1,4 @@
-"""Seeded cluster bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums per cluster.
+"""Seeded cluster bootstrap intervals of any statistic of sums per cluster; of means and ratios see `means`.
 
 The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap, Am Stat 69:371: the tail level
 a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with K clusters of equal weight. With fewer than eight no resample leaves their
@@ -35,7 +35,8 @@ from medical_tasks.scoring.estimates import (
     cluster_codes,
     sum_table,
 )
-from medical_tasks.scoring.intervals import beta_cdf, normal_cdf, student_quantile
+from medical_tasks.scoring.intervals import normal_cdf, student_quantile
+from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 
 
 class Drawing(TypedDict, total=False):
@@ -44,41 +45,6 @@ class Drawing(TypedDict, total=False):
     seed: int  # 0 unless given
     resamples: int  # 2000 unless given
     confidence: float  # 0.95 unless given
-
-
-def bootstrap_interval(
-    values: npt.ArrayLike,
-    *,
-    clusters: Clusters | None = None,
-    limits: Limits | None = UNIT,
-    **drawing: Unpack[Drawing],
-) -> Estimate:
-    """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster."""
-    check_limits(limits)
-    column = as_column("values", values, limits=limits)
-    counted = np.where(np.isnan(column), np.nan, 1.0)
-    table = sum_table([column, counted], counted, clusters)
-    return _estimate(table, quotient, limits, **drawing)
-
-
-def bootstrap_ratio(
-    numerators: npt.ArrayLike,
-    denominators: npt.ArrayLike,
-    *,
-    clusters: Clusters | None = None,
-    limits: Limits | None = UNIT,
-    **drawing: Unpack[Drawing],
-) -> Estimate:
-    """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators, with a bootstrap interval.
-
-    Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own ratio can lie in.
-    """
-    check_limits(limits)
-    above, below = as_column("numerators", numerators), as_column("denominators", denominators)
-    check_same_length(numerators=above, denominators=below)
-    _check_ratios(above, below, limits)
-    table = sum_table([above, below], below, clusters)
-    return _estimate(table, quotient, limits, **drawing)
 
 
 def bootstrap_statistic(
@@ -127,8 +93,8 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     """Splits the variance of finite values of shape (items, repeats, votes on an answer).
 
     A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
-    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². As answers are mostly drawn
-    by themselves, runs get a margin only where they differ more than that explains (F test at 10 %).
+    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². Runs get a margin as far as
+    they differ more than answers that are drawn by themselves explain.
     """
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
@@ -160,9 +126,8 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
     items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    share = of_run / (of_run + rest_of_mean * (groups - 1)) if of_run else 0.0
-    differ = beta_cdf(share, (k - 1) / 2, (groups - 1) * (k - 1) / 2) > _RUNS_DIFFER
-    margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k) if differ else 0.0
+    # No test whether runs differ comes first: with few runs it would miss differences that matter.
+    margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
     return replace(found, sd_items=_root(items), margin=margin)
 
 
@@ -194,20 +159,6 @@ def _estimate(
     return Estimate(value, low, high, table.n)
 
 
-def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
-    if (below < 0.0).any():
-        raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
-    astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)
-    if limits is not None:
-        room = 1e-9 * np.maximum(1.0, below)
-        astray |= (above < limits[0] * below - room) | (above > limits[1] * below + room)
-    if astray.any():
-        span = "" if limits is None else f" and {limits[0]:g} to {limits[1]:g} times it elsewhere"
-        raise ValueError(
-            f"numerators must be 0 where the denominator is 0{span}; got {above[astray][0]:g} / {below[astray][0]:g}"
-        )
-
-
 Statistic = Callable[..., npt.ArrayLike]
 """Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
 
@@ -217,8 +168,6 @@ _CHUNK = 2**17
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
-_RUNS_DIFFER = 0.9
-ROUNDING = 1e-12  # what this near is the same but for rounding: to intervals and to p-values
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +257,7 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
         else:
             level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
             ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
-    return _end(max(low, ends[0])), _end(min(high, ends[1]))
+    return finite_end(max(low, ends[0])), finite_end(min(high, ends[1]))
 
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
@@ -316,11 +265,6 @@ def _lower_end(values: Floats, limit: float, level: float) -> float:
     return float(
         np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf")
     )
-
-
-def unseen_share(tail: float, clusters: float) -> float:
-    """The share q for which clusters that are all alike have probability (1-q)^clusters = tail."""
-    return -math.expm1(math.log(tail) / clusters)
 
 
 def quotient(numerator: Floats, denominator: Floats) -> Floats:
@@ -358,10 +302,3 @@ def _apply(function: Statistic, sums: Floats) -> Floats:
             f"function must return one value a draw, shape ({len(sums)},); got shape {values.shape}"
         )
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _end(end: float) -> float:
-    """The end of an interval: `nan` where the data do not give one, 0 where it is 0 but for rounding."""
-    if not math.isfinite(end):
-        return math.nan
-    return 0.0 if abs(end) <= ROUNDING else end

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Draws, bootstrap_interval, interval_of
+from medical_tasks.scoring.bootstrap import Draws, interval_of
 from medical_tasks.scoring.estimates import (
     Clusters,
     Estimate,
@@ -25,6 +25,7 @@ from medical_tasks.scoring.estimates import (
     check_same_length,
     check_whole,
 )
+from medical_tasks.scoring.means import mean_interval
 
 COEFFICIENT: Limits = (-1.0, 1.0)
 _Codes = npt.NDArray[np.intp]
@@ -126,8 +127,6 @@ def mean_tau_within(
     *,
     items: Sequence[Hashable],
     clusters: Clusters,
-    seed: int = 0,
-    resamples: int = 2000,
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
@@ -146,13 +145,8 @@ def mean_tau_within(
     below = np.sqrt(first * second)
     taus = np.divide(surplus, below, out=np.full(len(numbers), np.nan), where=below > 0.0)
     of_item = dict(zip(items, clusters, strict=True))
-    return bootstrap_interval(
-        taus,
-        clusters=[of_item[item] for item in numbers],
-        seed=seed,
-        resamples=resamples,
-        limits=COEFFICIENT,
-    )
+    labels = [of_item[item] for item in numbers]
+    return mean_interval(taus, clusters=labels, limits=COEFFICIENT)
 
 
 def _mean_over_columns(

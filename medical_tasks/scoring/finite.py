@@ -4,9 +4,10 @@ The set is finite and its items' values are fixed; only which of them were drawn
 value itself as the sample grows to the set. Estimates are ratios of weighted sums over units (items, or clusters drawn whole),
 their variances linearised (Cochran 1977, Sampling Techniques, chapters 5 and 6).
 
-A proportion has Wilson's interval at the effective sample size, with Korn and Graubard's t (see `intervals`); any other statistic
-its value ± t se. A stratum of few units may show no variance: each is estimated with its share of one more unit that varies as
-units do over all strata. With no variance at all, the share that may be unseen in so many units is set to the limits (`bootstrap`).
+A proportion has Wilson's interval at the effective sample size, with Korn and Graubard's t (see
+`intervals`), any other statistic its score interval (`means`). A stratum of few units may show no
+variance: each is estimated with its share of one more unit that varies as units do over all strata.
+With no variance at all, the share that may be unseen in so many units is set to the limits (`means`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.averages import total_of
-from medical_tasks.scoring.bootstrap import ROUNDING, unseen_share
 from medical_tasks.scoring.estimates import UNIT, Estimate, Limits
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, wilson
+from medical_tasks.scoring.means import ROUNDING, finite_end, score_ends, unseen_share
 from medical_tasks.spec import Item, TaskSpec
 
 _LEAST = 2  # units drawn of a stratum, for a variance
@@ -142,11 +143,12 @@ def whole_set_estimate(
             few = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
             effective = value * (1.0 - value) / variance * few**2
         return Estimate(value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n)
-    below = above = t * math.sqrt(variance)
-    if above <= ROUNDING:
+    if t * math.sqrt(variance) > ROUNDING and low < value < high:
+        ends = score_ends(value, variance, t=t, exposure=effective, limits=limits)
+    else:
         share = unseen_share(_TAIL, effective)
-        below, above = share * (value - low), share * (high - value)
-    return Estimate(value, max(low, value - below), min(high, value + above), n)
+        ends = value - share * (value - low), value + share * (high - value)
+    return Estimate(value, finite_end(ends[0]), finite_end(ends[1]), n)
 
 
 def whole_set_shift(

@@ -16,14 +16,9 @@ import numpy.typing as npt
 
 from medical_tasks.scoring.estimates import (
     UNIT,
-    Clusters,
-    Estimate,
-    SumTable,
-    as_binary,
     as_column,
     check_probability,
     check_whole,
-    sum_table,
 )
 
 
@@ -36,40 +31,6 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
     if n == 0:
         return math.nan, math.nan
     return wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
-
-
-def proportion_interval(
-    values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
-) -> Estimate:
-    """The proportion of items that are right, with an interval that knows about clusters.
-
-    Each item its own cluster: Wilson's interval. Otherwise Wilson's formula at the effective sample size: n divided by
-    the design effect, times (t(n-1) / t(K-1))², which pays for having only K clusters to estimate that from. K is the
-    number of clusters of equal weight (`SumTable.effective`).
-
-    The design effect is the variance of the proportion (a ratio of sums over clusters), over the variance that n
-    independent items would have; at least 1. It is estimated with one more cluster of average size, half of it all
-    right and half of it all wrong: near 0 and 1 a few clusters hide how alike their items are, and this assumes that
-    they are alike. Without it 95 % intervals held the truth in as few as 88 % of simulations (`benchmarks/coverage.py`).
-    With all items right, or all wrong, each cluster counts as one item; a single cluster of several items gives 0 to 1.
-    """
-    column = as_binary("values", values)
-    level = check_probability("confidence", confidence)
-    counted = np.where(np.isnan(column), np.nan, 1.0)
-    table = sum_table([column, counted], counted, clusters)
-    if table.n == 0:
-        return Estimate(math.nan, math.nan, math.nan, 0)
-    successes = round(table.totals()[0])
-    value = successes / table.n
-    if table.n_clusters == table.n:
-        low, high = wilson_interval(successes, table.n, confidence=level)
-    elif table.n_clusters == 1:
-        low, high = UNIT
-    else:
-        low, high = wilson(
-            value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0)
-        )
-    return Estimate(value, low, high, table.n)
 
 
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
@@ -99,24 +60,6 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     low = 0.0 if p == 0.0 else max(0.0, min(p, (centre - spread) / scale))
     high = 1.0 if p == 1.0 else min(1.0, max(p, (centre + spread) / scale))
     return low, high
-
-
-def _effective_size(table: SumTable, p: float, confidence: float) -> float:
-    """Effective sample size of two or more clusters; columns of the table: successes, items."""
-    if p in (0.0, 1.0):
-        return table.effective
-    right, items = table.rows.T
-    average = table.n / table.n_clusters
-    # With the added cluster, as two halves of weight one half each.
-    k, n = table.n_clusters + 1.0, table.n + average
-    centre = (p * table.n + average / 2.0) / n
-    residuals = right - centre * items
-    squares = float(residuals @ residuals) + average**2 * (centre**2 + (1.0 - centre) ** 2) / 2.0
-    # Over n - 1, so that the ratio is 1 when every cluster has one item.
-    design_effect = max(1.0, k / (k - 1.0) * squares / n**2 / (centre * (1.0 - centre) / (n - 1.0)))
-    tail = 0.5 + confidence / 2.0
-    few = student_quantile(tail, max(1.0, table.effective - 1.0))
-    return table.n / design_effect * (student_quantile(tail, table.n - 1.0) / few) ** 2
 
 
 _STANDARD_NORMAL = NormalDist()

@@ -16,13 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import (
-    ROUNDING,
     Drawing,
     Draws,
     Statistic,
     draw_interval,
     quotient,
-    unseen_share,
 )
 from medical_tasks.scoring.estimates import (
     UNIT,
@@ -39,6 +37,7 @@ from medical_tasks.scoring.estimates import (
     sum_table,
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
+from medical_tasks.scoring.means import ROUNDING, unseen_share
 
 POWER, ALPHA = 0.8, 0.05
 _OUTCOMES = {"both": (1.0, 1.0), "only_a": (1.0, 0.0), "only_b": (0.0, 1.0), "neither": (0.0, 0.0)}

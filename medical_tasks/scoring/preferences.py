@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_column, check_same_length
-from medical_tasks.scoring.intervals import proportion_interval
+from medical_tasks.scoring.means import proportion_interval
 
 EPSILON: Final = 1e-9
 """Values this close are equal but for rounding."""

@@ -12,7 +12,7 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.models.alignscore import Mode, open_alignscore
-from medical_tasks.scoring.bootstrap import bootstrap_interval
+from medical_tasks.scoring.means import mean_interval
 
 _DESCRIPTION = """\
 How well a context supports a claim, by the AlignScore checkpoint you name: each sentence of the claim is held against every chunk
@@ -41,7 +41,7 @@ Args:
     confidence: float, of the interval. Default 0.95.
 Returns:
     alignscore: float in 0-1 (of reg and reg_sp without bounds), nan without rows.
-    alignscore_ci_low, alignscore_ci_high: bootstrap interval over the rows.
+    alignscore_ci_low, alignscore_ci_high: 95 % interval over the rows.
     scores: list of float, one a row; 0 for a claim without words.
     truncated: int, pairs that were longer than the model takes and were cut.
     recipe: dict, what makes the numbers what they are: hashes of the files, mode, rules of splitting.
@@ -81,7 +81,7 @@ class Alignscore(evaluate.Metric):
         finally:
             scorer.close()
         limits = None if mode.startswith("reg") else (0, 1)
-        estimate = bootstrap_interval(scores, confidence=confidence, limits=limits)
+        estimate = mean_interval(scores, confidence=confidence, limits=limits)
         return {
             "alignscore": estimate.value,
             "alignscore_ci_low": estimate.ci_low,

@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.scoring.bootstrap import bootstrap_interval
 from medical_tasks.scoring.content_overlap import medcon
+from medical_tasks.scoring.means import mean_interval
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 
@@ -44,7 +44,7 @@ Args:
 Returns:
     medcon, precision, recall: float, by the published formula; synonyms in a reference can bring medcon and precision above 1.
     concept_f1, concept_precision, concept_recall: float in 0-1, of the two sets of concepts.
-    medcon_ci_low, medcon_ci_high, concept_f1_ci_low, concept_f1_ci_high: bootstrap intervals over the rows.
+    medcon_ci_low, medcon_ci_high, concept_f1_ci_low, concept_f1_ci_high: 95 % intervals over the rows.
     scores, concept_scores: lists of float, medcon and concept_f1 of each row; 0 where a side has no concept.
     without_concepts: int, rows in which neither side has one.
     recipe: dict, what makes the numbers what they are: the index's source, folding and types, and the variant.
@@ -96,7 +96,7 @@ class MedconMetric(evaluate.Metric):
         }
         limits = {"concept_f1": (0, 1)}
         estimates = {
-            name: bootstrap_interval(column, confidence=confidence, limits=limits.get(name))
+            name: mean_interval(column, confidence=confidence, limits=limits.get(name))
             for name, column in columns.items()
         }
         result: dict[str, Any] = {name: estimate.value for name, estimate in estimates.items()}

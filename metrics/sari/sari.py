@@ -12,7 +12,7 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.scoring.bleu_and_sari import sari, sari_corpus
-from medical_tasks.scoring.bootstrap import bootstrap_interval
+from medical_tasks.scoring.means import mean_interval
 
 _DESCRIPTION = """\
 What a rewriting of a source keeps, deletes and adds, compared with references: the mean of three parts over n-grams of one to four
@@ -39,7 +39,7 @@ Args:
     confidence: float, of the interval. Default 0.95.
 Returns:
     sari, keep, delete, add: float in 0-100, nan without rows.
-    sari_ci_low, sari_ci_high: bootstrap interval over the rows.
+    sari_ci_low, sari_ci_high: 95 % interval over the rows.
     scores: list of float, SARI of each row.
 """
 
@@ -69,7 +69,7 @@ class Sari(evaluate.Metric):
     ) -> dict[str, Any]:
         found = sari_corpus(sources, predictions, references)
         rows = [sari(*row).score for row in zip(sources, predictions, references, strict=True)]
-        interval = bootstrap_interval(rows, confidence=confidence, limits=(0, 100))
+        interval = mean_interval(rows, confidence=confidence, limits=(0, 100))
         return {
             "sari": found.score,
             "keep": found.keep,

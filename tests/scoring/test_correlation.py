@@ -293,7 +293,7 @@ def test_tau_within_is_the_mean_of_each_items(table: list[tuple[str, float, floa
         for k in (1, 2)
     ]
     of = [items[row] for row in pairs.first]
-    found = mean_tau_within(*signs, items=of, clusters=of, resamples=100)
+    found = mean_tau_within(*signs, items=of, clusters=of)
     each = [
         kendall_tau(*([row[k] for row in table if row[0] == item] for k in (1, 2)))
         for item in dict.fromkeys(items)

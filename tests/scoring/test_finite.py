@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.data.task_data import TaskData, draw
 from medical_tasks.scoring.finite import allocate, strata_of, whole_set_estimate
-from medical_tasks.scoring.intervals import student_quantile
+from medical_tasks.scoring.intervals import student_quantile, wilson
 from medical_tasks.spec import Item, MetricSpec
 from tests.support import toy_task
 
@@ -85,9 +85,9 @@ def test_two_strata_by_hand() -> None:
     variance = (
         0.4**2 * (1 - 4 / 40) * (8 + more) / 3.5 / 4 + 0.6**2 * (1 - 4 / 60) * (4 + more) / 3.5 / 4
     )
-    half = student_quantile(0.975, 6.0) * math.sqrt(variance)
-    assert found.ci_low == pytest.approx(2.8 - half)
-    assert found.ci_high == pytest.approx(2.8 + half)
+    share = 2.8 / 9.0
+    ends = wilson(share, share * (1.0 - share) * 9.0**2 / variance, student_quantile(0.975, 6.0))
+    assert (found.ci_low, found.ci_high) == pytest.approx((9.0 * ends[0], 9.0 * ends[1]))
 
 
 @pytest.mark.parametrize("proportion", [True, False])

@@ -16,11 +16,11 @@ from medical_tasks.scoring.intervals import (
     bounds,
     normal_cdf,
     normal_quantile,
-    proportion_interval,
     student_quantile,
     student_tail,
     wilson_interval,
 )
+from medical_tasks.scoring.means import proportion_interval
 
 CASES = json.loads(
     Path(__file__).with_name("cases").joinpath("intervals.json").read_text(encoding="utf-8")
@@ -63,57 +63,32 @@ def test_what_stands_alone_gets_wilsons_interval() -> None:
         assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
 
 
-def naive_clustered_wilson(
-    values: list[float], clusters: list[str], t_ratio: float
-) -> tuple[float, float]:
-    """The documented formula once more, in plain loops, for clusters of equal size."""
-    names = sorted(set(clusters))
-    groups = [[v for v, c in zip(values, clusters, strict=True) if c == name] for name in names]
-    average = len(values) / len(names)
-    weighted = [(sum(g), float(len(g)), 1.0) for g in groups] + [
-        (average, average, 0.5),
-        (0.0, average, 0.5),
-    ]
-    n = sum(w * m for _, m, w in weighted)
-    k = sum(w for _, _, w in weighted)
-    centre = sum(w * s for s, _, w in weighted) / n
-    variance = k / (k - 1) * sum(w * (s - centre * m) ** 2 for s, m, w in weighted) / n**2
-    size = len(values) / max(1.0, variance / (centre * (1 - centre) / (n - 1))) * t_ratio**2
-    p, z = sum(values) / len(values), 1.959963984540054
-    root = z * math.sqrt(p * (1 - p) / size + z * z / (4 * size * size))
-    middle, scale = p + z * z / (2 * size), 1 + z * z / size
-    return (middle - root) / scale, (middle + root) / scale
-
-
 def test_alike_clusters_count_as_one_item() -> None:
+    """Wilson's formula with t(K-1), at the size that gives the variance between the clusters."""
     generator = np.random.default_rng(7)
-    clusters = [f"note {i % 12}" for i in range(48)]
-    chance = generator.random(12)
-    values = [float(generator.random() < chance[i % 12]) for i in range(48)]
-    t_ratio = student_quantile(0.975, 47) / student_quantile(0.975, 11)
-    estimate = proportion_interval(values, clusters=clusters)
-    expected = naive_clustered_wilson(values, clusters, t_ratio)
+    clusters = np.arange(48) % 12
+    values = (generator.random(48) < generator.random(12)[clusters]).astype(float)
+    p = values.mean()
+    errors = [float((values[clusters == one] - p).sum()) / 48 for one in range(12)]
+    size = p * (1 - p) / (12 / 11 * sum(error**2 for error in errors))
+    t = student_quantile(0.975, 11)
+    middle, root = p + t * t / (2 * size), t * math.sqrt(p * (1 - p) / size + (t / size) ** 2 / 4)
+    estimate = proportion_interval(values, clusters=clusters.tolist())
+    expected = (middle - root) / (1 + t * t / size), (middle + root) / (1 + t * t / size)
     assert (estimate.ci_low, estimate.ci_high) == pytest.approx(expected, abs=1e-12)
-    # 100 clusters of five copies each: the interval must be about that of 100 items, far from that of 500.
+    # 100 clusters of five copies each: the interval is about that of 100 items, far from that of 500.
     copies = np.repeat([1] * 60 + [0] * 40, 5)
     estimate = proportion_interval(copies, clusters=[str(i // 5) for i in range(500)])
-    low, high = wilson_interval(60, 100)
     assert estimate.n == 500
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((low, high), abs=0.005)
-    assert estimate.ci_low <= low
-    assert estimate.ci_high >= high
-    # Each pair half right: less variance than independent items have, but the design effect never falls below 1.
-    estimate = proportion_interval([1, 0] * 50, clusters=[str(i // 2) for i in range(100)])
-    low, high = wilson_interval(50, 100)
-    assert estimate.ci_low <= low
-    assert estimate.ci_high >= high
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(wilson_interval(60, 100), abs=0.005)
+    # All right: 20 notes, not 60 questions.
     estimate = proportion_interval([1] * 60, clusters=[str(i // 3) for i in range(60)])
     assert (estimate.value, estimate.n) == (1.0, 60)
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(wilson_interval(20, 20), abs=1e-12)
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((0.025 ** (1 / 20), 1.0), abs=1e-12)
     # One cluster of 41 and 19 of one: (41 + 19)² / (41² + 19) = 3600 / 1700 clusters of equal weight.
     skewed = proportion_interval([0] * 60, clusters=[str(max(0, i - 40)) for i in range(60)])
-    z2, size = 1.959963984540054**2, 3600 / 1700
-    assert (skewed.ci_low, skewed.ci_high) == pytest.approx((0.0, z2 / (size + z2)), abs=1e-12)
+    expected = 0.0, 1.0 - 0.025 ** (1700 / 3600)
+    assert (skewed.ci_low, skewed.ci_high) == pytest.approx(expected, abs=1e-12)
     # One cluster says nothing about others.
     for only in ([1, 1, 1], [0, 0, 0], [1, 0, 1]):
         estimate = proportion_interval(only, clusters=["a"] * 3)

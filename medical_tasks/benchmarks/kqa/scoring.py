@@ -222,7 +222,7 @@ _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\
 
 def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
     """How many must-have and nice-to-have statements the answers say, all answers together, from rows of `items.parquet`."""
-    from medical_tasks.scoring.intervals import proportion_interval
+    from medical_tasks.scoring.means import proportion_interval
 
     tallies = [(row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows]
     said: dict[str, list[tuple[float, str]]] = {}

@@ -44,7 +44,8 @@ from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.estimates import as_json
-from medical_tasks.scoring.intervals import bounds, proportion_interval
+from medical_tasks.scoring.intervals import bounds
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, Message, Plot, PlotPoint
 
 __all__ = ["add_arguments", "attribute_plots", "run"]

@@ -32,8 +32,8 @@ from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
 from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
 from medical_tasks.runs.asking import Asked
-from medical_tasks.scoring.bootstrap import bootstrap_ratio
 from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.means import ratio_interval
 
 Kind = Literal["numeric", "categorical", "date"]
 Entities = dict[str, object]
@@ -406,7 +406,7 @@ def figures(
 
     return {
         label: {
-            name: bootstrap_ratio(column(above, label), column(below, label), clusters=clusters)
+            name: ratio_interval(column(above, label), column(below, label), clusters=clusters)
             for name, (above, below) in _FIGURES.items()
         }
         for label in ("all", *kinds)

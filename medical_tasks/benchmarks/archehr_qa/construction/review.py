@@ -350,7 +350,7 @@ def label_agreement(
     """Compares two labels of each sentence; clusters are the sentences' cases, which the bootstrap for kappa draws whole."""
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
-    from medical_tasks.scoring.intervals import proportion_interval
+    from medical_tasks.scoring.means import proportion_interval
 
     found = agreement_of(before, after, classes=LABELS, clusters=clusters)
     edits = [
@@ -379,8 +379,8 @@ def label_agreement(
 
 def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
     """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
-    from medical_tasks.scoring.bootstrap import bootstrap_ratio
     from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.means import ratio_interval
 
     pairs = [(case, after[name]) for name, case in before.items() if name in after]
     if not pairs:
@@ -407,7 +407,7 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
             ),
             "words": sum(words),
             "words_retained": sum(kept),
-            "retained": as_json(bootstrap_ratio(kept, words)) if answers else None,
+            "retained": as_json(ratio_interval(kept, words)) if answers else None,
         },
     }
 

@@ -1,0 +1,330 @@
+"""Score intervals of a mean, of a pooled ratio, and of an average of such.
+
+A mean of shares near 1 or of rare counts has a skewed error: its standard error is small where the
+sample happens to hold few of the items that matter, so an interval of value ± t se, or a percentile
+bootstrap, misses the truth on one side far more often than it says. A score interval asks instead
+which true values the data fit, each with the standard error that *it* would have (Wilson 1927, for
+a proportion). All it needs is how the variance grows with the value:
+
+- between two limits, as that of a share does: V(θ) = φ (θ - low) (high - θ)
+- above a lower limit alone, as that of a count does whose mean differs from item to item (negative
+  binomial): V(θ) = aθ + bθ², a being what a Poisson count of the same mean would have
+- without limits it is constant, which gives value ± t se
+
+φ, a and b are those that give the variance found in the data. Items of one cluster are summed
+first; t has one degree of freedom less than there are clusters of equal weight. The variance of
+ratios and averages is that of their linear part. How often they hold the truth: `docs/how_sure.md`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.estimates import (
+    UNIT,
+    Clusters,
+    Estimate,
+    Floats,
+    Limits,
+    as_binary,
+    as_column,
+    check_probability,
+    check_same_length,
+    cluster_codes,
+    sum_table,
+)
+from medical_tasks.scoring.intervals import student_quantile, wilson, wilson_interval
+
+__all__ = [
+    "ROUNDING",
+    "average_interval",
+    "finite_end",
+    "mean_interval",
+    "proportion_interval",
+    "ratio_interval",
+    "score_ends",
+    "unseen_share",
+]
+
+WITHOUT_LIMITS: Limits = (-math.inf, math.inf)
+ROUNDING = 1e-12
+"""Variances and distances this small are 0 but for rounding."""
+
+
+def mean_interval(
+    values: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The mean of the items' values with its score interval.
+
+    Args:
+        values: one an item; `nan` where an item has none and does not count.
+        clusters: the label of each item's cluster; every item weighs the same, whatever its cluster.
+        limits: the smallest and largest value an item can have, either of which may be infinite;
+            None for no limits.
+        confidence: of the interval, strictly between 0 and 1.
+
+    Example:
+        Of 20 answers 18 have every statement right and two have half of them:
+
+        >>> found = mean_interval([1.0] * 18 + [0.5] * 2)
+        >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
+        (0.95, 0.846, 0.985)
+    """
+    _check_limits(limits)
+    column = as_column("values", values, limits=limits)
+    counted = np.where(np.isnan(column), np.nan, 1.0)
+    return _interval([column, counted], [1.0], clusters, limits, confidence)
+
+
+def proportion_interval(
+    values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Estimate:
+    """The proportion of items that are right: Wilson's interval, and `mean_interval` of clusters."""
+    column = as_binary("values", values)
+    counted = ~np.isnan(column)
+    if clusters is not None:
+        codes = cluster_codes(clusters, len(column))[counted]
+        if len(np.unique(codes)) < len(codes):
+            return mean_interval(column, clusters=clusters, confidence=confidence)
+    known = column[counted]
+    low, high = wilson_interval(int(known.sum()), len(known), confidence=confidence)
+    value = float(known.mean()) if len(known) else math.nan
+    return Estimate(value, low, high, len(known))
+
+
+def ratio_interval(
+    numerators: npt.ArrayLike,
+    denominators: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
+    confidence: float = 0.95,
+) -> Estimate:
+    """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
+
+    Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own
+    ratio can lie in. Other arguments as for `mean_interval`.
+    """
+    _check_limits(limits)
+    above, below = as_column("numerators", numerators), as_column("denominators", denominators)
+    check_same_length(numerators=above, denominators=below)
+    _check_ratios(above, below, limits)
+    return _interval([above, below], [1.0], clusters, limits, confidence)
+
+
+def average_interval(
+    columns: Sequence[npt.ArrayLike],
+    shares: Sequence[float],
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
+    confidence: float = 0.95,
+) -> Estimate:
+    """An average of pooled ratios over the same items, such as an overall score.
+
+    Args:
+        columns: numerators and denominators in turns, of shape (items,) each; an item with a `nan`
+            in any of them does not count.
+        shares: the weight of each ratio, adding up to 1.
+        clusters: as for `mean_interval`.
+        limits: as for `mean_interval`.
+        confidence: as for `mean_interval`.
+    """
+    _check_limits(limits)
+    named = [as_column(f"columns[{place}]", column) for place, column in enumerate(columns)]
+    return _interval(named, shares, clusters, limits, confidence)
+
+
+def score_ends(
+    value: float,
+    variance: float,
+    *,
+    t: float,
+    exposure: float,
+    limits: Limits = WITHOUT_LIMITS,
+) -> Limits:
+    """The ends of a score interval.
+
+    Args:
+        value: the estimate θ̂.
+        variance: its estimated variance, above 0 unless it has a lower limit alone.
+        t: how many standard errors the interval reaches.
+        exposure: over how many items, or units of a denominator, a count was taken; a Poisson count
+            would vary by θ / exposure. It matters where there is one limit alone.
+        limits: between which the true value lies.
+
+    Returns:
+        The two θ with (θ̂ - θ)² = t² V(θ); an infinite end where the data give none.
+    """
+    low, high = limits
+    if math.isfinite(low) and math.isfinite(high):
+        span = high - low
+        share = min(max((value - low) / span, 0.0), 1.0)
+        effective = share * (1.0 - share) * span**2 / variance
+        ends = wilson(share, effective, t)
+        return low + span * ends[0], low + span * ends[1]
+    if math.isfinite(low):
+        lower, upper = _count_ends(value - low, variance, t=t, exposure=exposure)
+        return low + lower, low + upper
+    if math.isfinite(high):
+        lower, upper = _count_ends(high - value, variance, t=t, exposure=exposure)
+        return high - upper, high - lower
+    reach = t * math.sqrt(variance)
+    return value - reach, value + reach
+
+
+def unseen_share(tail: float, clusters: float) -> float:
+    """The share q of other clusters that so many clusters, all alike, leave possible.
+
+    They would all be alike with probability (1-q)^clusters, which is `tail` for this q.
+    """
+    return -math.expm1(math.log(tail) / clusters)
+
+
+def _check_limits(limits: Limits | None) -> None:
+    if limits is not None and not limits[0] < limits[1]:
+        raise ValueError(f"limits must be two numbers, the lower first, or None; got {limits!r}")
+
+
+def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
+    """Numerators lie within the limits times their denominators, which are at least 0."""
+    if (below < 0.0).any():
+        raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
+    astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)
+    if limits is not None:
+        room = 1e-9 * np.maximum(1.0, below)
+        least, most = (_times(limit, below) for limit in limits)
+        astray |= (above < least - room) | (above > most + room)
+    if astray.any():
+        span = "" if limits is None else f" and {limits[0]:g} to {limits[1]:g} times it elsewhere"
+        raise ValueError(
+            f"numerators must be 0 where the denominator is 0{span}; "
+            f"got {above[astray][0]:g} / {below[astray][0]:g}"
+        )
+
+
+def _times(limit: float, below: Floats) -> Floats:
+    """A limit times each denominator; an infinite one stays infinite where the denominator is 0."""
+    return np.full_like(below, limit) if math.isinf(limit) else limit * below
+
+
+@dataclass(frozen=True)
+class _Contributions:
+    """An estimate taken apart into what each cluster adds to its error.
+
+    Attributes:
+        value: the estimate.
+        variance: of it, to first order: clusters' errors are independent and add up to 0.
+        items: how many items counted.
+        exposure: the sum of their denominators, of an average the harmonic one.
+        clusters: how many clusters they make.
+        effective: how many clusters of equal weight would be worth as much.
+    """
+
+    value: float
+    variance: float
+    items: int
+    exposure: float
+    clusters: int
+    effective: float
+
+
+def _interval(
+    columns: Sequence[Floats],
+    shares: Sequence[float],
+    clusters: Clusters | None,
+    limits: Limits | None,
+    confidence: float,
+) -> Estimate:
+    """The estimate of an average of ratios with its interval, or what it is of too few clusters."""
+    tail = (1.0 - check_probability("confidence", confidence)) / 2.0
+    low, high = limits or WITHOUT_LIMITS
+    found = _contributions(columns, shares, clusters)
+    if not math.isfinite(found.value):
+        return Estimate(math.nan, math.nan, math.nan, found.items)
+    value = min(max(found.value, low), high)
+    if found.clusters == 1:
+        ends = low, high
+    elif found.variance > ROUNDING**2 and low < value < high:
+        ends = score_ends(
+            value,
+            found.variance,
+            t=student_quantile(1.0 - tail, max(1.0, found.effective - 1.0)),
+            exposure=found.exposure,
+            limits=(low, high),
+        )
+    else:
+        ends = _ends_of_alike(value, found.effective, tail, (low, high))
+    low, high = min(ends[0], value), max(ends[1], value)
+    return Estimate(value, finite_end(low), finite_end(high), found.items)
+
+
+def _contributions(
+    columns: Sequence[Floats], shares: Sequence[float], clusters: Clusters | None
+) -> _Contributions:
+    """Sums the columns by cluster, and linearises the average of their ratios."""
+    denominators = np.stack(columns[1::2])
+    table = sum_table(columns, denominators.sum(axis=0), clusters)
+    totals = table.totals()
+    above, below = totals[::2], totals[1::2]
+    if not table.n or not all(below):
+        return _Contributions(math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective)
+    ratios = [one / of for one, of in zip(above, below, strict=True)]
+    value = math.fsum(share * ratio for share, ratio in zip(shares, ratios, strict=True))
+    added = np.zeros(table.n_clusters)
+    for place, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
+        numerators, denominator = table.rows[:, 2 * place], table.rows[:, 2 * place + 1]
+        added += share / of * (numerators - ratio * denominator)
+    k = table.n_clusters
+    variance = k / (k - 1.0) * math.fsum(added**2) if k > 1 else math.nan
+    exposure = 1.0 / math.fsum(share**2 / of for share, of in zip(shares, below, strict=True))
+    return _Contributions(value, variance, table.n, exposure, k, table.effective)
+
+
+def _ends_of_alike(value: float, clusters: float, tail: float, limits: Limits) -> Limits:
+    """The ends where all clusters are alike, so that the data show no variance at all.
+
+    Towards a finite limit, the share of clusters that may be unseen stands there. Counts are taken
+    as Poisson ones: after none in 100 answers there may be 3.8 in 100.
+    """
+    low, high = limits
+    share = unseen_share(tail, clusters)
+    if math.isfinite(low) and math.isfinite(high):
+        return value - share * (value - low), value + share * (high - value)
+    if math.isfinite(low) or math.isfinite(high):
+        t = student_quantile(1.0 - tail, max(1.0, clusters - 1.0))
+        return score_ends(value, 0.0, t=t, exposure=clusters, limits=limits)
+    return -math.inf, math.inf
+
+
+def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> Limits:
+    """The ends of an interval for a mean count, or another mean of numbers from 0 up.
+
+    The variance that was found is split into aθ + bθ², where a count that is Poisson, or varies
+    less, has b = 0. So the ends solve θ² (1 - t²b) - θ (2θ̂ + t²a) + θ̂² = 0.
+    """
+    poisson = value / exposure
+    less_than_poisson = ROUNDING**2 < variance < poisson
+    linear = variance / value if less_than_poisson else 1.0 / exposure
+    quadratic = max(0.0, variance - poisson) / value**2 if value > 0.0 else 0.0
+    first, middle = 1.0 - t * t * quadratic, 2.0 * value + t * t * linear
+    reach = math.sqrt(max(0.0, middle**2 - 4.0 * first * value**2))
+    lower = 2.0 * value**2 / (middle + reach)
+    # So few items may lie so far apart that no mean is too large for them.
+    return lower, (middle + reach) / (2.0 * first) if first > 0.0 else math.inf
+
+
+def finite_end(end: float) -> float:
+    """The end of an interval: `nan` where the data do not give one, 0 where it is 0 but for rounding."""
+    if not math.isfinite(end):
+        return math.nan
+    return 0.0 if abs(end) <= ROUNDING else end
