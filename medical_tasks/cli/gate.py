@@ -2,7 +2,10 @@
 
     medical-tasks gate policy.toml runs/new
 
-A policy is a TOML file of rules:
+A policy is a TOML file:
+
+    [tasks.medcalc]           # which results count: config, split, prompts, least_items, accept;
+    config = "v1.0"           # what is left out is fixed by the task, and printed
 
     [[rule]]
     task = "medcalc"
@@ -48,8 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints what each rule says; the exit code is the verdict's."""
     from medical_tasks.comparison.gating import gate, shown
+    from medical_tasks.comparison.policies import read_policy
 
-    verdict, findings = gate(arguments.policy, arguments.runs)
-    text, content = shown(verdict, findings)
+    policy = read_policy(arguments.policy)
+    verdict, findings = gate(policy, arguments.runs)
+    text, content = shown(verdict, findings, policy)
     tell(text, content)
     return _CODES[verdict]

@@ -181,7 +181,7 @@ def _compare_task(
         return _refused(differences.refused)
     both = _Both(task=task, entries=entries, rows=rows, differences=differences)
     first, second = shared_rows(*rows)
-    warnings = list(differences.warned)
+    warnings = [warned.text for warned in differences.warned]
     if alone := len(rows[0]) + len(rows[1]) - 2 * len(first):
         warnings.append(f"{alone} items are in one run only and are left out")
     headline = task.metrics[0]

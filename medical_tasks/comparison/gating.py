@@ -1,15 +1,15 @@
-"""Gates: the rules of a policy file held against finished runs.
+"""Gates: the rules of a policy (`policies`) held against finished runs.
 
-A rule is met or broken only where its interval says so: GO where the whole 95 % interval meets it, NO-GO where the whole interval,
-widened for the number of rules (Bonferroni), breaks it, else INCONCLUSIVE. So a run that should not pass gets GO, and one that
-should gets NO-GO, in at most 5 % of cases each, whatever the number of rules. Items without a score count as the worst for GO and
-as the best for NO-GO.
+A rule is met or broken only where its interval says so: GO where the whole 95 % interval meets it,
+NO-GO where the whole interval, widened for the number of rules (Bonferroni), breaks it, else
+INCONCLUSIVE. Items without a score count as the worst for GO and as the best for NO-GO. Results
+that are not what the policy is about decide nothing. Each GO comes with how often it would be wrong
+for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 % there is none.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,60 +22,45 @@ from medical_tasks.comparison.comparing import (
     Selection,
     compare_tasks,
     read_compared,
+    rows_by_task,
+    shared_rows,
 )
-from medical_tasks.comparison.statistics import breakdown_names
-from medical_tasks.errors import UsageError, did_you_mean
-from medical_tasks.io.files import read_text, readable
+from medical_tasks.comparison.gate_risk import MOST, Limit, Risk, risk_of_difference, risk_of_value
+from medical_tasks.comparison.policies import Policy, Rule, Scope
+from medical_tasks.comparison.statistics import columns_of
+from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
 from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
+from medical_tasks.runs.results import groups_of
 from medical_tasks.scoring.intervals import normal_quantile
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
 _TAIL: Final = 0.025
-_KINDS: Final[Mapping[str, frozenset[str]]] = {
-    "at_least": frozenset({"metric", "by"}),
-    "at_most": frozenset({"metric", "by"}),
-    "margin": frozenset({"metric", "by", "against"}),
-    "width_at_most": frozenset({"metric", "by"}),
-    "coverage_at_least": frozenset(),
-    "judge_kappa_at_least": frozenset({"check"}),
-}
-"""What a rule limits, and the words that go with it."""
-_OPTIONAL: Final = frozenset({"by"})
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
 _WITHOUT_LIMIT: Final = "unscored items could change it without limit"
-_EXAMPLE: Final = (
-    'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """One rule of a policy."""
-
-    kind: str
-    limit: float
-    task: str
-    metric: str = ""
-    by: str = NONE
-    against: Path = Path()
-    check: Path = Path()
-
-    @property
-    def said(self) -> str:
-        """The rule in words."""
-        what = " ".join(filter(None, (self.task, self.metric)))
-        if self.kind == "margin":
-            return f"{what} at most {self.limit:g} worse than {self.against}"
-        return f"{what} {self.kind.replace('_', ' ')} {self.limit:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What one run says of a rule, or of one group by it; a limit and an interval in the metric's own unit (shares 0 to 1)."""
+    """What one run says of a rule, or of one group by it.
+
+    Attributes:
+        run: the run's label.
+        rule: the rule in words.
+        group: of the breakdown that the rule names; "" for all items.
+        value: the figure, in the metric's own unit (shares 0 to 1), as are interval and limit.
+        low: the lower end of what it may be, unscored items included.
+        high: the upper end.
+        limit: what the rule sets.
+        unit: of the metric.
+        at_most: whether the limit is one from above.
+        risk: how often runs of this size on the limit would get GO; None where nobody knows.
+        verdict: GO, NO-GO or INCONCLUSIVE.
+        reason: of the verdict.
+    """
 
     run: str
     rule: str
@@ -86,6 +71,7 @@ class Finding:
     limit: float
     unit: str = ""
     at_most: bool = False
+    risk: Risk | None = None
     verdict: str = INCONCLUSIVE
     reason: str = ""
 
@@ -98,6 +84,10 @@ class Finding:
         low, high = sorted((sign * self.low, sign * self.high))
         what = "the value" if low == high else "the whole interval"
         if low >= limit:
+            if self.risk is not None and self.risk.share > MOST:
+                return replace(
+                    self, reason=f"too few items for this limit: on it, {self.risk.said}"
+                )
             return replace(self, verdict=GO, reason=f"{what} meets the rule")
         wider = normal_quantile(1.0 - _TAIL / rules) / normal_quantile(1.0 - _TAIL)
         if value + wider * (high - value) < limit:
@@ -105,113 +95,65 @@ class Finding:
         return replace(self, reason="the interval leaves it open: more items decide")
 
 
-def read_policy(path: Path) -> list[Rule]:
-    """Reads a policy; anything that is no rule is named with its number."""
-    with readable(path):
-        try:
-            content = tomllib.loads(read_text(path))
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
-    rules = content.get("rule")
-    if content.keys() - {"rule"} or not isinstance(rules, list) or not rules:
-        raise UsageError(
-            f"{path}: a policy is a list of [[rule]] tables and nothing else. {_EXAMPLE}"
-        )
-    return [
-        _rule(entry, f"{path}: rule {place}", path.parent)
-        for place, entry in enumerate(rules, start=1)
-    ]
+def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
+    """Holds every run against every rule; the verdict is the worst of all findings.
 
-
-def _rule(entry: Any, place: str, folder: Path) -> Rule:
-    kinds = [kind for kind in _KINDS if isinstance(entry, dict) and kind in entry]
-    if len(kinds) != 1:
-        raise UsageError(
-            f"{place}: needs exactly one of {', '.join(_KINDS)}, has {', '.join(kinds) or 'none'}. {_EXAMPLE}"
-        )
-    (kind,) = kinds
-    words = {"task", kind, *_KINDS[kind]}
-    if unknown := sorted(entry.keys() - words):
-        raise UsageError(
-            f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
-        )
-    if missing := sorted(words - _OPTIONAL - entry.keys()):
-        raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
-    limit = entry[kind]
-    if isinstance(limit, bool) or not isinstance(limit, int | float):
-        raise UsageError(f"{place}: {kind} must be a number, got {limit!r}.")
-    texts = {name: entry[name] for name in words - {kind} if name in entry}
-    if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
-        raise UsageError(f"{place}: {wrong} must be a text, got {texts[wrong]!r}.")
-    known = tasks()
-    task = known.get(texts["task"])
-    if task is None:
-        raise UsageError(
-            f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}"
-        )
-    known_metrics = {metric.name: metric for metric in task.metrics if not metric.part}
-    corrected = {
-        name + SUFFIX: each
-        for name, each in known_metrics.items()
-        if each.verdict not in ("", "several")
-    }
-    named = known_metrics | corrected
-    if "metric" in texts and texts["metric"] not in named:
-        raise UsageError(
-            f"{place}: {task.name} has no metric {texts['metric']!r}.{did_you_mean(texts['metric'], named)}"
-        )
-    low, high = named[texts["metric"]].limits if "metric" in texts else (0.0, 1.0)
-    low, high = (0.0, high - low) if kind in ("margin", "width_at_most") else (low, high)
-    if not (low <= limit <= high and math.isfinite(limit)):
-        share = " (50 % is 0.5)" if high == 1.0 else ""
-        raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
-    if "by" in texts and texts["metric"] in corrected:
-        raise UsageError(
-            f"{place}: {texts['metric']} has no breakdowns. Leave out by, or name the metric without {SUFFIX}."
-        )
-    if "by" in texts and texts["by"] not in breakdown_names(task):
-        raise UsageError(
-            f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, got {texts['by']!r}."
-        )
-    paths: dict[str, Any] = {
-        name: folder / texts.pop(name) for name in ("against", "check") if name in texts
-    }
-    return Rule(kind=kind, limit=float(limit), **texts, **paths)
-
-
-def gate(policy: Path, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
-    """Holds every run against every rule; the verdict is the worst of all findings."""
-    rules = read_policy(policy)
+    Raises:
+        UsageError: the policy holds a run against itself.
+    """
     baselines = {
-        rule.against: read_compared(rule.against) for rule in rules if rule.kind == "margin"
+        rule.against: read_compared(rule.against) for rule in policy.rules if rule.kind == "margin"
     }
+    runs = [read_compared(folder) for folder in dict.fromkeys(folders)]
+    for rule in policy.rules:
+        for run in runs:
+            _check_apart(rule, run, baselines.get(rule.against))
     found = [
         finding
-        for run in map(read_compared, dict.fromkeys(folders))
-        for rule in rules
-        for finding in _findings(rule, run, baselines.get(rule.against))
+        for run in runs
+        for rule in policy.rules
+        for finding in _findings(rule, policy.scopes[rule.task], run, baselines.get(rule.against))
     ]
     decided = [finding.decided(len(found)) for finding in found]
     verdicts = {finding.verdict for finding in decided}
     return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
 
 
-def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[Finding]:
+def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
+    """Refuses to hold a run against itself, or against a copy: no margin could be broken."""
+    if baseline is None:
+        return
+    digest = run.results.get("items_sha256")
+    if digest is not None and digest == baseline.results.get("items_sha256"):
+        raise UsageError(
+            f"{run.label} is held against itself: {rule.against} has the same items with the "
+            "same scores. Name the earlier run in against."
+        )
+
+
+def _findings(
+    rule: Rule, scope: Scope, run: Compared, baseline: Compared | None
+) -> Iterator[Finding]:
     empty = Finding(
-        run=run.label, rule=rule.said, group="", value=None, low=None, high=None, limit=rule.limit,
+        run=run.label,
+        rule=rule.said,
+        group="",
+        value=None,
+        low=None,
+        high=None,
+        limit=rule.limit,
         at_most=rule.kind.endswith("at_most"),
-    )  # fmt: skip
+    )
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
-    elif any(
-        "shard" in one.results["tasks"].get(rule.task, entry)["recipe"]
-        for one in filter(None, (run, baseline))
-    ):
-        yield replace(empty, reason="a part of a run: merge the parts")
+    elif reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
+        yield replace(empty, reason=reason)
     elif rule.kind == "coverage_at_least":
         share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
-        yield replace(empty, value=share, low=share, high=share)
+        judge = mapping(entry["recipe"].get("judge"))
+        reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
+        yield replace(empty, value=share, low=share, high=share, reason=reason)
     elif rule.kind == "judge_kappa_at_least":
         yield _judge(rule, entry, empty)
     elif baseline is not None:
@@ -219,9 +161,53 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
     else:
         groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
         for group, metrics in groups.items():
-            yield _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
+            found = _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
+            yield replace(found, risk=_risk(rule, run, None, found))
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
+
+
+def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -> str:
+    """Why the run that a margin is held against measures something else; "" where it does not."""
+    if baseline is None:
+        return ""
+    other = baseline.results["tasks"].get(scope.task)
+    if other is None:
+        return f"{baseline.label} has no such task"
+    mismatch = scope.mismatch(other, baseline=True)
+    if mismatch:
+        return f"{baseline.label}: {mismatch}"
+    return scope.unlike(entry, other, tasks()[scope.task])
+
+
+def _risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Risk | None:
+    """How often a run of this size on the limit would get GO; None where that is not known.
+
+    Corrected scores have an error of their labels too, and a sample that of the draw; the width of
+    an interval has no true value.
+    """
+    task = tasks()[rule.task]
+    metric = next((each for each in task.metrics if each.name == rule.metric), None)
+    sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
+    if found.reason or metric is None or sampled or rule.kind == "width_at_most":
+        return None
+    own = rows_by_task(run).get(rule.task, {})
+    other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
+    first, second = shared_rows(other, own)
+    if rule.by != NONE:
+        known = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
+        kept = [
+            place
+            for place, row in enumerate(second)
+            if found.group in groups_of(str(row.get(f"group_{rule.by}")), known)
+        ]
+        first, second = [first[place] for place in kept], [second[place] for place in kept]
+    clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
+    reported = {each.name: each for each in task.metrics}
+    columns = columns_of(metric, reported, first, second, clusters)
+    limit = Limit(found.limit, at_most=found.at_most)
+    of_run = baseline is None
+    return risk_of_value(columns, limit) if of_run else risk_of_difference(columns, limit)
 
 
 def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
@@ -240,15 +226,13 @@ def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> F
         return replace(shown, reason=_BY_WORDS)
     if metric["n"] < FEWEST:
         return replace(shown, reason=f"too few to tell: {metric['n']} items")
-    if rule.kind == "width_at_most":
-        return replace(shown, value=high - low, low=high - low, high=high - low)
     if metric.get("bound_low") is None or metric.get("bound_high") is None:
         return replace(shown, reason=_WITHOUT_LIMIT)
-    return replace(
-        shown,
-        low=low - max(0.0, value - metric["bound_low"]),
-        high=high + max(0.0, metric["bound_high"] - value),
-    )
+    low -= max(0.0, value - metric["bound_low"])
+    high += max(0.0, metric["bound_high"] - value)
+    if rule.kind == "width_at_most":
+        return replace(shown, value=high - low, low=high - low, high=high - low)
+    return replace(shown, low=low, high=high)
 
 
 def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
@@ -285,7 +269,8 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
             found = replace(
                 empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
             )
-            yield replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
+            found = replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
+            yield replace(found, risk=_risk(rule, run, baseline, found))
             continue
         yield replace(empty, group=group, reason=reason)
 
@@ -331,19 +316,12 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any]]:
+def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, dict[str, Any]]:
     """The findings as text, and for programs."""
     several = len({finding.run for finding in findings}) > 1
-    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "why")
-    rows = [
-        (
-            one_line(each.run, 60), each.rule, one_line(each.group, 40), each.verdict, number(each.value, each.unit),
-            NOT_COMPUTABLE if each.low is None else f"{number(each.low, each.unit)} to {number(each.high, each.unit)}",
-            each.reason,
-        )
-        for each in findings
-    ]  # fmt: skip
-    columns = [place for place, name in enumerate(header) if (name != "run" or several)]
+    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
+    rows = [_row(each) for each in findings]
+    columns = [place for place, name in enumerate(header) if name != "run" or several]
     lines = align(
         [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
     )
@@ -351,7 +329,38 @@ def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any
         f"{sum(each.verdict == name for each in findings)} {name}"
         for name in (GO, NO_GO, INCONCLUSIVE)
     )
-    return "\n".join([*lines, "", f"{verdict} ({counts})"]), {
+    notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
+    if any(each.risk is not None for each in findings):
+        notes.append(
+            "wrong GO: the share of runs of this size, with a true value exactly on the limit, "
+            "that would get GO (~ simulated from this run's items)."
+        )
+    content = {
         "verdict": verdict,
+        "scopes": {name: _scope_told(scope) for name, scope in policy.scopes.items()},
         "findings": [asdict(each) for each in findings],
     }
+    return "\n".join([*lines, "", *notes, "", f"{verdict} ({counts})"]), content
+
+
+def _row(each: Finding) -> tuple[str, ...]:
+    """A finding as a row of the table."""
+    ends = [number(end, each.unit) for end in (each.low, each.high)]
+    risk = ""
+    if each.risk is not None:
+        risk = f"{'' if each.risk.exact else '~'}{100 * each.risk.share:.1f} %"
+    return (
+        one_line(each.run, 60),
+        each.rule,
+        one_line(each.group, 40),
+        each.verdict,
+        number(each.value, each.unit),
+        NOT_COMPUTABLE if each.low is None else " to ".join(ends),
+        risk,
+        each.reason,
+    )
+
+
+def _scope_told(scope: Scope) -> dict[str, Any]:
+    """A scope as JSON values."""
+    return {**asdict(scope), "accept": sorted(scope.accept)}

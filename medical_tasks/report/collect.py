@@ -297,7 +297,11 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     )
     pair = f"{name}, {first.run} and {second.run}"
     # What compares words is told once for the whole report.
-    told = [each for each in (*found.refused, *found.warned) if not each.startswith(_OF_WORDS)]
+    told = [
+        each
+        for each in (*found.refused, *(warned.text for warned in found.warned))
+        if not each.startswith(_OF_WORDS)
+    ]
     said = [f"{pair}: {each}" for each in told]
     for setting, why in found.left_out.items():
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)

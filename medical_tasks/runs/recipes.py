@@ -11,7 +11,7 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
 from medical_tasks.io.files import packaged
@@ -90,17 +90,31 @@ def _max_samples_note(task: TaskSpec) -> str:
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
+class Difference(NamedTuple):
+    """A difference of two recipes that a reader must know of.
+
+    Attributes:
+        kind: what differs, such as `prompts`: a key of `differences.json`.
+        text: the sentence that says so.
+    """
+
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecipeDifferences:
-    """What two recipes of one task differ in."""
+    """What two recipes of one task differ in.
 
-    refused: list[
-        str
-    ]  # why their numbers cannot be compared at all, a sentence each; empty when they can
-    warned: list[str]  # what a reader must know of the comparison, a sentence each
-    left_out: Mapping[str, str] = field(
-        default_factory=dict
-    )  # scoring argument to why metrics that need it cannot be compared
+    Attributes:
+        refused: why their numbers cannot be compared at all, a sentence each; empty when they can.
+        warned: what a reader must know of the comparison.
+        left_out: scoring argument to why metrics that need it cannot be compared.
+    """
+
+    refused: list[str]
+    warned: list[Difference]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def recipe_differences(
@@ -113,14 +127,14 @@ def recipe_differences(
     """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
     recipes = first, second
     refused: list[str] = []
-    warned: list[str] = []
+    warned: list[Difference] = []
     versions = [short(recipe.get("task_version")) for recipe in recipes]
     if len({version.partition("-")[0] for version in versions}) > 1:
         refused.append(
             _said("version", *(short(version, quote=True) for version in versions), name=name)
         )
     elif versions[0] != versions[1]:
-        warned.append(_said("interface", *map(short, versions)))
+        warned.append(_differs("interface", *map(short, versions)))
     data = [
         {
             key: value
@@ -137,7 +151,7 @@ def recipe_differences(
     warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
     left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
     if left[0] != left[1]:
-        warned.append(_said("truncation", *map(len, left)))
+        warned.append(_differs("truncation", *map(len, left)))
     warned += [
         said
         for key in (
@@ -185,16 +199,16 @@ def _settings(
             continue
         if not all(given):
             found.warned.append(
-                _said("scored_alone", alone="first" if given[0] else "second", **told)
+                _differs("scored_alone", alone="first" if given[0] else "second", **told)
             )
         elif key in needed:
             left_out[key] = _said("left_out", **told)
         elif key == "output_claims":
             kinds = {isinstance(part[key], Mapping) for part in settings}
             if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
-                found.warned.append(_said("claims", **told))
+                found.warned.append(_differs("claims", **told))
         elif key in _SETTINGS_TOLD:
-            found.warned.append(_said("asked_differently", **told))
+            found.warned.append(_differs("asked_differently", **told))
         else:
             found.refused.append(_said("scoring", **told))
     return found
@@ -207,7 +221,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -217,15 +231,15 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str 
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
         asked = mapping(parts[0] if parts[1] is None else parts[1])
-        return _said("not_asked", alone, short(asked.get("set")), other)
-    return _said("prompts", differing(*map(mapping, parts)))
+        return _differs("not_asked", alone, short(asked.get("set")), other)
+    return _differs("prompts", differing(*map(mapping, parts)))
 
 
-def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
     parts = deciding_generation(first), deciding_generation(second)
-    return None if parts[0] == parts[1] else _said("generation", differing(*parts))
+    return None if parts[0] == parts[1] else _differs("generation", differing(*parts))
 
 
 def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,7 +258,9 @@ def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _told(
+    name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]
+) -> Difference | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
@@ -252,13 +268,13 @@ def _told(name: str, key: str, first: Mapping[str, Any], second: Mapping[str, An
     values = " and ".join(map(short, parts))
     if all(isinstance(part, Mapping) for part in parts):
         values = differing(*map(mapping, parts))
-    return _said(key, values, name=name)
+    return _differs(key, values, name=name)
 
 
-def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
     """In which way the judges of two recipes differ, and when their numbers stand for themselves alone."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
-    said: list[str] = []
+    said: list[Difference] = []
     if judges[0] != judges[1]:
         said.append(_difference(judges[0], judges[1]))
     if not comparable_judges(first, second):
@@ -269,7 +285,7 @@ def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
                 if judge and not judge.get("comparable")
             )
         )
-        said.append(_said("lexical", names))
+        said.append(_differs("lexical", names))
     return said
 
 
@@ -282,15 +298,19 @@ def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
     )
 
 
-def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
     if first.get("backend") == second.get("backend") == "recorded":
-        return _said("recorded")
+        return _differs("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
     if names[0] != names[1]:
-        return _said("judge", *names)
+        return _differs("judge", *names)
     if first.get("votes") != second.get("votes"):
-        return _said("votes", names[0], short(first.get("votes")), short(second.get("votes")))
-    return _said("judge_asked", names[0], differing(first, second))
+        return _differs("votes", names[0], short(first.get("votes")), short(second.get("votes")))
+    return _differs("judge_asked", names[0], differing(first, second))
+
+
+def _differs(key: str, /, *parts: object, **named: str) -> Difference:
+    return Difference(key, _said(key, *parts, **named))
 
 
 def _said(key: str, /, *parts: object, **named: str) -> str:

@@ -3,106 +3,285 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.cli import main
+from medical_tasks.comparison.gate_risk import Limit, risk_of_difference, risk_of_value
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
+from medical_tasks.comparison.policies import read_policy
+from medical_tasks.comparison.statistics import Columns
 from medical_tasks.runs.results import read_items
-from tests.case_tables import tabled
+from medical_tasks.scoring.estimates import Floats
+from medical_tasks.spec import MetricSpec
 
+CODES = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
+DEMO = '[tasks.medcalc]\nconfig = "demo"\n'
 ACCURACY = 'task = "medcalc"\nmetric = "accuracy"\n'
+AGAINST_WRONG = f'[[rule]]\n{ACCURACY}against = "wrong"\nmargin = 0.2\n'
+
+
+def policy_file(folder: Path, text: str) -> Path:
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def held(folder: Path, text: str, run: str) -> tuple[str, str]:
+    """The verdict of a policy on a run, and the reasons."""
+    verdict, findings = gate(read_policy(policy_file(folder, text)), [folder / run])
+    return verdict, "; ".join(finding.reason for finding in findings)
+
+
+def changed(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
+    """A copy of a run whose recipe says something else."""
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    results["tasks"][task]["recipe"] |= recipe
+    folder.mkdir(exist_ok=True)
+    (folder / "items.parquet").write_bytes((run / "items.parquet").read_bytes())
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    return folder
+
+
+MODEL = {"name": "openai/some-model"}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs that have all 31 questions right, and none; beside the second, a judged one."""
+    """Runs on the demo: a baseline's, and answers from files, of which all are right, or none."""
     home = tmp_path_factory.mktemp("runs")
-    data = ["--data", str(home / "data"), "--config", "demo"]
     for name in ("medcalc_bench", "kqa"):
         assert main(["build", name, "--config", "demo", "--out", str(home / "data" / name)]) == 0
-    for model in ("reference", "random"):
-        tasks = ["--tasks", "medcalc,kqa", "--judge", "lexical"]
-        assert (
-            main(["run", *tasks, "--model", f"baseline/{model}", *data, "--out", str(home / model)])
-            == 0
-        )
+    data = ["--data", str(home / "data"), "--config", "demo"]
+    asked = ["--model", "baseline/reference", *data, "--judge", "lexical"]
+    assert main(["run", "--tasks", "medcalc,kqa", *asked, "--out", str(home / "baseline")]) == 0
+    rows = [row for row in read_items(home / "baseline") if row["task"] == "medcalc"]
+    for name, answer in (("right", None), ("wrong", "the answer is 987654"), ("half", None)):
+        some = rows[:16] if name == "half" else rows
+        texts = [{"id": row["id"], "response": answer or row["parsed"]} for row in some]
+        file = home / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
+        line = ["score", "medcalc", "--responses", str(file), *data, "--out", str(home / name)]
+        assert main(line) == (5 if name == "half" else 0)
     return home
 
 
-@tabled("rule", "good", "bad")
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (f"{ACCURACY}at_least = 0.8", GO, NO_GO),
+        # 31 of 31 right: 89.0 % or more.
+        (f"{ACCURACY}at_least = 0.95", INCONCLUSIVE, NO_GO),
+        # Groups of fewer than ten.
+        (f'{ACCURACY}at_least = 0.8\nby = "category"', INCONCLUSIVE, INCONCLUSIVE),
+        (f"{ACCURACY}width_at_most = 0.2", GO, GO),
+        ('task = "medcalc"\ncoverage_at_least = 1', GO, GO),
+        # Not in the run.
+        ('task = "mimic_rrs"\ncoverage_at_least = 0.5', INCONCLUSIVE, INCONCLUSIVE),
+    ],
+)
 def test_rules(
     rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    policy = runs / "policy.toml"
-    policy.write_text(f"[[rule]]\n{rule}\n", encoding="utf-8")
-    codes = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
-    for name, verdict in (("reference", good), ("random", bad)):
-        assert main(["gate", str(policy), str(runs / name), "--json"]) == codes[verdict]
+    scope = DEMO if "medcalc" in rule else ""
+    policy = policy_file(runs, f"{scope}[[rule]]\n{rule}\n")
+    for name, verdict in (("right", good), ("wrong", bad)):
+        assert main(["gate", str(policy), str(runs / name), "--json"]) == CODES[verdict]
         told = json.loads(capsys.readouterr().out)
         assert told["verdict"] == verdict
         assert all(finding["reason"] for finding in told["findings"])
-    assert gate(policy, [runs / "reference", runs / "random"])[0] == max(
-        good, bad, key=[GO, INCONCLUSIVE, NO_GO].index
+    both = gate(read_policy(policy), [runs / "right", runs / "wrong"])
+    assert both[0] == max(good, bad, key=[GO, INCONCLUSIVE, NO_GO].index)
+
+
+def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert held(runs, DEMO + AGAINST_WRONG, "right")[0] == GO
+    against_right = AGAINST_WRONG.replace("wrong", "right")
+    assert held(runs, DEMO + against_right, "wrong")[0] == NO_GO
+    changed(runs / "right", runs / "copy", "medcalc")
+    for itself in ("right", "copy"):
+        policy = policy_file(runs, DEMO + against_right)
+        assert main(["gate", str(policy), str(runs / itself)]) == 2
+        assert "is held against itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scope", "run", "reason"),
+    [
+        ("", "right", "invented demonstration data, while the policy is about v1"),
+        ('[tasks.medcalc]\nconfig = "v1.0"', "right", "while the policy is about v1.0"),
+        (DEMO, "baseline", "baseline/reference is a baseline and no model"),
+        (f'{DEMO}prompts = "own"', "right", "unknown prompts, while the policy is about own"),
+        (f"{DEMO}least_items = 500", "right", "31 items, while the policy needs 500"),
+        (f'{DEMO}split = "train"', "right", "split test, while the policy is about train"),
+        (DEMO, "quick", "a quick look at 12 items (--max-samples), which stand for no others"),
+        (DEMO, "part", "a part of a run: merge the parts"),
+    ],
+)
+def test_other_results_than_the_policy_is_about_decide_nothing(
+    scope: str, run: str, reason: str, runs: Path
+) -> None:
+    some = {"quick": ["--max-samples", "12"], "part": ["--shard", "1/2"]}.get(run, [])
+    if some and not (runs / run).exists():
+        line = ["run", "--tasks", "medcalc", "--model", "baseline/reference", *some]
+        line += ["--data", str(runs / "data"), "--config", "demo", "--out", str(runs / f"{run}-0")]
+        assert main(line) == 0
+        changed(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
+    rules = (
+        f"{ACCURACY}at_least = 0.2",
+        f"{ACCURACY}width_at_most = 0.9",
+        'task = "medcalc"\ncoverage_at_least = 0.5',
+        f'{ACCURACY}against = "wrong"\nmargin = 0.9',
     )
+    for rule in rules:
+        verdict, why = held(runs, f"{scope}\n[[rule]]\n{rule}", run)
+        assert (verdict, reason in why) == (INCONCLUSIVE, True), why
+    # The same of the run that a margin is held against; a baseline may be that.
+    against = f'[[rule]]\n{ACCURACY}against = "{run}"\nmargin = 0.9'
+    if run in ("quick", "part"):
+        verdict, why = held(runs, f"{scope}\n{against}", "wrong")
+        assert (verdict, reason in why) == (INCONCLUSIVE, True), why
+    if run == "baseline":
+        assert "is a baseline" not in held(runs, f"{scope}\n{against}", "wrong")[1]
 
 
-def test_a_part_of_a_run_is_merged_first(runs: Path) -> None:
-    line = [
-        "run",
-        "--tasks",
-        "medcalc",
-        "--model",
-        "baseline/reference",
-        "--data",
-        str(runs / "data"),
-        "--config",
-        "demo",
-    ]
-    assert main([*line, "--shard", "1/2", "--out", str(runs / "part")]) == 0
-    margin = "metric = 'accuracy'\nmargin = 0.9\nagainst = 'part'"
-    for rule, run in (("coverage_at_least = 1", "part"), (margin, "reference")):
-        (runs / "part.toml").write_text(f'[[rule]]\ntask = "medcalc"\n{rule}', encoding="utf-8")
-        verdict, (found,) = gate(runs / "part.toml", [runs / run])
-        assert (verdict, found.reason) == (INCONCLUSIVE, "a part of a run: merge the parts")
+def test_a_difference_in_how_runs_were_made_is_accepted_by_name(runs: Path) -> None:
+    prompts = {"set": "own", "sha256": "a" * 64}
+    changed(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
+    rule = AGAINST_WRONG.replace("wrong", "other")
+    verdict, why = held(runs, DEMO + rule, "right")
+    assert (verdict, 'accept = ["not_asked"]' in why) == (INCONCLUSIVE, True), why
+    assert held(runs, f'{DEMO}accept = ["not_asked"]\n{rule}', "right")[0] == GO
+
+
+def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
+    changed(runs / "baseline", runs / "named", "kqa", model=MODEL)
+    for rule in (
+        'metric = "comprehensiveness"\nat_least = 0.2',
+        'metric = "comprehensiveness"\nwidth_at_most = 0.9',
+        "coverage_at_least = 0.5",
+    ):
+        text = f'[tasks.kqa]\nconfig = "demo"\n[[rule]]\ntask = "kqa"\n{rule}'
+        verdict, why = held(runs, text, "named")
+        assert (verdict, "a judge by words" in why) == (INCONCLUSIVE, True), why
 
 
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
-    said = [
-        {"id": row["id"], "response": row["parsed"]} for row in read_items(runs / "reference")[:16]
-    ]
-    (runs / "half.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    line = [
-        "score",
-        "medcalc",
-        "--data",
-        str(runs / "data"),
-        "--config",
-        "demo",
-        "--out",
-        str(runs / "half"),
-    ]
-    assert main([*line, "--responses", str(runs / "half.jsonl")]) == 5
-    (runs / "half.toml").write_text(
-        f'[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "reference"', encoding="utf-8"
-    )
-    verdict, (found,) = gate(runs / "half.toml", [runs / "half"])
+    policy = policy_file(runs, f'{DEMO}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"')
+    verdict, (found,) = gate(read_policy(policy), [runs / "half"])
     assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
     assert -1.0 < (found.low or 0.0) <= -15 / 31
+    # An interval that leaves out 15 unanswered items is not narrow.
+    assert held(runs, f"{DEMO}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0] == NO_GO
 
 
-@tabled("text", "said")
-def test_a_policy_that_is_none_is_named_by_its_rule(
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rule = 3", "a policy is a list of [[rule]] tables, with [tasks.NAME] tables"),
+        ("[[rule]\n", "not TOML"),
+        (f"[[rule]]\n{ACCURACY}", "rule 1: needs exactly one of at_least, at_most, margin"),
+        (f"[[rule]]\n{ACCURACY}at_least = 'x'", "at_least must be a number, got 'x'"),
+        (
+            f"[[rule]]\n{ACCURACY}margin = -0.1\nagainst = 'a'",
+            "margin must be from 0 to 1 (50 % is 0.5), got -0.1",
+        ),
+        (f"[[rule]]\n{ACCURACY}at_least = 5", "at_least must be from 0 to 1 (50 % is 0.5), got 5"),
+        (f"[[rule]]\n{ACCURACY}at_least = nan", "must be from 0 to 1 (50 % is 0.5), got nan"),
+        ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 98", "must be from 0 to 1"),
+        (f"[[rule]]\n{ACCURACY}margin = 0.1", "rule 1: lacks against"),
+        (f"[[rule]]\n{ACCURACY}at_least = 0.5\nbyy = 'x'", "takes no byy with at_least. Did you"),
+        (
+            f"[[rule]]\n{ACCURACY}at_least = 0.5\nby = 'sex'",
+            "medcalc has the breakdowns category, calculator, got 'sex'",
+        ),
+        ("[[rule]]\ntask = 'medcalk'\ncoverage_at_least = 1", "there is no task 'medcalk'. Did"),
+        ("[[rule]]\ntask = 'medcalc'\nmetric = 'f1'\nat_least = 0.1", "has no metric 'f1'"),
+        # Limits that no run could break,
+        (f"[[rule]]\n{ACCURACY}at_least = 0", "no run could break at_least = 0, as the scale is"),
+        (f"[[rule]]\n{ACCURACY}at_most = 1", "no run could break at_most = 1"),
+        (f"[[rule]]\n{ACCURACY}margin = 1\nagainst = 'a'", "no run could break margin = 1"),
+        (f"[[rule]]\n{ACCURACY}width_at_most = 1", "no run could break width_at_most = 1"),
+        ("[[rule]]\ntask = 'medcalc'\ncoverage_at_least = 0", "no run could break coverage"),
+        ("[[rule]]\ntask = 'kqa'\nmetric = 'hallucination_rate'\nat_least = 0", "no run could"),
+        # that none could meet,
+        (f"[[rule]]\n{ACCURACY}at_least = 1", "no run could meet at_least = 1: the 95 % interval"),
+        (f"[[rule]]\n{ACCURACY}width_at_most = 0", "no run could meet width_at_most = 0"),
+        ("[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_most = 0", "no run could meet"),
+        # and that the worst runs meet.
+        (f"[[rule]]\n{ACCURACY}at_most = 0.9", "accuracy is better when it is higher, so that"),
+        (
+            "[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_least = 0.1",
+            "passes the worst runs. Was at_most meant?",
+        ),
+        (f"[tasks.kqa]\n[[rule]]\n{ACCURACY}at_least = 0.5", "no rule is about [tasks.kqa]"),
+        (f"[tasks.medcalc]\nconfig = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5", "got 'x'"),
+        (
+            f"[tasks.medcalc]\nconfigs = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5",
+            "takes no configs. Did you mean 'config'?",
+        ),
+        (
+            f"[tasks.medcalc]\naccept = ['prompt']\n[[rule]]\n{ACCURACY}at_least = 0.5",
+            "got 'prompt'. Did you mean 'prompts'?",
+        ),
+    ],
+)
+def test_a_policy_that_is_none_or_decides_nothing_is_refused(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    policy = tmp_path / "policy.toml"
-    policy.write_text(text, encoding="utf-8")
+    policy = policy_file(tmp_path, text)
     assert main(["gate", str(policy), str(tmp_path)]) == 2
     assert f"{policy}: " in (told := capsys.readouterr().err)
     assert said in " ".join(told.split())
+
+
+def columns(values: Floats, metric: MetricSpec) -> Columns:
+    ones = np.ones(len(values))
+    return Columns(
+        metric=metric, shares=(1.0,), first=(values, ones), second=(values, ones),
+        values=(values, values), clusters=None, missing=(),
+    )  # fmt: skip
+
+
+def test_the_risk_of_a_wrong_go() -> None:
+    proportion = MetricSpec(name="right", kind="proportion", description="")
+    mean = MetricSpec(name="share", kind="mean", description="")
+    # Of 100, 88 must be right; P(88 or more of 100 at 0.8) = 0.0253 (binomial table).
+    found = risk_of_value(columns(np.array([1.0] * 90 + [0.0] * 10), proportion), Limit(0.8))
+    assert found is not None
+    assert found.exact
+    assert found.share == pytest.approx(0.0253, abs=5e-5)
+    # Simulated for means: near the same for values that are all 0 or 1.
+    found = risk_of_value(columns(np.array([1.0] * 90 + [0.0] * 10), mean), Limit(0.8))
+    assert found is not None
+    assert not found.exact
+    assert found.share == pytest.approx(0.025, abs=0.015)
+    # No item lies beyond the limit, so nothing like this run stands on it.
+    assert risk_of_value(columns(np.array([0.9, 1.0] * 9), mean), Limit(0.5)) is None
+    second = np.array([1.0] * 60 + [0.0] * 40)
+    first = np.roll(second, 10)
+    pair = Columns(
+        metric=mean, shares=(1.0,), first=(first, np.ones(100)), second=(second, np.ones(100)),
+        values=(first, second), clusters=None, missing=(),
+    )  # fmt: skip
+    found = risk_of_difference(pair, Limit(-0.1))
+    assert found is not None
+    assert found.share == pytest.approx(0.025, abs=0.025)
+    few = Finding(
+        run="", rule="", group="", value=0.95, low=0.9, high=1.0, limit=0.9,
+        risk=type(found)(0.09, exact=False),
+    )  # fmt: skip
+    assert few.decided(1).verdict == INCONCLUSIVE
+    assert "a wrong GO in 9.0 % of runs" in few.decided(1).reason
 
 
 @given(
@@ -130,3 +309,15 @@ def test_more_rules_never_decide_more(
     assert among in (alone, INCONCLUSIVE)
     if alone == GO:  # such a run never breaks the rule
         assert among == GO
+
+
+def test_every_task_can_be_gated_on_its_usual_configuration(tmp_path: Path) -> None:
+    assert (known := tasks())
+    for name, task in known.items():
+        metric = task.metrics[0]
+        kind = "at_least" if metric.higher_is_better else "at_most"
+        limit = metric.limits[0] + 0.5 if math.isinf(metric.limits[1]) else sum(metric.limits) / 2
+        text = f'[[rule]]\ntask = "{name}"\nmetric = "{metric.name}"\n{kind} = {limit}'
+        (scope,) = read_policy(policy_file(tmp_path, text)).scopes.values()
+        assert scope.config != "demo"
+        assert scope.split == task.split

@@ -18,7 +18,7 @@ BASE: dict[str, Any] = cases(__file__, "BASE")
 def told(change: dict[str, Any], **base: Any) -> tuple[list[str], list[str]]:
     first = {**BASE, **base}
     found = recipe_differences("toy", first, {**first, **change})
-    return found.refused, found.warned
+    return found.refused, [warned.text for warned in found.warned]
 
 
 def test_the_same_recipe_has_no_differences() -> None:
@@ -80,7 +80,7 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
     found = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
     assert (found.refused, dict(found.left_out)) == ([], {})
-    assert [said.partition(",")[0] for said in found.warned] == [
+    assert [warned.text.partition(",")[0] for warned in found.warned] == [
         "only the second run was scored with weights"
     ]
     assert (
@@ -126,4 +126,4 @@ def test_a_baseline_was_asked_nothing_and_its_name_says_so(name: str, told: bool
     other = BASE | {"prompts": None, "model": {"name": name}}
     for pair in ((asked, other), (other, asked)):
         warned = recipe_differences("t", *pair).warned
-        assert any("prompts differ" in sentence for sentence in warned) is told
+        assert any("prompts differ" in each.text for each in warned) is told

@@ -1,0 +1,350 @@
+"""Policies: the rules that a gate holds runs against, and which results they are about.
+
+A policy is a TOML file:
+
+    [tasks.medcalc]            # which results count; every line may be left out
+    config = "v1.0"            # else the dataset's usual configuration
+    split = "test"             # else the task's
+    prompts = "own"            # or official, or unknown for answers from a file; else any
+    least_items = 500          # else all items of the split, or a random sample of them (--subset)
+    accept = ["generation"]    # how a run may differ from the one that a margin is held against
+
+    [[rule]]
+    task = "medcalc"
+    metric = "accuracy"
+    at_least = 0.5             # or at_most; width_at_most, of the 95 % interval
+    by = "category"            # held against each group
+
+    [[rule]]
+    task = "medcalc"
+    metric = "accuracy"
+    against = "runs/old"       # a folder, seen from where the policy lies
+    margin = 0.03              # at most so much worse than that run, item by item
+
+    [[rule]]
+    task = "kqa"
+    coverage_at_least = 0.98   # the share of items that are scored
+
+    [[rule]]
+    task = "kqa"
+    check = "checks/kqa/check.json"
+    judge_kappa_at_least = 0.6
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.comparison.comparing import NONE
+from medical_tasks.comparison.statistics import breakdown_names
+from medical_tasks.errors import UsageError, did_you_mean
+from medical_tasks.io.files import packaged, read_text, readable
+from medical_tasks.runs import recipes
+from medical_tasks.runs.calibrating import SUFFIX
+from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+__all__ = ["Policy", "Rule", "Scope", "read_policy"]
+
+KINDS: Final[Mapping[str, frozenset[str]]] = {
+    "at_least": frozenset({"metric", "by"}),
+    "at_most": frozenset({"metric", "by"}),
+    "margin": frozenset({"metric", "by", "against"}),
+    "width_at_most": frozenset({"metric", "by"}),
+    "coverage_at_least": frozenset(),
+    "judge_kappa_at_least": frozenset({"check"}),
+}
+"""What a rule limits, and the words that go with it."""
+PROMPTS: Final = ("own", "official", "unknown")
+_OPTIONAL: Final = frozenset({"by"})
+_ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims", "lexical"})
+"""Differences of recipes that change no verdict, or that a finding names by itself."""
+_EXAMPLE: Final = (
+    'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Which results of a task a policy decides about.
+
+    Attributes:
+        task: the task.
+        config: the configuration of its dataset.
+        split: the split of that.
+        prompts: how the model was asked, one of `PROMPTS`; "" for any.
+        least_items: how many items there must be; None for all of the split, or a sample of it.
+        accept: kinds of differences (`recipes.Difference`) between a run and the one it is held
+            against, which the decision is about.
+    """
+
+    task: str
+    config: str
+    split: str
+    prompts: str = ""
+    least_items: int | None = None
+    accept: frozenset[str] = frozenset()
+
+    @property
+    def said(self) -> str:
+        """The scope in words."""
+        least = "all" if self.least_items is None else f"at least {self.least_items:,}"
+        prompts = f"{self.prompts} prompts" if self.prompts else "any prompts"
+        parts = [f"configuration {self.config}", f"split {self.split}", prompts, f"{least} items"]
+        return f"{self.task}: {', '.join(parts)}"
+
+    def mismatch(self, entry: Mapping[str, Any], *, baseline: bool = False) -> str:
+        """Why a task's results are not what the policy decides about; "" where they are.
+
+        Args:
+            entry: the task's entry in `results.json`.
+            baseline: whether they are only what a run is compared with, which may be of a baseline.
+        """
+        recipe = entry["recipe"]
+        data = mapping(recipe.get("data"))
+        config, split = one_line(str(data.get("config"))), one_line(str(data.get("split")))
+        name = str(mapping(recipe.get("model")).get("name"))
+        if name.startswith("baseline/") and not baseline:
+            return f"{one_line(name)} is a baseline and no model"
+        if config != self.config:
+            said = "invented demonstration data" if config == "demo" else f"configuration {config}"
+            return f"{said}, while the policy is about {self.config} ([tasks.{self.task}] config)"
+        if split != self.split:
+            return f"split {split}, while the policy is about {self.split}"
+        if "shard" in recipe:
+            return "a part of a run: merge the parts"
+        if recipe.get("max_samples") is not None:
+            return (
+                f"a quick look at {entry['n_items']:,} items (--max-samples), which stand for no "
+                "others: run all items, or a random sample (--subset)"
+            )
+        prompts = mapping(recipe.get("prompts")).get("set") or "unknown"
+        if self.prompts not in ("", prompts):
+            return f"{one_line(str(prompts))} prompts, while the policy is about {self.prompts}"
+        if self.least_items is not None and entry["n_items"] < self.least_items:
+            return f"{entry['n_items']:,} items, while the policy needs {self.least_items:,}"
+        return ""
+
+    def unlike(self, run: Mapping[str, Any], other: Mapping[str, Any], task: TaskSpec) -> str:
+        """What makes a run's results another test than those it is held against; "" if nothing."""
+        differences = recipes.recipe_differences(
+            self.task, other["recipe"], run["recipe"], metrics=task.metrics
+        )
+        kept = [each for each in differences.warned if each.kind not in _ALWAYS_ALIKE | self.accept]
+        if not kept:
+            return ""
+        kinds = ", ".join(f'"{each.kind}"' for each in kept)
+        return (
+            f"{kept[0].text.rstrip('.')}. If the decision is about that, name it in the policy: "
+            f"[tasks.{self.task}] accept = [{kinds}]"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule of a policy."""
+
+    kind: str
+    limit: float
+    task: str
+    metric: str = ""
+    by: str = NONE
+    against: Path = Path()
+    check: Path = Path()
+
+    @property
+    def said(self) -> str:
+        """The rule in words."""
+        what = " ".join(filter(None, (self.task, self.metric)))
+        if self.kind == "margin":
+            return f"{what} at most {self.limit:g} worse than {self.against}"
+        return f"{what} {self.kind.replace('_', ' ')} {self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules, and the scope of each task that they name."""
+
+    rules: Sequence[Rule]
+    scopes: Mapping[str, Scope]
+
+
+def read_policy(path: Path) -> Policy:
+    """Reads a policy.
+
+    Raises:
+        UsageError: something in it is no rule, or a rule decides nothing; the rule is named by its
+            number.
+    """
+    with readable(path):
+        try:
+            content = tomllib.loads(read_text(path))
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
+    entries = content.get("rule")
+    if content.keys() - {"rule", "tasks"} or not isinstance(entries, list) or not entries:
+        raise UsageError(
+            f"{path}: a policy is a list of [[rule]] tables, with [tasks.NAME] tables beside "
+            f"them, and nothing else. {_EXAMPLE}"
+        )
+    rules = [
+        _rule(entry, f"{path}: rule {place}", path.parent)
+        for place, entry in enumerate(entries, start=1)
+    ]
+    given = content.get("tasks", {})
+    if not isinstance(given, dict):
+        raise UsageError(f"{path}: tasks must be tables such as [tasks.medcalc], got {given!r}.")
+    held = dict.fromkeys(rule.task for rule in rules)
+    if unused := sorted(given.keys() - held):
+        raise UsageError(
+            f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], held)}"
+        )
+    scopes = {name: _scope(name, given.get(name, {}), f"{path}: [tasks.{name}]") for name in held}
+    return Policy(rules, scopes)
+
+
+def _scope(name: str, given: Any, place: str) -> Scope:
+    """Reads a [tasks.NAME] table; what it leaves out is fixed by the task."""
+    task = tasks()[name]
+    dataset = dataset_spec(task.dataset)
+    words = {"config": str, "split": str, "prompts": str, "least_items": int, "accept": list}
+    if not isinstance(given, dict):
+        raise UsageError(f"{place}: must be a table, got {given!r}.")
+    for word, value in given.items():
+        if word not in words:
+            raise UsageError(f"{place}: takes no {word}.{did_you_mean(word, words)}")
+        if not isinstance(value, words[word]) or isinstance(value, bool):
+            raise UsageError(f"{place}: {word} is of another type, got {value!r}.")
+    config, prompts = given.get("config", dataset.default_config), given.get("prompts", "")
+    if config not in dataset.configs:
+        raise UsageError(
+            f"{place}: {dataset.name} has the configurations {', '.join(dataset.configs)}, "
+            f"got {config!r}."
+        )
+    if prompts not in ("", *PROMPTS):
+        raise UsageError(f"{place}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}.")
+    least = given.get("least_items")
+    if least is not None and least < 1:
+        raise UsageError(f"{place}: least_items must be at least 1, got {least}.")
+    known = packaged(recipes.__file__, "differences.json").keys()
+    accept = given.get("accept", [])
+    if unknown := [each for each in accept if each not in known]:
+        raise UsageError(
+            f"{place}: accept takes kinds of differences such as prompts, generation, judge; "
+            f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), known)}"
+        )
+    return Scope(
+        task=name,
+        config=config,
+        split=given.get("split", task.split),
+        prompts=prompts,
+        least_items=least,
+        accept=frozenset(accept),
+    )
+
+
+def _rule(entry: Any, place: str, folder: Path) -> Rule:
+    """Reads one rule; paths in it are seen from the policy's folder."""
+    kind, words = _kind(entry, place)
+    limit = entry[kind]
+    if isinstance(limit, bool) or not isinstance(limit, int | float):
+        raise UsageError(f"{place}: {kind} must be a number, got {limit!r}.")
+    texts = {name: entry[name] for name in words - {kind} if name in entry}
+    if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
+        raise UsageError(f"{place}: {wrong} must be a text, got {texts[wrong]!r}.")
+    known = tasks()
+    task = known.get(texts["task"])
+    if task is None:
+        raise UsageError(
+            f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}"
+        )
+    metric = _metric(task, texts["metric"], place) if "metric" in texts else None
+    _check_limit(kind, float(limit), metric, place)
+    if "by" in texts:
+        _check_breakdown(task, texts["metric"], texts["by"], place)
+    paths: dict[str, Any] = {
+        name: folder / texts.pop(name) for name in ("against", "check") if name in texts
+    }
+    return Rule(kind=kind, limit=float(limit), **texts, **paths)
+
+
+def _kind(entry: Any, place: str) -> tuple[str, frozenset[str]]:
+    """What a rule limits, and all words that it may have."""
+    kinds = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
+    if len(kinds) != 1:
+        raise UsageError(
+            f"{place}: needs exactly one of {', '.join(KINDS)}, "
+            f"has {', '.join(kinds) or 'none'}. {_EXAMPLE}"
+        )
+    (kind,) = kinds
+    words = frozenset({"task", kind, *KINDS[kind]})
+    if unknown := sorted(entry.keys() - words):
+        raise UsageError(
+            f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
+        )
+    if missing := sorted(words - _OPTIONAL - entry.keys()):
+        raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
+    return kind, words
+
+
+def _metric(task: TaskSpec, name: str, place: str) -> MetricSpec:
+    """A metric of a task by its name, which may be that of the corrected one."""
+    named = {metric.name: metric for metric in task.metrics if not metric.part}
+    corrected = {
+        each.name + SUFFIX: each for each in named.values() if each.verdict not in ("", "several")
+    }
+    if name not in named and name not in corrected:
+        known = did_you_mean(name, {**named, **corrected})
+        raise UsageError(f"{place}: {task.name} has no metric {name!r}.{known}")
+    return named.get(name) or corrected[name]
+
+
+def _check_breakdown(task: TaskSpec, metric: str, by: str, place: str) -> None:
+    if by not in breakdown_names(task):
+        raise UsageError(
+            f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
+            f"got {by!r}."
+        )
+    if all(metric != each.name for each in task.metrics):
+        raise UsageError(
+            f"{place}: {metric} has no breakdowns. Leave out by, or name the metric without "
+            f"{SUFFIX}."
+        )
+
+
+def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str) -> None:
+    """Refuses limits outside the scale, that no run could break, or that none could meet."""
+    low, high = metric.limits if metric is not None else (0.0, 1.0)
+    if kind in ("margin", "width_at_most"):
+        low, high = 0.0, high - low
+    share = " (50 % is 0.5)" if high == 1.0 else ""
+    if not (low <= limit <= high and math.isfinite(limit)):
+        raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
+    least = kind in ("at_least", "coverage_at_least", "judge_kappa_at_least")
+    by_chance = kind == "judge_kappa_at_least" and limit == low  # a judge can do worse
+    if limit == (low if least else high) and not by_chance:
+        raise UsageError(
+            f"{place}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
+            f"{high:g}{share}. Set the limit that a run must keep, or leave out the rule."
+        )
+    unreachable = {"at_least": high, "at_most": low, "width_at_most": low}
+    if limit == unreachable.get(kind):
+        certain = "is wider than that" if kind == "width_at_most" else "stops short of it"
+        raise UsageError(
+            f"{place}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
+            f"run {certain}. Allow for it: 99 % is 0.99."
+        )
+    wrong_way = {"at_least": False, "at_most": True}.get(kind)
+    if metric is not None and metric.unit != "number" and metric.higher_is_better is wrong_way:
+        other = "at_most" if least else "at_least"
+        better = "higher" if metric.higher_is_better else "lower"
+        raise UsageError(
+            f"{place}: {metric.name} is better when it is {better}, so that {kind} = {limit:g} "
+            f"passes the worst runs. Was {other} meant?"
+        )
