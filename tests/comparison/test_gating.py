@@ -312,7 +312,8 @@ def test_more_rules_never_decide_more(
 
 
 def test_every_task_can_be_gated_on_its_usual_configuration(tmp_path: Path) -> None:
-    assert (known := tasks())
+    known = tasks()
+    assert known
     for name, task in known.items():
         metric = task.metrics[0]
         kind = "at_least" if metric.higher_is_better else "at_most"
