@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.means import proportion_interval
+from medical_tasks.scoring.bootstrap import bootstrap_statistic, quotient
+from medical_tasks.scoring.means import mean_interval, proportion_interval
 from medical_tasks.scoring.paired import mcnemar, paired_bootstrap
 
 LOOP_SHARE = 100
@@ -29,15 +29,16 @@ def main(items: int, resamples: int) -> None:
     others = np.clip(values + generator.normal(0.0, 0.1, items), 0.0, 1.0)
     right = values > 0.3
     counts = [generator.integers(0, 6, items) for _ in range(3)]
+    ones = np.ones(items)
     clusters = [f"note-{i // 5}" for i in range(items)]
     loop = seconds(lambda: naive_means(values.tolist(), resamples // LOOP_SHARE)) * LOOP_SHARE
     print(f"{items} items, {resamples} draws; a Python loop for one mean: {loop:.1f} s")
     rows: dict[str, Callable[[], object]] = {
-        "mean": lambda: bootstrap_interval(values, resamples=resamples),
-        "mean, five items a cluster": lambda: bootstrap_interval(
-            values, clusters=clusters, resamples=resamples
+        "mean": lambda: mean_interval(values),
+        "mean, five items a cluster": lambda: mean_interval(values, clusters=clusters),
+        "mean, by bootstrap": lambda: bootstrap_statistic(
+            [values, ones], quotient, resamples=resamples
         ),
-        "mean of right and wrong": lambda: bootstrap_interval(right, resamples=resamples),
         "micro-F1": lambda: bootstrap_statistic(
             counts, lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn), resamples=resamples
         ),
@@ -49,7 +50,7 @@ def main(items: int, resamples: int) -> None:
         taken = min(seconds(work) for _ in range(3))
         print(f"  {name:28s} {taken * 1000:8.1f} ms   loop / this: {loop / taken:10.0f}")
     tracemalloc.start()
-    bootstrap_interval(values, resamples=resamples)
+    bootstrap_statistic([values, ones], quotient, resamples=resamples)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     print(

@@ -14,7 +14,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.models.text_metrics import MODEL_METRICS, POOLED, WORD_METRICS, score_texts
 from medical_tasks.scoring.bleu_and_sari import bleu_corpus, sacrebleu_corpus
-from medical_tasks.scoring.bootstrap import bootstrap_interval
+from medical_tasks.scoring.means import mean_interval
 from tests.case_tables import cases
 from tests.models.tiny_bleurt import PAIRS, make_word_bleurt
 from tests.scoring.text_cases import triples
@@ -88,7 +88,7 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
         if text and text in json.dumps(told)
     ]
     values = [row["rougeL"] for row in told["rows"]]
-    interval = bootstrap_interval(values, clusters=["a", "a", "b"])
+    interval = mean_interval(values, clusters=["a", "a", "b"])
     assert told["metrics"]["rougeL"] == {
         "value": interval.value,
         "ci_low": interval.ci_low,

@@ -64,7 +64,7 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     first, second = ({**BASE, "scoring": {"weights": {"sha256": digest}}} for digest in (ONE, TWO))
     assert recipe_differences("toy", first, second).refused != []
     found = recipe_differences("toy", first, second, metrics=(RIGHT, COSTLY))
-    assert found.refused == found.warned == []
+    assert (found.refused, found.warned) == ([], [])
     assert found.left_out["weights"].startswith(
         "its setting differs (weights.sha256 11111111 and 22222222), so that it is another"
     )
