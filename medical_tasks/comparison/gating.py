@@ -184,12 +184,15 @@ def _risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) 
     """How often a run of this size on the limit would get GO; None where that is not known.
 
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
-    an interval has no true value.
+    an interval has no true value. Of groups, which may be many, it is worked out where one passes.
     """
     task = tasks()[rule.task]
     metric = next((each for each in task.metrics if each.name == rule.metric), None)
     sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
     if found.reason or metric is None or sampled or rule.kind == "width_at_most":
+        return None
+    limit = Limit(found.limit, at_most=found.at_most)
+    if rule.by != NONE and not limit.met(*sorted((found.low or 0.0, found.high or 0.0))):
         return None
     own = rows_by_task(run).get(rule.task, {})
     other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
@@ -205,7 +208,6 @@ def _risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) 
     clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
     reported = {each.name: each for each in task.metrics}
     columns = columns_of(metric, reported, first, second, clusters)
-    limit = Limit(found.limit, at_most=found.at_most)
     of_run = baseline is None
     return risk_of_value(columns, limit) if of_run else risk_of_difference(columns, limit)
 
