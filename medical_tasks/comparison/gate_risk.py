@@ -29,10 +29,12 @@ from medical_tasks.scoring.intervals import wilson_interval
 from medical_tasks.scoring.means import average_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
 
-__all__ = ["MOST", "Limit", "Risk", "risk_of_difference", "risk_of_value"]
+__all__ = ["FEWEST_SIMULATED", "MOST", "Limit", "Risk", "risk_of_difference", "risk_of_value"]
 
 MOST: Final = 0.055
 """The largest share of wrong GOs, at the limit, with which a gate still says GO."""
+FEWEST_SIMULATED: Final = 40
+"""How many items a GO needs where its risk is not exact: fewer stand for too little to draw from."""
 _DRAWS: Final = 1000
 _DRAWS_OF_PAIRS: Final = 400
 _RESAMPLES: Final = 400
