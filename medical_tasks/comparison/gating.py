@@ -29,6 +29,7 @@ from medical_tasks.io.files import read_text, readable
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
 from medical_tasks.runs.calibrating import SUFFIX, raw_name
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
 from medical_tasks.scoring.intervals import normal_quantile
@@ -88,6 +89,8 @@ class Finding:
     at_most: bool = False
     verdict: str = INCONCLUSIVE
     reason: str = ""
+    task: str = ""
+    paper: tuple[str, ...] = ()  # whether the run is comparable with the task's paper, in words
 
     def decided(self, rules: int) -> Finding:
         """The same with its verdict, as one of so many rules."""
@@ -199,12 +202,14 @@ def gate(policy: Path, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
 def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[Finding]:
     empty = Finding(
         run=run.label, rule=rule.said, group="", value=None, low=None, high=None, limit=rule.limit,
-        at_most=rule.kind.endswith("at_most"),
+        at_most=rule.kind.endswith("at_most"), task=rule.task,
     )  # fmt: skip
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
-    elif any(
+        return
+    empty = replace(empty, paper=tuple(paper_lines(entry)))
+    if any(
         "shard" in one.results["tasks"].get(rule.task, entry)["recipe"]
         for one in filter(None, (run, baseline))
     ):
@@ -219,17 +224,23 @@ def _findings(rule: Rule, run: Compared, baseline: Compared | None) -> Iterator[
     else:
         groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
         for group, metrics in groups.items():
-            yield _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
+            yield _measured(rule, metrics.get(rule.metric), replace(empty, group=group), entry)
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
 
-def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
-    if metric is None or metric["value"] is None or metric["ci_low"] is None:
-        return replace(
-            empty,
-            reason=one_line(str((metric or {}).get("reason") or "the run does not report it")),
+def _measured(
+    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
+) -> Finding:
+    if metric is None:
+        asked = tasks()[rule.task].needs_official_prompts
+        official = any(
+            each.name == rule.metric and asked(each) for each in tasks()[rule.task].metrics
         )
+        why = mapping(entry.get("paper")).get("official") if official else ""
+        return replace(empty, reason=str(why or "the run does not report it"))
+    if metric["value"] is None or metric["ci_low"] is None:
+        return replace(empty, reason=one_line(str(metric.get("reason") or "no figure")))
     metric = {
         **metric,
         **metric.get("sample", {}),
@@ -351,7 +362,10 @@ def shown(verdict: str, findings: Sequence[Finding]) -> tuple[str, dict[str, Any
         f"{sum(each.verdict == name for each in findings)} {name}"
         for name in (GO, NO_GO, INCONCLUSIVE)
     )
-    return "\n".join([*lines, "", f"{verdict} ({counts})"]), {
+    papers = dict.fromkeys(
+        f"{one_line(each.run, 60)}, {each.task}: {line}" for each in findings for line in each.paper
+    )
+    return "\n".join([*lines, *papers, "", f"{verdict} ({counts})"]), {
         "verdict": verdict,
         "findings": [asdict(each) for each in findings],
     }

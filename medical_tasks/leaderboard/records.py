@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, SHA256, Submitter
+from medical_tasks.leaderboard.submission_package.results import without_unasked_figures
 from medical_tasks.leaderboard.submission_package.values import finite, is_number
 from medical_tasks.report.folders import COUNT, Form, damage
 from medical_tasks.runs.recipes import mapping
@@ -282,4 +283,4 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
         raise DamagedError(
             f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."
         )
-    return found
+    return without_unasked_figures(found)
