@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli.entry import main
+from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
 from medical_tasks.runs.results import read_items, read_results
 from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("demo_home")
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
 N_ITEMS = 13
 VERDICTS = 80
-JUDGED = "comprehensiveness hallucination_rate contradicted comprehensiveness_official hallucination_official".split()
+JUDGED = "comprehensiveness hallucination_rate contradicted".split()
 FAULTS = (
     Fault.status_code(500),
     Fault.status_code(503),
@@ -275,21 +276,22 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
 ) -> None:
     assert main([*RUN, "--out", "r"]) == 0
     out = capsys.readouterr().out
-    rows = [line for line in out.splitlines() if line.startswith("baseline/reference  kqa ")]
-    assert len(rows) == 11
-    assert [row for row in rows if "[not comparable]" not in row] == [
-        row for row in rows if "words (number)" in row
-    ]
-    assert "Not comparable: the judge lexical" in out
+    assert "_official" not in out.partition("baseline/reference, kqa:")[0]
+    line = "Comparable with the paper: no (no model answered; the judge was asked with own prompts; judge lexical"
+    assert f"baseline/reference, kqa: {line} compares words" in out
+    assert f"baseline/reference, kqa: {NO_OFFICIAL_FIGURES}." in out
     assert "never checked" in out
-    assert "**Not comparable" in Path("r/report.md").read_text()
+    assert f"**{line}" in Path("r/report.md").read_text()
     found = entry(tmp_path / "r")
+    assert found["paper"]["comparable"] is False
     assert found["recipe"]["judge"]["comparable"] is False
     assert [
         name for name, metric in found["metrics"].items() if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
-    assert "not comparable with anybody else's numbers" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "not comparable with anybody else's numbers" in out
+    assert f"A, kqa: {line}" in out
 
 
 @wrong_use("run_judged")

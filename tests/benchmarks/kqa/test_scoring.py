@@ -15,9 +15,19 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict
+from medical_tasks.benchmarks.kqa.judging import (
+    AnswerVerdict,
+    Case,
+    StatementVerdict,
+    judge_answers,
+)
 from medical_tasks.benchmarks.kqa.prompts import gold_response
-from medical_tasks.benchmarks.kqa.scoring import item_score, score_items, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import (
+    case_of,
+    item_score,
+    score_items,
+    unanswered_limits,
+)
 from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
@@ -28,6 +38,8 @@ from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
 NAMES = {metric.name for metric in METRICS}
+OWN_NAMES = {metric.name for metric in KQA.reporting((), "own").metrics}
+OFFICIAL = [metric.name for metric in METRICS if metric.official]
 KQA_PLAIN = replace(KQA, groups=())
 THREE = ("entailment", "neutral", "contradiction")
 COUNTS = (
@@ -38,19 +50,30 @@ COUNTS = (
 )
 
 
-def _score(must: str, nice: str = "", answer: str = "Take it easy.") -> ItemScore:
-    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing."""
+def _score(
+    must: str, nice: str = "", answer: str = "Take it easy.", *, official: bool = False
+) -> ItemScore:
+    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing.
+
+    `official`: as the judge of the authors' prompts decides where its replies mean these labels.
+    """
     letters = {"e": "entailment", "n": "neutral", "c": "contradiction", "?": None}
     table = {f"i/must/{place}": letters[letter] for place, letter in enumerate(must)}
     table |= {f"i/nice/{place}": letters[letter] for place, letter in enumerate(nice)}
     judging = Judging(judge=TableJudge(table), prompts=load_judge_prompts(KQA))
-    (score,) = score_items(KQA, [item("i", list(must), list(nice))], [answer], judging=judging)
+    asked = item("i", list(must), list(nice))
+    if official:
+        case = case_of("i", asked.fields, answer)
+        (verdict,) = judge_answers([case], judging)
+        stated = sum(one.stated for one in verdict.statements)
+        return item_score(case, verdict, most_statements=stated, official=True)
+    (score,) = score_items(KQA, [asked], [answer], judging=judging)
     return score
 
 
 def test_by_hand() -> None:
     score = _score("eenc", "ecn")
-    assert set(score.values) == NAMES
+    assert set(score.values) == OWN_NAMES
     assert score.values == {
         "comprehensiveness": 0.5,
         "hallucination_rate": 2.0,
@@ -59,14 +82,15 @@ def test_by_hand() -> None:
         "contradicted": 1.0,
         "answered": 1.0,
         "words": 3.0,
-        "comprehensiveness_official": 0.5,
-        "comprehensiveness_norm_official": 0.5,
-        "hallucination_official": 2.0,
-        "hallucination_norm_official": 2.0,
     }
     assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
-    assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1; official: by label"
+    assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1"
     assert (score.unscored, score.limits) == (None, {})
+    score = _score("eenc", "ecn", official=True)
+    assert set(score.values) == NAMES
+    assert [score.values[name] for name in OFFICIAL] == [0.5, 0.5, 2.0, 2.0]
+    # What is nice to have is not asked about with the authors' prompts.
+    assert score.parsed == "must 2/4, contradicted 2"
     score = _score("ee", "c", answer="I don't know.")
     assert (
         score.values["comprehensiveness"],
@@ -77,18 +101,18 @@ def test_by_hand() -> None:
         0,
         0,
     )
-    assert (score.values["answered"], score.values["comprehensiveness_official"]) == (0, 0)
+    assert score.values["answered"] == 0
     for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
         assert math.isnan(score.values[name])
     assert score.why.startswith("abstained by the rule")
-    score = _score("", "c")
+    score = _score("", "c", official=True)
     assert math.isnan(score.values["comprehensiveness"])
     assert math.isnan(score.values["comprehensiveness_norm_official"])
     assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (
         0.0,
         1.0,
     )
-    score = _score("")
+    score = _score("", official=True)
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
     assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (
@@ -96,7 +120,7 @@ def test_by_hand() -> None:
         3.0,
         None,
     )
-    score = _score("ee?n", "c?")
+    score = _score("ee?n", "c?", official=True)
     assert score.unscored == "judge: http 500"
     assert (
         score.limits["comprehensiveness"]
@@ -111,7 +135,7 @@ def test_by_hand() -> None:
         "answered": 1.0,
         "words": 3.0,
     }  # one contradiction is enough
-    assert score.parsed == "must 2 to 3/4, nice 0 to 1/2, contradicted 1 to 3"
+    assert score.parsed == "must 2 to 3/4, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
 
 
@@ -134,13 +158,14 @@ def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
 )
 @settings(deadline=None, max_examples=60)
 def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) -> None:
-    score = _score(must, nice, answer)
+    score = _score(must, nice, answer, official=True)
     n_open = (must + nice).count("?")
     wholes = []
     for letters in itertools.product("enc", repeat=n_open):
         chosen = iter(letters)
         filled = "".join(next(chosen) if letter == "?" else letter for letter in must + nice)
-        wholes.append(_score(filled[: len(must)], filled[len(must) :], answer).values)
+        whole = _score(filled[: len(must)], filled[len(must) :], answer, official=True)
+        wholes.append(whole.values)
     for name in NAMES:
         seen = [whole[name] for whole in wholes]
         if name in score.values:
