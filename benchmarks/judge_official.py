@@ -4,8 +4,8 @@
 
 TREES holds checkouts of Itaymanes/K-QA and yiqingxyq/DocLens (folders `K-QA` and `DocLens`). Their scripts run as they are, in a
 folder of their own, with stand-ins for the services they call (openai, langchain, vLLM) that hand out the replies. Beside them
-stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite, and what a run reports where 150 of
-the 201 questions have an answer. EHRNoteQA's script stores a reply and decides nothing, so there is nothing to compare.
+stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite, and what a run reports of answers to
+150 of the 201 questions. EHRNoteQA's script stores a reply and decides nothing, so there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
     }
     (folder / "dataset").mkdir()
     (folder / "evaluation").symlink_to(tree / "evaluation")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"Question": question, "Must_have": [must], "Nice_to_have": [nice]}
         for question, (must, nice) in statements.items()
     ]
@@ -365,7 +365,9 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
         for name, ours in FIGURES.items():
             value, n = reported[ours]["value"], reported[ours]["n"]
             differ += not math.isclose(theirs[name], value, rel_tol=1e-12)
-            print(f"K-QA, {count} of {QUESTIONS} answered: {name} {theirs[name]:.6f}, {ours} {value:.6f} (n {n})")
+            print(
+                f"K-QA, {count} of {QUESTIONS} answered: {name} {theirs[name]:.6f}, {ours} {value:.6f} (n {n})"
+            )
     print(
         f"K-QA, from replies to figures: {3 * count} replies (a third of them asked about must-have statements), "
         f"{session.stats.reasked} re-asks, {len(by_question)} questions; different: {differ}"

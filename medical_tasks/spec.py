@@ -217,17 +217,17 @@ class TaskSpec:
         """Whether a metric is the authors' decision by a judge, which no judge makes that is asked otherwise."""
         return self.judge and metric.judged and metric.official is not None
 
-    def reporting(self, given: Container[str], judge_prompts: str) -> TaskSpec:
+    def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
         Left out is what needs a setting of the scoring that is not `given`, and what only a judge decides that is asked
-        with the authors' prompts (`judge_prompts` is `official`).
+        with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
             for metric in self.metrics
             if (not metric.needs or metric.needs in given)
-            and (judge_prompts == "official" or not self.needs_official_prompts(metric))
+            and (official or not self.needs_official_prompts(metric))
         )
         return self if metrics == self.metrics else replace(self, metrics=metrics)
 

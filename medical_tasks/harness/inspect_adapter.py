@@ -184,9 +184,7 @@ def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
         if metric.kind == "ratio"
         else [mean(), stderr()]
         for comparable in (True, not task.judge)
-        for shown, metric in shown_metrics(
-            task, comparable=comparable, judge_prompts="official"
-        ).items()
+        for shown, metric in shown_metrics(task, comparable=comparable, official=True).items()
     }
 
 
@@ -203,7 +201,7 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
         metrics = (
             shown_metrics(task)
             if judge is None
-            else shown_metrics(task, comparable=judge.comparable, judge_prompts=judge.prompts)
+            else shown_metrics(task, comparable=judge.comparable, official=judge.official)
         )
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 

@@ -77,9 +77,9 @@ class HarnessJudge:
         return self._request.name != "lexical"
 
     @property
-    def prompts(self) -> str:
-        """The prompts it is asked with: `own`, or `official`."""
-        return self._request.prompts
+    def official(self) -> bool:
+        """Whether it is asked with the authors' prompts."""
+        return self._request.official
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HarnessJudge:
         """Lighteval copies its configurations; an open judge stays one."""
@@ -132,11 +132,11 @@ class Weighted(float):
 
 
 def shown_metrics(
-    task: TaskSpec, *, comparable: bool = True, judge_prompts: str = "own"
+    task: TaskSpec, *, comparable: bool = True, official: bool = False
 ) -> dict[str, MetricSpec]:
     """What a harness reports, by the names in its tables: they are all that it shows of a metric and of its judge."""
     suffix = "" if comparable else "_not_comparable"
-    reported = task.reporting((), judge_prompts).metrics
+    reported = task.reporting((), official=official).metrics
     metrics = (metric for metric in reported if metric.kind != "average")
     return {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics}
 

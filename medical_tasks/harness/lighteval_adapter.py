@@ -180,7 +180,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             batched_compute=True,
         )
         for name, metric in (
-            *shown_metrics(task, comparable=judge.comparable, judge_prompts=judge.prompts).items(),
+            *shown_metrics(task, comparable=judge.comparable, official=judge.official).items(),
             (JUDGED, None),
         )
     ]

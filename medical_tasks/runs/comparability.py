@@ -17,6 +17,7 @@ NO_OFFICIAL_FIGURES: Final = (
     "no official figures: the judge was asked with this suite's prompts (--prompts official "
     "--upstream DIR asks with the authors')"
 )
+NO_PROMPTS_READ: Final = "no official figures: the judge reads no prompts, the authors' neither"
 _NOT_KNOWN: Final = "not known (an earlier version made these results; score the answers again)"
 _BASELINE: Final = "baseline/"
 
@@ -51,9 +52,8 @@ def comparability(task: TaskSpec, entry: Mapping[str, Any]) -> Comparability:
          "48 of 201 items answered")
     """
     paper, judge = task.paper, mapping(mapping(entry.get("recipe")).get("judge"))
-    own_prompts = bool(judge) and mapping(judge.get("prompts")).get("set") != "official"
-    lacking = own_prompts and any(map(task.needs_official_prompts, task.metrics))
-    official = NO_OFFICIAL_FIGURES if lacking else ""
+    lacking = not asked_officially(judge) and any(map(task.needs_official_prompts, task.metrics))
+    official = _no_official_figures(judge) if lacking else ""
     if paper is None:
         words = (_judge_said(judge),) if judge.get("comparable") is False else ()
         reasons = ("no paper has this task", *words)
@@ -114,6 +114,8 @@ def _prompts_differ(
 def _judge_differs(paper: PaperSetting, judge: Mapping[str, Any]) -> Iterator[str]:
     if mapping(judge.get("prompts")).get("set") != "official":
         yield "the judge was asked with own prompts"
+    elif not asked_officially(judge):
+        yield "the judge reads no prompts"
     # Who gave the verdicts in a file, the file's name does not say.
     name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
     if not any(is_same_model(name, each) for each in paper.judges):
@@ -121,6 +123,17 @@ def _judge_differs(paper: PaperSetting, judge: Mapping[str, Any]) -> Iterator[st
         yield f"{_judge_said(judge)}, the paper's is {theirs}"
     if judge.get("votes") != paper.votes and paper.votes > 1:
         yield f"{short(judge.get('votes'))} votes, the paper has {paper.votes}"
+
+
+def _no_official_figures(judge: Mapping[str, Any]) -> str:
+    official = mapping(judge.get("prompts")).get("set") == "official"
+    return NO_PROMPTS_READ if official else NO_OFFICIAL_FIGURES
+
+
+def asked_officially(judge: Mapping[str, Any]) -> bool:
+    """Whether a judge, by its recipe, was asked with the authors' prompts; one of entailment reads none."""
+    reads_none = judge.get("kind") in ("lexical", "nli") or judge.get("reads") == "pair"
+    return not reads_none and mapping(judge.get("prompts")).get("set") == "official"
 
 
 def _judge_said(judge: Mapping[str, Any]) -> str:

@@ -94,9 +94,9 @@ def finish(
     """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
-    judge_prompts = "own" if judge is None else judge.request.prompts
+    official = judge is not None and judge.request.official
     parts = [
-        replace(each, task=each.task.reporting(each.scoring_args, judge_prompts))
+        replace(each, task=each.task.reporting(each.scoring_args, official=official))
         for each in answered
     ]
     if folder.private:  # reasons are reduced to classes that can hold no text of the source

@@ -169,7 +169,7 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         count = entry["metrics"][counted[0]]["unanswered"]
         named = listed(counted, _NAMED)
         said.append(
-            f"{named}: {count} items without an answer count as 0, as in the authors' script."
+            f"{named}: items without an answer ({count:,}) count as 0, as in the authors' script."
         )
     said += [
         _repeats_said(*each)

@@ -106,7 +106,7 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
     result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
-    reported = KQA.reporting((), "own").metrics  # nobody was asked with the authors' prompts
+    reported = KQA.reporting(()).metrics  # nobody was asked with the authors' prompts
     for one in reported:
         ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
         assert ends == sorted(ends)

@@ -154,9 +154,7 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
     ]
 
 
-def test_notes_say_what_cannot_be_compared(
-    home: Path, reference: Path, tmp_path: Path
-) -> None:
+def test_notes_say_what_cannot_be_compared(home: Path, reference: Path, tmp_path: Path) -> None:
     few = ran(home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5"))
     fewer = changed(
         few,

@@ -134,7 +134,9 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
 def test_why_there_are_no_official_figures_stands_below_the_table() -> None:
     made = judged(comparable=False)
     made["tasks"]["toy"]["paper"]["official"] = "no official figures: own prompts"
-    assert f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts." in render_table(made)
+    assert f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts." in render_table(
+        made
+    )
     assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(made)
     # Results that never said so are not taken for comparable ones.
     del made["tasks"]["toy"]["paper"]
@@ -151,7 +153,7 @@ def estimated_and_ended() -> dict[str, Any]:
     made = results({"judge: http 500": 2})
     entry = made["tasks"]["toy"]
     entry["breakdown"] = {}
-    ended = "official script ends: no citations (1 of 12 answers)"
+    ended = "official script ends: no citations (1 of 12 items)"
     entry["metrics"] = {
         "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
         "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
@@ -182,7 +184,7 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
     assert " 0.20 " in lines["rate"]
     assert "%" not in lines["rate"]
     assert "rate (per answer)" in lines["rate"]
-    assert "cited_official: n/a, official script ends: no citations (1 of 12 answers)." in text
+    assert "cited_official: n/a, official script ends: no citations (1 of 12 items)." in text
     assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
     assert "blank: n/a" not in text  # it says so itself
 
@@ -240,7 +242,10 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
     assert "| toy | one | accuracy | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 |" in text
     assert "| toy | two | accuracy | n/a | n/a | 4 | 4/4 | n/a |" in text
     assert "| one | words (number) | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 |" in text
-    assert f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout" in text
+    assert (
+        f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout"
+        in text
+    )
     assert text.count("## toy\n") == 1
 
 

@@ -119,7 +119,7 @@ def _summary(
         given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
     asked = [item for item in items if item.id in answers]
     scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
-    reported = task.reporting(("official",), "own")
+    reported = task.reporting(("official",))
     return summarise(
         reported,
         items,

@@ -83,7 +83,7 @@ def score_items(
     )
     official = (
         judge_official(units, verdicts, judging, given=joined, **asked)
-        if settings.official and judging.prompts.name == "official"
+        if settings.official
         else None
     )
     pairs = [

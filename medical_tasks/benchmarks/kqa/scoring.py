@@ -1,8 +1,8 @@
 """Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4, equations 1 and 2).
 
-The `_official` metrics are the authors' script's decisions, by its reading of what the judge replied to the authors' prompts; with
-other prompts there are none. A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that
-they can have and the counts that `estimation` estimates them by.
+The `_official` metrics are the authors' script's decisions, by its reading of what the judge replied to the authors'
+prompts; with other prompts there are none. A verdict that is missing decides nothing: the metrics it could change are
+absent, with the limits that they can have and the counts that `estimation` estimates them by.
 """
 
 from __future__ import annotations

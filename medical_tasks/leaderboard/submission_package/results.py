@@ -17,7 +17,7 @@ from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.models.usage import FORECAST, USAGE
-from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.comparability import asked_officially, comparability
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
@@ -155,7 +155,7 @@ def without_unasked_figures(results: Mapping[str, Any]) -> dict[str, Any]:
 
     made, known = {}, tasks()
     for name, entry in results["tasks"].items():
-        if name in known and _judge_prompts(known[name], entry) != "official":
+        if name in known and not _asked_officially(known[name], entry):
             breakdown = {
                 by: {group: kept(known[name], metrics) for group, metrics in groups.items()}
                 for by, groups in entry["breakdown"].items()
@@ -166,11 +166,11 @@ def without_unasked_figures(results: Mapping[str, Any]) -> dict[str, Any]:
     return {**results, "tasks": made}
 
 
-def _judge_prompts(task: TaskSpec, entry: Mapping[str, Any]) -> str:
-    """Which prompts the judge was asked with; those of an earlier version of the task do not count as the authors'."""
+def _asked_officially(task: TaskSpec, entry: Mapping[str, Any]) -> bool:
+    """Whether the judge was asked with the authors' prompts, in this version of the task."""
     recipe = entry["recipe"]
     earlier = recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]
-    return "own" if earlier else str(mapping(mapping(recipe["judge"]).get("prompts")).get("set"))
+    return not earlier and asked_officially(mapping(recipe["judge"]))
 
 
 def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
@@ -180,7 +180,7 @@ def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
     asked for, and, of an entry of an earlier version of the task, those that came later: an older package stays readable.
     """
     breakdown = entry["breakdown"]
-    task = task.reporting(task.scoring_arguments, _judge_prompts(task, entry))
+    task = task.reporting(task.scoring_arguments, official=_asked_officially(task, entry))
     earlier = entry["recipe"]["task_version"] != task.version
 
     def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:

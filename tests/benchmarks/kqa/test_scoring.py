@@ -32,13 +32,16 @@ from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.runs.estimation import NO_ANSWER
+from medical_tasks.runs.numbers import value_notes
+from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
 NAMES = {metric.name for metric in METRICS}
-OWN_NAMES = {metric.name for metric in KQA.reporting((), "own").metrics}
+OWN_NAMES = {metric.name for metric in KQA.reporting(()).metrics}
 OFFICIAL = [metric.name for metric in METRICS if metric.official]
 KQA_PLAIN = replace(KQA, groups=())
 THREE = ("entailment", "neutral", "contradiction")
@@ -262,3 +265,51 @@ def test_gold_of_every_row(tmp_path: Path) -> None:
     items, answers = _released()
     assert len(items) == 201
     _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)
+
+
+OF_THREE = ("ee", "ec", "nn")
+
+
+def _summary_of(labels: Sequence[str], items: int, **named: Any) -> dict[str, Any]:
+    scores = {
+        f"q{place}": replace(_score(each, official=True), id=f"q{place}")
+        for place, each in enumerate(labels)
+    }
+    asked = [item(f"q{place}", ["a", "b"], []) for place in range(items)]
+    missing = {each.id: "not in the file" for each in asked if each.id not in scores}
+    return summarise(KQA_PLAIN, asked, scores, missing, recipe={}, **named)
+
+
+def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
+    """By hand: recalls 1, 1/2 and 0 of three answers to four questions, one statement contradicted."""
+    entry = _summary_of(OF_THREE, 4)
+    told = {name: entry["metrics"][name] for name in ("comprehensiveness", *OFFICIAL)}
+    assert [(each["value"], each["n"]) for each in told.values()] == [
+        (1.5 / 3, 3),
+        (1.5 / 4, 4),
+        (1.5 / 3, 3),
+        (1 / 4, 4),
+        (1 / 3, 3),
+    ]
+    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four questions.
+    assert (told["comprehensiveness"]["bound_low"], told["comprehensiveness"]["bound_high"]) == (
+        1.5 / 4,
+        2.5 / 4,
+    )
+    comp = told["comprehensiveness_official"]
+    assert comp["bound_low"] == comp["bound_high"] == comp["value"]
+    assert comp["ci_low"] <= comp["value"] <= comp["ci_high"]
+    assert (comp["unanswered"], "scored" in comp) == (1, False)
+    said = "comprehensiveness_official, hallucination_official: items without an answer (1) count as 0, as in the authors' script."
+    assert said in value_notes(entry)
+    # Without any answer there is no figure at all.
+    nothing = _summary_of((), 2)["metrics"]["comprehensiveness_official"]
+    assert (nothing["value"], nothing["reason"]) == (None, NO_ANSWER)
+
+
+def test_a_reply_that_is_missing_leaves_the_authors_without_a_figure_and_says_why() -> None:
+    metrics = _summary_of(("ee", "e?"), 4)["metrics"]
+    for name in OFFICIAL:
+        assert metrics[name]["value"] is None
+        assert metrics[name]["reason"] == "a judge's reply is missing (1 of 4 items)"
+    assert metrics["comprehensiveness"]["value"] is not None
