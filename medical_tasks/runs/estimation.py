@@ -341,8 +341,9 @@ class _Found:
         entry["n"] = len(self.below) + len(self.estimates)
         if self.pooled:
             entry["of"] = of
-        # What is left out stands where the others' mean is, or as near as it can be.
-        if any(not low <= value <= high for low, high, _ in self.left):
+        # What is left out stands where the others' mean is, or as near as it can be; the authors' scripts leave it out.
+        official = self.metric.official is not None
+        if not official and any(not low <= value <= high for low, high, _ in self.left):
             stand_ins = [
                 (min(max(value, low), high), weight)
                 for low, high, weight in self.left

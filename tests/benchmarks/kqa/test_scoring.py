@@ -302,6 +302,13 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert (comp["unanswered"], "scored" in comp) == (1, False)
     said = "comprehensiveness_official, hallucination_official: items without an answer (1) count as 0, as in the authors' script."
     assert said in value_notes(entry)
+    # A question of one statement cannot have as many contradictions as the others' mean: theirs knows nothing of that.
+    most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
+    few = _summary_of(
+        ("cc", "cc"), 3, unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id]))
+    )
+    assert few["metrics"]["hallucination_norm_official"]["value"] == 2.0
+    assert few["metrics"]["hallucination_rate"]["value"] == (2 + 2 + 1) / 3
     # Without any answer there is no figure at all.
     nothing = _summary_of((), 2)["metrics"]["comprehensiveness_official"]
     assert (nothing["value"], nothing["reason"]) == (None, NO_ANSWER)
