@@ -4,8 +4,8 @@
 
 TREES holds checkouts of Itaymanes/K-QA and yiqingxyq/DocLens (folders `K-QA` and `DocLens`). Their scripts run as they are, in a
 folder of their own, with stand-ins for the services they call (openai, langchain, vLLM) that hand out the replies. Beside them
-stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite, and what a run reports of answers to
-150 of the 201 questions. EHRNoteQA's script stores a reply and decides nothing, so there is nothing to compare.
+stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite, and what a run reports of
+answers to 150 of the 201 questions. EHRNoteQA's script stores a reply and decides nothing, so there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
     official_claims,
 )
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.scoring import score_items
+from medical_tasks.benchmarks.kqa.scoring import score_items, unanswered_limits
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Unreadable
@@ -249,8 +249,7 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
     ]
     without_answer = [f"unanswered {number}" for number in range(count, QUESTIONS)]
     rows += [
-        {"Question": question, "Must_have": ["must"], "Nice_to_have": []}
-        for question in without_answer
+        {"Question": question, "Must_have": [], "Nice_to_have": []} for question in without_answer
     ]
     (folder / "dataset" / "questions_w_answers.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows)
@@ -361,6 +360,7 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
             {score.id: score for score in scores},
             dict.fromkeys(without_answer, "no answer in the file"),
             recipe={},
+            unanswered_limits=lambda item: unanswered_limits(KQA, item),
         )["metrics"]
         for name, ours in FIGURES.items():
             value, n = reported[ours]["value"], reported[ours]["n"]

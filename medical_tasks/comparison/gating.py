@@ -233,11 +233,7 @@ def _measured(
     rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
 ) -> Finding:
     if metric is None:
-        asked = tasks()[rule.task].needs_official_prompts
-        official = any(
-            each.name == rule.metric and asked(each) for each in tasks()[rule.task].metrics
-        )
-        why = mapping(entry.get("paper")).get("official") if official else ""
+        why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
         return replace(empty, reason=str(why or "the run does not report it"))
     if metric["value"] is None or metric["ci_low"] is None:
         return replace(empty, reason=one_line(str(metric.get("reason") or "no figure")))

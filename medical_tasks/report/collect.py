@@ -274,9 +274,6 @@ def report_title(shown: Sequence[ReportTask]) -> str:
     return " on ".join(said)
 
 
-_OF_WORDS: Final = "not comparable with anybody else's numbers"
-
-
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
     """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
@@ -295,9 +292,7 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
         name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
     )
     pair = f"{name}, {first.run} and {second.run}"
-    # Which judge compares words stands under the table of each run.
-    told = [each for each in (*found.refused, *found.warned) if not each.startswith(_OF_WORDS)]
-    said = [f"{pair}: {each}" for each in told]
+    said = [f"{pair}: {each}" for each in (*found.refused, *found.warned)]
     for setting, why in found.left_out.items():
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
         said.append(f"{pair}: {names or setting} cannot be compared: {why}")

@@ -582,10 +582,10 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
 
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
-    known = [task.entry["metrics"][name] for task in tasks if name in task.entry["metrics"]]
+    known = (task.entry["metrics"].get(name) for task in tasks)
     # One run whose average lacks a metric is enough to mark the column.
-    known.sort(key=lambda metric: "missing_components" not in metric)
-    return metric_label(name, known[0]) if known else name
+    labels = {metric_label(name, metric) for metric in known if metric}
+    return max(labels, default=name, key=len)
 
 
 def _other(metric: Mapping[str, Any]) -> Cell:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from medical_tasks.runs.recipes import mapping, short
 from medical_tasks.spec import PaperSetting, TaskSpec
+
+Entry: TypeAlias = Mapping[str, Any]
+"""A task's entry of `results.json`, or a part of one."""
 
 NO_OFFICIAL_FIGURES: Final = (
     "no official figures: the judge was asked with this suite's prompts (--prompts official "
@@ -42,7 +45,7 @@ class Comparability:
         return {"comparable": self.comparable, "why": list(self.reasons), **told}
 
 
-def comparability(task: TaskSpec, entry: Mapping[str, Any]) -> Comparability:
+def comparability(task: TaskSpec, entry: Entry) -> Comparability:
     """Compares how a task was run, by its entry of `results.json`, with how the paper ran it.
 
     Example: answers from a file, judged by words with this suite's prompts.
@@ -51,94 +54,40 @@ def comparability(task: TaskSpec, entry: Mapping[str, Any]) -> Comparability:
         ("unknown prompts", "the judge was asked with own prompts", "judge lexical compares words, the paper's is gpt-4",
          "48 of 201 items answered")
     """
-    paper, judge = task.paper, mapping(mapping(entry.get("recipe")).get("judge"))
-    lacking = not asked_officially(judge) and any(map(task.needs_official_prompts, task.metrics))
-    official = _no_official_figures(judge) if lacking else ""
-    if paper is None:
-        words = (_judge_said(judge),) if judge.get("comparable") is False else ()
-        reasons = ("no paper has this task", *words)
-        return Comparability(comparable=False, reasons=reasons, official=official)
-    differences = tuple(_differences(task, paper, entry))
-    if differences:
-        return Comparability(comparable=False, reasons=differences, official=official)
-    return Comparability(comparable=True, reasons=tuple(_shared(task, paper, entry)))
+    judge = _recipe(entry, "judge")
+    official = ""
+    if any(map(task.needs_official_prompts, task.metrics)) and not asked_officially(judge):
+        official = NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
+    differences = tuple(_differences(task, entry))
+    reasons = differences or tuple(_shared(task, entry))
+    return Comparability(comparable=not differences, reasons=reasons, official=official)
 
 
-def comparability_lines(task: TaskSpec, entry: Mapping[str, Any]) -> list[str]:
+def comparability_lines(task: TaskSpec, entry: Entry) -> list[str]:
     """The same lines for results that came from elsewhere: what they say of the paper themselves counts for nothing."""
     return paper_lines({"paper": comparability(task, entry).as_json()})
 
 
-def paper_lines(entry: Mapping[str, Any]) -> list[str]:
+def paper_lines(entry: Entry) -> list[str]:
     """Writes what an entry of `results.json` says of the paper: whether it is comparable, and why figures are missing."""
     told = mapping(entry.get("paper"))
     if not told:
         return [f"Comparable with the paper: {_NOT_KNOWN}."]
-    answer = "yes" if told.get("comparable") else "no"
+    answer = "yes" if is_comparable(entry) else "no"
     reasons = "; ".join(map(str, told.get("why") or ()))
     line = f"Comparable with the paper: {answer} ({reasons})."
-    return [line, *([f"{told['official']}."] if told.get("official") else [])]
+    return [line, f"{told['official']}."] if told.get("official") else [line]
 
 
-def is_comparable(entry: Mapping[str, Any]) -> bool:
+def is_comparable(entry: Entry) -> bool:
     """Whether an entry of `results.json` is comparable with the paper; what is not known is not."""
     return mapping(entry.get("paper")).get("comparable") is True
 
 
-def _differences(task: TaskSpec, paper: PaperSetting, entry: Mapping[str, Any]) -> Iterator[str]:
-    recipe = mapping(entry.get("recipe"))
-    if paper.differs:
-        yield paper.differs
-    yield from _prompts_differ(task, paper, recipe)
-    if paper.judges:
-        yield from _judge_differs(paper, mapping(recipe.get("judge")))
-    yield from _data_differs(task, paper, entry)
-    yield from _figures_missing(task, mapping(entry.get("metrics")))
-
-
-def _prompts_differ(
-    task: TaskSpec, paper: PaperSetting, recipe: Mapping[str, Any]
-) -> Iterator[str]:
-    model = str(mapping(recipe.get("model")).get("name"))
-    if model.startswith(_BASELINE):
-        if model != f"{_BASELINE}{task.baseline}":
-            yield "no model answered"
-    elif paper.prompts == "any":
-        return
-    elif not recipe.get("prompts"):
-        yield "unknown prompts"
-    elif paper.prompts == "official" and mapping(recipe["prompts"]).get("set") != "official":
-        yield "own prompts"
-
-
-def _judge_differs(paper: PaperSetting, judge: Mapping[str, Any]) -> Iterator[str]:
-    if mapping(judge.get("prompts")).get("set") != "official":
-        yield "the judge was asked with own prompts"
-    elif not asked_officially(judge):
-        yield "the judge reads no prompts"
-    # Who gave the verdicts in a file, the file's name does not say.
-    name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
-    if not any(is_same_model(name, each) for each in paper.judges):
-        theirs = " or ".join(paper.judges)
-        yield f"{_judge_said(judge)}, the paper's is {theirs}"
-    if judge.get("votes") != paper.votes and paper.votes > 1:
-        yield f"{short(judge.get('votes'))} votes, the paper has {paper.votes}"
-
-
-def _no_official_figures(judge: Mapping[str, Any]) -> str:
-    official = mapping(judge.get("prompts")).get("set") == "official"
-    return NO_PROMPTS_READ if official else NO_OFFICIAL_FIGURES
-
-
-def asked_officially(judge: Mapping[str, Any]) -> bool:
+def asked_officially(judge: Entry) -> bool:
     """Whether a judge, by its recipe, was asked with the authors' prompts; one of entailment reads none."""
     reads_none = judge.get("kind") in ("lexical", "nli") or judge.get("reads") == "pair"
-    return not reads_none and mapping(judge.get("prompts")).get("set") == "official"
-
-
-def _judge_said(judge: Mapping[str, Any]) -> str:
-    said = f"judge {short(judge.get('name'))}"
-    return said if judge.get("comparable") else f"{said} compares words"
+    return not reads_none and _prompts(judge) == "official"
 
 
 def is_same_model(name: str, paper: str) -> bool:
@@ -151,16 +100,62 @@ def is_same_model(name: str, paper: str) -> bool:
     return re.fullmatch(re.escape(paper.casefold()) + r"(-\d+)*", last) is not None
 
 
-def _data_differs(task: TaskSpec, paper: PaperSetting, entry: Mapping[str, Any]) -> Iterator[str]:
-    data = mapping(mapping(entry.get("recipe")).get("data"))
-    config, split = data.get("config"), data.get("split")
-    if paper.configs and config not in paper.configs:
-        yield f"configuration {short(config)}, the paper's is {' or '.join(paper.configs)}"
-    elif split != task.split:
-        yield f"split {short(split)}, the paper's is {task.split}"
-    counts = mapping(entry.get("coverage"))
+def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    paper, judge = task.paper, _recipe(entry, "judge")
+    if paper is None:
+        yield "no paper has this task"
+        if judge.get("comparable") is False:
+            yield _judge_said(judge)
+        return
+    if paper.differs:
+        yield paper.differs
+    yield from _prompts_differ(task, paper, entry)
+    if paper.judges:
+        yield from _judge_differs(paper, judge)
+    yield from _items_differ(task, paper, entry)
+    figures = [metric for metric in task.metrics if task.needs_official_prompts(metric)]
+    figures = figures or [metric for metric in task.metrics if metric.official is not None]
+    told = mapping(entry.get("metrics"))
+    values = [mapping(told.get(metric.name)).get("value") for metric in figures]
+    # Without the authors' prompts there are none, which the line on them says.
+    if figures and set(values) == {None} and (asked_officially(judge) or not paper.judges):
+        yield "no figure by the authors' script"
+
+
+def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    model = str(_recipe(entry, "model").get("name"))
+    asked = _recipe(entry, "prompts")
+    if model.startswith(_BASELINE):
+        if model != f"{_BASELINE}{task.baseline}":
+            yield "no model answered"
+    elif not asked and paper.prompts != "any":
+        yield "unknown prompts"
+    elif paper.prompts == "official" != asked.get("set"):
+        yield "own prompts"
+
+
+def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
+    if _prompts(judge) != "official":
+        yield "the judge was asked with own prompts"
+    elif not asked_officially(judge):
+        yield "the judge reads no prompts"
+    # Who gave the verdicts in a file, the file's name does not say.
+    name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
+    if not any(is_same_model(name, each) for each in paper.judges):
+        yield f"{_judge_said(judge)}, the paper's is {' or '.join(paper.judges)}"
+    if judge.get("votes") != paper.votes > 1:
+        yield f"{short(judge.get('votes'))} votes, the paper has {paper.votes}"
+
+
+def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
+    if paper.configs and data.get("config") not in paper.configs:
+        theirs = " or ".join(paper.configs)
+        yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"
+    elif data.get("split") != task.split:
+        yield f"split {short(data.get('split'))}, the paper's is {task.split}"
     answered, scored = counts.get("answered", 0), counts.get("scored", 0)
-    items = max(paper.items, int(entry.get("n_items", 0)))
+    items = max(paper.items, entry.get("n_items", 0))
     if answered < items:
         yield f"{answered:,} of {items:,} items answered"
     if scored < answered:
@@ -169,26 +164,27 @@ def _data_differs(task: TaskSpec, paper: PaperSetting, entry: Mapping[str, Any])
         yield f"{entry['shortened']:,} questions shortened"
 
 
-def _figures_missing(task: TaskSpec, metrics: Mapping[str, Any]) -> Iterator[str]:
-    """What is missing of the authors' figures, where the task has some."""
-    official = [metric for metric in task.metrics if metric.official is not None]
-    reported = [mapping(metrics[metric.name]) for metric in official if metric.name in metrics]
-    if reported and all(each.get("value") is None for each in reported):
-        yield "the authors' figures are n/a"
-    judged = [metric for metric in official if task.needs_official_prompts(metric)]
-    settings = {metric.needs for metric in judged if metric.needs}
-    if settings and not any(metric.name in metrics for metric in judged):
-        yield f"the authors' figures were not asked for (--task-args {' '.join(settings)}=yes)"
-
-
-def _shared(task: TaskSpec, paper: PaperSetting, entry: Mapping[str, Any]) -> Iterator[str]:
+def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    paper = task.paper or PaperSetting()
     if any(metric.official is not None for metric in task.metrics):
         yield "by the metrics that end in _official"
     if paper.prompts == "official" or paper.judges:
         yield "the authors' prompts"
-    judge = mapping(mapping(entry.get("recipe")).get("judge"))
     if paper.judges:
-        yield f"judge {short(judge.get('name'))}"
+        yield _judge_said(_recipe(entry, "judge"))
     if paper.votes > 1:
         yield f"{paper.votes} votes"
-    yield f"all {int(entry['n_items']):,} items"
+    yield f"all {entry['n_items']:,} items"
+
+
+def _judge_said(judge: Entry) -> str:
+    said = f"judge {short(judge.get('name'))}"
+    return said if judge.get("comparable") else f"{said} compares words"
+
+
+def _recipe(entry: Entry, part: str) -> Entry:
+    return mapping(mapping(entry.get("recipe")).get(part))
+
+
+def _prompts(judge: Entry) -> object:
+    return mapping(judge.get("prompts")).get("set")

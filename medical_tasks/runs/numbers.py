@@ -164,13 +164,9 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
-    counted = [name for name, metric in entry["metrics"].items() if metric.get("unanswered")]
-    if counted:
-        count = entry["metrics"][counted[0]]["unanswered"]
+    if counted := [name for name, each in entry["metrics"].items() if "unanswered" in each]:
         named = listed(counted, _NAMED)
-        said.append(
-            f"{named}: items without an answer ({count:,}) count as 0, as in the authors' script."
-        )
+        said.append(f"{named}: an item without an answer counts as 0, as in the authors' script.")
     said += [
         _repeats_said(*each)
         for each in [*entry["metrics"].items()][:1]

@@ -95,8 +95,8 @@ def test_what_makes_it_so_is_said() -> None:
         ("kqa", "coverage.answered", 48, "48 of 201 items answered"),
         ("kqa", "coverage.scored", 198, "198 of 201 answers scored"),
         ("ehrnoteqa_open_level1", "shortened", 3, "3 questions shortened"),
-        ("archehr_together", "metrics", {"factuality_official": {"value": None}}, "the authors' figures are n/a"),
-        ("aci_bench", "metrics", {}, "the authors' figures were not asked for (--task-args official=yes)"),
+        ("archehr_together", "metrics", {"factuality_official": {"value": None}}, "no figure by the authors' script"),
+        ("aci_bench", "metrics", {}, "no figure by the authors' script"),
     ],
 )  # fmt: skip
 def test_each_reason_alone(name: str, place: str, value: Any, reason: str) -> None:

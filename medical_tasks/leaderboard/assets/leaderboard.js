@@ -283,7 +283,7 @@
     });
     const columns = [
       { name: "rank", label: "Rank", kind: "range", help: "From the best to the worst place it can have", cell: (row) => ({ text: rank(shown(row).first, shown(row).last), sort: shown(row).first, title: row.notes.join(" ") }) },
-      { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: row.notes.length ? "without a rank or with a warning: see its page" : "" }) },
+      { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: [...row.notes.slice(0, 1), ...(row.notes.length > 1 ? ["More on its page."] : [])].join(" ") }) },
       metricColumn(by, true),
       { name: "mark", label: `95 % interval, 0 to ${by.unit ? Figures.number(scale[1], by.unit) : "100 %"}`, kind: "plot", cell: (row) => ({ node: mark(shown(row).value, shown(row).low, shown(row).high, scale) }) },
       ...metrics.filter((metric) => metric !== by).map((metric) => metricColumn(metric, false)),

@@ -140,30 +140,23 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
         raise contents.not_sound(
             f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it was made on"
         )
-    return without_unasked_figures(results)
+    return forget_unasked_figures(results)
 
 
-def without_unasked_figures(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out the authors' figures where the judge was not asked with their prompts.
+def forget_unasked_figures(results: dict[str, Any]) -> dict[str, Any]:
+    """Takes out the authors' figures where the judge was not asked with their prompts.
 
     So does it those of an earlier version of a task, which computed them otherwise.
     """
-
-    def kept(task: TaskSpec, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        left_out = {each.name for each in task.metrics if task.needs_official_prompts(each)}
-        return {name: value for name, value in metrics.items() if name not in left_out}
-
-    made, known = {}, tasks()
-    for name, entry in results["tasks"].items():
-        if name in known and not _asked_officially(known[name], entry):
-            breakdown = {
-                by: {group: kept(known[name], metrics) for group, metrics in groups.items()}
-                for by, groups in entry["breakdown"].items()
-            }
-            metrics = kept(known[name], entry["metrics"])
-            entry = {**entry, "metrics": metrics, "breakdown": breakdown}
-        made[name] = entry
-    return {**results, "tasks": made}
+    for name, task in tasks().items():
+        entry = results["tasks"].get(name)
+        if entry is None or _asked_officially(task, entry):
+            continue
+        groups = (group for by in entry["breakdown"].values() for group in by.values())
+        for metrics in (entry["metrics"], *groups):
+            for metric in filter(task.needs_official_prompts, task.metrics):
+                metrics.pop(metric.name, None)
+    return results
 
 
 def _asked_officially(task: TaskSpec, entry: Mapping[str, Any]) -> bool:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.io.json_records import Field, one_of, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
@@ -254,7 +253,7 @@ def read_item(
 ) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     if isinstance(value, dict):
-        value = {name: each for name, each in value.items() if name not in _left_out(task)}
+        value = _without_unasked_figures(value, task)
     checked = forms.check_fields(where, value, fields)
     checked.setdefault("unclear", "")  # of suites that never said so
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
@@ -289,15 +288,13 @@ def read_item(
     }
 
 
-def _left_out(task: TaskSpec) -> frozenset[str]:
-    """The columns of the authors' figures that no judge was asked for: earlier versions wrote some, and nothing reads them."""
-    reported = {metric.name for metric in task.metrics}
-    names = {
-        metric.name
-        for metric in task_spec(task.name).metrics
-        if task.needs_official_prompts(metric) and metric.name not in reported
-    }
-    return frozenset(names | set(map(weight_column, names)))
+def _without_unasked_figures(row: dict[str, Any], task: TaskSpec) -> dict[str, Any]:
+    """Leaves out the columns of the authors' figures that a task does not report: earlier versions wrote some."""
+    declared = next(each for each in task.benchmark.tasks if each.name == task.name).metrics
+    official = filter(task.needs_official_prompts, declared)
+    names = {metric.name for metric in official} - {metric.name for metric in task.metrics}
+    unasked = names | set(map(weight_column, names))
+    return {name: value for name, value in row.items() if name not in unasked}
 
 
 def _check_unclear(where: str, row: Mapping[str, Any], task: TaskSpec) -> None:

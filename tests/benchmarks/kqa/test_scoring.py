@@ -300,7 +300,7 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert comp["bound_low"] == comp["bound_high"] == comp["value"]
     assert comp["ci_low"] <= comp["value"] <= comp["ci_high"]
     assert (comp["unanswered"], "scored" in comp) == (1, False)
-    said = "comprehensiveness_official, hallucination_official: items without an answer (1) count as 0, as in the authors' script."
+    said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
     assert said in value_notes(entry)
     # A question of one statement cannot have as many contradictions as the others' mean: theirs knows nothing of that.
     most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
