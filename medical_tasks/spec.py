@@ -88,7 +88,7 @@ class PaperSetting:
             whatever the option says; or in `any` way, where how a system asks is its own (a shared task).
         judges: names of the models that judged in the paper; none for a task without a judge, and judges that read prompts
             were asked with the authors'.
-        votes: replies that a verdict of the paper takes.
+        votes: how many replies a verdict of the paper takes, at least.
         differs: what no run of this suite has in common with the paper; "" where a run can match it.
     """
 

@@ -143,8 +143,8 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
     name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
     if not any(is_same_model(name, each) for each in paper.judges):
         yield f"{_judge_said(judge)}, the paper's is {' or '.join(paper.judges)}"
-    if judge.get("votes") != paper.votes > 1:
-        yield f"{short(judge.get('votes'))} votes, the paper has {paper.votes}"
+    if (votes := judge.get("votes") or 1) < paper.votes:
+        yield f"{votes} votes, the paper has {paper.votes}"
 
 
 def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
@@ -171,9 +171,9 @@ def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
     if paper.prompts == "official" or paper.judges:
         yield "the authors' prompts"
     if paper.judges:
-        yield _judge_said(_recipe(entry, "judge"))
-    if paper.votes > 1:
-        yield f"{paper.votes} votes"
+        judge = _recipe(entry, "judge")
+        yield _judge_said(judge)
+        yield f"votes: {judge.get('votes') or 1}"
     yield f"all {entry['n_items']:,} items"
 
 

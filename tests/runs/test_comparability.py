@@ -74,10 +74,10 @@ def test_what_makes_it_so_is_said() -> None:
     (line,) = comparability_lines(KQA, as_the_paper())
     assert line == (
         "Comparable with the paper: yes (by the metrics that end in _official; the authors' prompts; judge "
-        "openai-api/host/gpt-4; all 201 items)."
+        "openai-api/host/gpt-4; votes: 1; all 201 items)."
     )
     ehrnoteqa = tasks()["ehrnoteqa_mc_level1"]
-    assert "5 votes" in comparability_lines(ehrnoteqa, as_the_paper("ehrnoteqa_mc_level1"))[0]
+    assert "votes: 5" in comparability_lines(ehrnoteqa, as_the_paper("ehrnoteqa_mc_level1"))[0]
 
 
 @pytest.mark.parametrize(

@@ -397,7 +397,10 @@
 
   function resultParts(row, entry) {
     const known = new Map(row.task.metrics.map((metric) => [metric.name, metric]));
-    const metricRows = Object.entries(entry.metrics).filter(([name]) => known.has(name)).map(([name, told]) => ({ name, ...told, spec: known.get(name) }));
+    // Earlier versions wrote figures of the authors whatever a judge was asked with.
+    const unasked = entry.recipe.judge && entry.recipe.judge.prompts?.set !== "official";
+    const reported = (name) => known.has(name) && !(unasked && name.endsWith("_official"));
+    const metricRows = Object.entries(entry.metrics).filter(([name]) => reported(name)).map(([name, told]) => ({ name, ...told, spec: known.get(name) }));
     const figure = (label, kind = "number") => ({ label, kind });
     // A metric that needs no judge lacks no verdict: where verdicts are missing, those that need one say how many they have.
     const counted = metricRows.some(({ scored }) => scored != null) ? entry.coverage.asked : entry.coverage.scored;
