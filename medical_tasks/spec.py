@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +59,48 @@ class DatasetSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Official:
+    """What the authors' script makes of what is missing.
+
+    Attributes:
+        unanswered: an item without an answer is `left out` (their file has no row of it), `counts as 0` (they divide by all
+            questions; for a `mean` alone), or `ends` the script, so that there is no figure.
+        undecided: why there is no figure where an answer has no value, as a reader is told it: what in an answer stops the
+            script, or that a judge's reply is missing. "" where every answer has a value.
+    """
+
+    unanswered: Literal["left out", "counts as 0", "ends"] = "left out"
+    undecided: str = ""
+
+
+JUDGE_REPLY_MISSING: Final = "a judge's reply is missing"
+"""`Official.undecided` of a judged metric."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperSetting:
+    """How a paper ran a task: what a run must have in common with it before their figures stand side by side.
+
+    Attributes:
+        items: how many items the paper's figure is over, at least.
+        configs: configurations of the dataset that have the paper's items.
+        prompts: how the model was asked: with the authors' published prompts (`--prompts official`); the `same` as here,
+            whatever the option says; or in `any` way, where how a system asks is its own (a shared task).
+        judges: names of the models that judged in the paper; none for a task without a judge, and judges that read prompts
+            were asked with the authors'.
+        votes: how many replies a verdict of the paper takes, at least.
+        differs: what no run of this suite has in common with the paper; "" where a run can match it.
+    """
+
+    items: int = 0
+    configs: tuple[str, ...] = ()
+    prompts: Literal["official", "same", "any"] = "official"
+    judges: tuple[str, ...] = ()
+    votes: int = 1
+    differs: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MetricSpec:
     """One reported number.
 
@@ -73,8 +115,8 @@ class MetricSpec:
         part: for a metric of one part of each item, such as a section of a note, the breakdown and group that report it:
             `("section", "subjective")`. There it is named `whole`.
         verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several` where a count takes several.
-        ends: for a figure of an official script that stops at an undecided item: the reason why there is no value. "" where
-            missing verdicts are estimated. An `average` with a reason needs all of its metrics.
+        official: for a figure of the authors' script, what that script makes of what is missing; None for all others, whose
+            missing verdicts are estimated. An official `average` needs all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear answer leaves it open.
         if_right: for such a metric, whether it counts only on answers that are right: nan on all others, and an unclear one may
             come to count.
@@ -92,8 +134,7 @@ class MetricSpec:
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""  # the metric of the whole item that this is a part of; "" where `part` is empty
     verdict: str = ""
-    ends: str = ""
-    ends_unanswered: bool = False  # whether an item without an answer stops that script too
+    official: Official | None = None
     read: bool = False
     if_right: bool = False
 
@@ -125,6 +166,7 @@ class TaskSpec:
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
         reads: for a task whose reader of answers can be unclear, what a person should write down of an answer, one line; ""
             for all others. Its metrics that rest on the reader have `MetricSpec.read`.
+        paper: how the paper ran it; None where no paper has the task.
     """
 
     name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
@@ -160,6 +202,7 @@ class TaskSpec:
     baseline: str = ""
     protocol: str = ""
     reads: str = ""
+    paper: PaperSetting | None = None
 
     @property
     def harness_name(self) -> str:
@@ -169,6 +212,24 @@ class TaskSpec:
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {name: value for name, value in given.items() if name in self.scoring_arguments}
+
+    def needs_official_prompts(self, metric: MetricSpec) -> bool:
+        """Whether a metric is the authors' decision by a judge, which no judge makes that is asked otherwise."""
+        return self.judge and metric.judged and metric.official is not None
+
+    def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
+        """The task with the metrics that a run reports.
+
+        Left out is what needs a setting of the scoring that is not `given`, and what only a judge decides that is asked
+        with the authors' prompts (`official`).
+        """
+        metrics = tuple(
+            metric
+            for metric in self.metrics
+            if (not metric.needs or metric.needs in given)
+            and (official or not self.needs_official_prompts(metric))
+        )
+        return self if metrics == self.metrics else replace(self, metrics=metrics)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -96,7 +96,7 @@ def main() -> None:
     table = render_table(*map(headlines, runs)).splitlines()
     print("\n" + "\n".join(table[: 2 + len(runs)]))  # the notes of each run are in the report
     print(
-        "[not comparable]: the judge compares words and understands nothing; a real one is named with --judge.\n"
+        "The judge of these compares words and understands nothing: they show that a run works. A real one is named with --judge.\n"
     )
     for path in mt.report(runs, data=FOLDER / "datasets", out=FOLDER):
         print(f"report: {path}")

@@ -94,7 +94,8 @@ def compare_tasks(
     """Compares every task that both results have, B (`second`) minus A (`first`).
 
     Returns task name to `n_items`, `warnings`, `metrics` (entries of `statistics.compare_columns`), `breakdown` (breakdown to group
-    to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
+    to metric to such an entry), `paper` (whether each result is comparable with the paper) and `refused`, why the task is not
+    compared; then the others are empty.
     """
     wanted = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
@@ -117,7 +118,8 @@ def compare_tasks(
 
 
 def _refused(reasons: list[str]) -> dict[str, Any]:
-    return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
+    empty: dict[str, Any] = {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}}
+    return {**empty, "paper": [], "refused": reasons}
 
 
 def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
@@ -263,6 +265,7 @@ def _compare_task(
         "warnings": warnings,
         "metrics": metrics,
         "breakdown": breakdown,
+        "paper": [mapping(entry.get("paper")) for entry in entries],
         "refused": [],
     }
 
@@ -337,7 +340,7 @@ def _with_figures(
     ended = {
         name: one_line(str(mapping(told.get(name))["reason"]), 160)
         for name, metric in reported.items()
-        if metric.ends and mapping(told.get(name)).get("reason")
+        if metric.official and mapping(told.get(name)).get("reason")
     }
     said = [
         f"{', '.join(name for name in ended if ended[name] == why)} left out: no figure in one of the runs, {why}"
@@ -359,6 +362,8 @@ def _unreported(both: _Both, name: str) -> str:
         else f"the {('first', 'second')[not reports[1]]} run does not report"
     )
     given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
+    if both.task.needs_official_prompts(metric):
+        given += " --prompts official --upstream DIR"
     return (
         f"{which} {name}. Score again: medical-tasks score {both.task.name} --responses RUN{given}"
     )

@@ -39,6 +39,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
 from medical_tasks.runs.calibrating import SUFFIX, raw_name
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
 from medical_tasks.runs.results import groups_of
@@ -68,6 +69,8 @@ class Finding:
         risk: how often runs of this size on the limit would get GO; None where nobody knows.
         verdict: GO, NO-GO or INCONCLUSIVE.
         reason: of the verdict.
+        task: the task of the rule.
+        paper: whether the run is comparable with the task's paper, in words.
     """
 
     run: str
@@ -82,6 +85,8 @@ class Finding:
     risk: Risk | None = None
     verdict: str = INCONCLUSIVE
     reason: str = ""
+    task: str = ""
+    paper: tuple[str, ...] = ()
 
     def decided(self, rules: int) -> Finding:
         """The same with its verdict, as one of so many rules."""
@@ -151,11 +156,14 @@ def _findings(
         high=None,
         limit=rule.limit,
         at_most=rule.kind.endswith("at_most"),
+        task=rule.task,
     )
     entry = run.results["tasks"].get(rule.task)
     if entry is None:
         yield replace(empty, reason="the run has no such task")
-    elif reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
+        return
+    empty = replace(empty, paper=tuple(paper_lines(entry)))
+    if reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
         yield replace(empty, reason=reason)
     elif rule.kind == "coverage_at_least":
         share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
@@ -169,7 +177,8 @@ def _findings(
     else:
         groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
         for group, metrics in groups.items():
-            found = _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
+            whole = replace(empty, group=group)
+            found = _measured(rule, metrics.get(rule.metric), whole, entry)
             yield _with_risk(rule, run, None, found)
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
@@ -238,12 +247,14 @@ def _columns(
     return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
 
-def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
-    if metric is None or metric["value"] is None or metric["ci_low"] is None:
-        return replace(
-            empty,
-            reason=one_line(str((metric or {}).get("reason") or "the run does not report it")),
-        )
+def _measured(
+    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
+) -> Finding:
+    if metric is None:
+        why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
+        return replace(empty, reason=str(why or "the run does not report it"))
+    if metric["value"] is None or metric["ci_low"] is None:
+        return replace(empty, reason=one_line(str(metric.get("reason") or "no figure")))
     metric = {
         **metric,
         **metric.get("sample", {}),
@@ -363,6 +374,9 @@ def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[st
             "wrong GO: the share of runs of this size, with a true value exactly on the limit, "
             "that would get GO (~ simulated from this run's items)."
         )
+    notes += dict.fromkeys(
+        f"{one_line(each.run, 60)}, {each.task}: {line}" for each in findings for line in each.paper
+    )
     content = {
         "verdict": verdict,
         "scopes": {name: _scope_told(scope) for name, scope in policy.scopes.items()},

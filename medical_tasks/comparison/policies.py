@@ -63,7 +63,7 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
 """What a rule limits, and the words that go with it."""
 PROMPTS: Final = ("own", "official", "unknown")
 _OPTIONAL: Final = frozenset({"by"})
-_ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims", "lexical"})
+_ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
 """Differences of recipes that change no verdict, or that a finding names by itself."""
 _EXAMPLE: Final = (
     'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'

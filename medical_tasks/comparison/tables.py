@@ -12,6 +12,7 @@ from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_t
 from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
 from medical_tasks.errors import listed
 from medical_tasks.io.table import align
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import (
     FEWEST,
     NOT_COMPUTABLE,
@@ -282,8 +283,16 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
         for at, task in found
         for said in (*task["warnings"], *_few(task["metrics"]))
     ]
+    papers = dict.fromkeys(
+        f"{letter(place)}, {name}: {line}"
+        for pair in pairs
+        for name, task in pair.tasks.items()
+        for place, told in zip((pair.first, pair.second), task["paper"], strict=False)
+        for line in paper_lines({"paper": told})
+    )
     return [
         *notes,
+        *papers,
         *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"]),
     ]
 

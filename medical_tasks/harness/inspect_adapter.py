@@ -160,15 +160,15 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
 
 
 @metric(name="pooled")
-def _pooled(name: str, ends: bool = False) -> Metric:
-    """The sum of an entry's numerators over the sum of its denominators; nan where an item `ends` an official script."""
+def _pooled(name: str, official: bool = False) -> Metric:
+    """The sum of an entry's numerators over the sum of its denominators; nan where an `official` figure lacks an item."""
 
     def compute(scores: list[SampleScore]) -> float:
         values = []
         for each in scores:
             value = each.score.as_float()
             weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
-            ended = ends and name not in weights
+            ended = official and name not in weights
             values.append(
                 Weighted(value, math.inf if ended else 0.0 if math.isnan(value) else weights[name])
             )
@@ -180,11 +180,11 @@ def _pooled(name: str, ends: bool = False) -> Metric:
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
     """By both names of a judged metric: only the judge, which is opened later, tells which one scores have."""
     return {
-        shown: [_pooled(metric.name, bool(metric.ends))]
+        shown: [_pooled(metric.name, metric.official is not None)]
         if metric.kind == "ratio"
         else [mean(), stderr()]
         for comparable in (True, not task.judge)
-        for shown, metric in shown_metrics(task, comparable=comparable).items()
+        for shown, metric in shown_metrics(task, comparable=comparable, official=True).items()
     }
 
 
@@ -198,7 +198,11 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
         upstream: str | None = None,
     ) -> Scorer:
         items, judge = _held(task, config, data, prompts, upstream)
-        metrics = shown_metrics(task, comparable=judge is None or judge.comparable)
+        metrics = (
+            shown_metrics(task)
+            if judge is None
+            else shown_metrics(task, comparable=judge.comparable, official=judge.official)
+        )
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 
         async def score(state: TaskState, target: Target) -> Score:

@@ -76,6 +76,11 @@ class HarnessJudge:
             return RecordedJudge(Path(self._request.name.removeprefix(RECORDED))).comparable
         return self._request.name != "lexical"
 
+    @property
+    def official(self) -> bool:
+        """Whether it is asked with the authors' prompts."""
+        return self._request.official
+
     def __deepcopy__(self, memo: dict[int, Any]) -> HarnessJudge:
         """Lighteval copies its configurations; an open judge stays one."""
         return self
@@ -126,10 +131,13 @@ class Weighted(float):
         return Weighted, (float(self), self.weight)
 
 
-def shown_metrics(task: TaskSpec, *, comparable: bool = True) -> dict[str, MetricSpec]:
+def shown_metrics(
+    task: TaskSpec, *, comparable: bool = True, official: bool = False
+) -> dict[str, MetricSpec]:
     """What a harness reports, by the names in its tables: they are all that it shows of a metric and of its judge."""
     suffix = "" if comparable else "_not_comparable"
-    metrics = (metric for metric in task.metrics if not metric.needs and metric.kind != "average")
+    reported = task.reporting((), official=official).metrics
+    metrics = (metric for metric in reported if metric.kind != "average")
     return {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in metrics}
 
 
@@ -138,14 +146,14 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
     value = score.values.get(metric.name, math.nan)
     if not is_pooled(metric):
         return value
-    if metric.ends and metric.name not in score.values:
+    if metric.official and metric.name not in score.values:
         return Weighted(math.nan, math.inf)
     return Weighted(value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0))
 
 
 def is_pooled(metric: MetricSpec) -> bool:
     """Whether its total needs `pooled_mean`: a ratio, and what a single item can bring to an end."""
-    return metric.kind == "ratio" or bool(metric.ends)
+    return metric.kind == "ratio" or bool(metric.official and metric.official.undecided)
 
 
 # lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many processes as there are

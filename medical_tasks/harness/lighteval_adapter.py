@@ -129,7 +129,7 @@ class _Judged(SampleLevelComputation):
         scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
         if self.metric is None:
             return [float(score.unscored is None) for score in scores]
-        if self.metric.ends:
+        if self.metric.official:
             return [metric_value(self.metric, score) for score in scores]
         estimator = Estimator(self.task, {score.id: score for score in scores})
         values = [estimator.item_value(self.metric, score) for score in scores]
@@ -180,7 +180,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
             batched_compute=True,
         )
         for name, metric in (
-            *shown_metrics(task, comparable=judge.comparable).items(),
+            *shown_metrics(task, comparable=judge.comparable, official=judge.official).items(),
             (JUDGED, None),
         )
     ]

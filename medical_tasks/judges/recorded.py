@@ -98,6 +98,7 @@ class RecordedJudge:
             self.comparable = False
         if row.get("reads") == "pair":
             self.reads = "pair"
+            self.identity["reads"] = "pair"
 
     def _look_up(self, question: Question) -> Verdict | Unscored:
         sha256 = asked_sha256(question.messages)

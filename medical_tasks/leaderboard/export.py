@@ -32,8 +32,9 @@ from medical_tasks.report.collect import report_data
 from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
 from medical_tasks.report.page_data import ReportItem, ReportTask
-from medical_tasks.report.terminal import entry_notes, warning
+from medical_tasks.report.terminal import entry_notes
 from medical_tasks.report.texts import TextPlaces
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, read_results
@@ -264,7 +265,7 @@ def _sha256(text: str) -> str:
 _NAMES: Final[Mapping[str, Any]] = {
     each.__name__.lstrip("_"): each
     for each in (
-        *(bounds, entry_notes, explanation, interval, mapping, metric_label, valued, warning),
+        *(bounds, entry_notes, explanation, interval, mapping, metric_label, paper_lines, valued),
         *(_dataset, _decided, _facts, _named, _reported, _settings, _sha256, _shots, _strings),
     )
 }

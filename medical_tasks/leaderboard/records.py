@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, SHA256, Submitter
+from medical_tasks.leaderboard.submission_package.results import forget_unasked_figures
 from medical_tasks.leaderboard.submission_package.values import finite, is_number
 from medical_tasks.report.folders import COUNT, Form, damage
 from medical_tasks.runs.recipes import mapping
@@ -265,7 +266,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
     try:
         # Its hash vouches for it, so no limit of today's is applied.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
-            found: Mapping[str, Any] = json.loads(package.read(RESULTS))
+            found: dict[str, Any] = json.loads(package.read(RESULTS))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -282,4 +283,4 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
         raise DamagedError(
             f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."
         )
-    return found
+    return forget_unasked_figures(found)

@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.io.files import read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError
@@ -28,7 +29,7 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.door import Door
 from medical_tasks.leaderboard.storage import HUB, AlreadyStoredError, open_storage
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
-from medical_tasks.report.terminal import warning
+from medical_tasks.runs.comparability import comparability_lines
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ def _shown(package: Package) -> Mapping[str, Any]:
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
-        warnings += [f"{task}: {said}" for said in filter(None, [warning(told)])]
+        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), told)]
         for name, metric in told["metrics"].items():
             rows.append(
                 [

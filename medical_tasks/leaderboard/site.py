@@ -38,13 +38,13 @@ from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import name_key
 from medical_tasks.models.usage import an_answer
 from medical_tasks.report.html_parts import assets_text, component_styles, rendered
-from medical_tasks.report.terminal import warning
+from medical_tasks.runs.comparability import comparability_lines
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 CACHE: Final = ".results.jsonl"
 """What was read of the packages, a line a submission, so that each is read once; by it a folder is known as a site."""
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _ASSETS: Final = "leaderboard/assets"
 _COLUMNS: Final = (
     "task", "group", "model", "organisation", "state", "metric", "value", "low", "high", "n", "first", "last", "asked", "scored",
@@ -197,7 +197,7 @@ def _found(task: TaskSpec, entry: Mapping[str, Any]) -> _Found:
         .removeprefix(ranking.group_label(recipe))
         .lstrip(", "),
         "notes": [
-            *filter(None, [warning({"judge": recipe.get("judge")})]),
+            *comparability_lines(task, entry),
             *admission.marks(entry),
         ],
         "ranked": not admission.marks(entry),

@@ -29,7 +29,6 @@ from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.leaderboard.submission_package.values import number
 from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, check_entry
-from medical_tasks.report.terminal import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.runs.results import RESULTS_FILE, read_results
@@ -288,7 +287,8 @@ def refusals(
         reasons.append(f"there is no value of {task.metrics[0].name}, its headline metric.")
     elif not headline.get("comparable", True):
         reasons.append(
-            warning(entry) or f"the judge of {task.metrics[0].name} cannot be compared with others."
+            f"its {task.metrics[0].name} stands for itself alone: a judge that compares words decided, or it is an average "
+            "that lacks some of its metrics."
         )
     counts = entry["coverage"]
     if counts["scored"] < counts["asked"] and not allow_partial:

@@ -39,7 +39,6 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.plots import point_of
 from medical_tasks.report.published.figures import published_results
-from medical_tasks.report.terminal import warning
 from medical_tasks.report.texts import (
     DEFAULT_PLACES,
     DIGEST,
@@ -275,9 +274,6 @@ def report_title(shown: Sequence[ReportTask]) -> str:
     return " on ".join(said)
 
 
-_OF_WORDS: Final = "not comparable with anybody else's numbers"
-
-
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
     """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
@@ -287,7 +283,7 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
     for name, runs in by_name.items():
         for later in runs[1:]:
             notes += _differences(name, runs[0], later)
-    return (*notes, *_warnings(shown))
+    return tuple(notes)
 
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
@@ -296,31 +292,12 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
         name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
     )
     pair = f"{name}, {first.run} and {second.run}"
-    # What compares words is told once for the whole report.
-    told = [
-        each
-        for each in (*found.refused, *(warned.text for warned in found.warned))
-        if not each.startswith(_OF_WORDS)
-    ]
+    told = (*found.refused, *(warned.text for warned in found.warned))
     said = [f"{pair}: {each}" for each in told]
     for setting, why in found.left_out.items():
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
         said.append(f"{pair}: {names or setting} cannot be compared: {why}")
     return said
-
-
-def _warnings(shown: Sequence[ReportTask]) -> list[str]:
-    """The judges that compare words, each once, with the tasks and runs it decided."""
-    decided: dict[str, dict[str, list[str]]] = {}
-    for each in shown:
-        if said := warning(each.entry):
-            decided.setdefault(said, {}).setdefault(each.name, []).append(each.run)
-    return [
-        f"{said} It decided "
-        + "; ".join(f"{name} ({', '.join(runs)})" for name, runs in tasks.items())
-        + "."
-        for said, tasks in decided.items()
-    ]
 
 
 def verdicts_by_item(

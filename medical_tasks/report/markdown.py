@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.io.files import WholeFile
 from medical_tasks.report.html_parts import Markup, assets_text
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.terminal import entry_notes, warning
+from medical_tasks.report.terminal import entry_notes
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
 from medical_tasks.spec import Plot, Table
 
@@ -96,7 +97,7 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known = (code, as_json, metrics, breakdowns, points, published, words, entry_notes, warning)
+    known = (code, as_json, metrics, breakdowns, points, published, words, entry_notes, paper_lines)
     environment.globals |= {each.__name__: each for each in known}
     return environment
 

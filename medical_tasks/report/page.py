@@ -39,10 +39,10 @@ from medical_tasks.report.plots import (
     scale_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
-from medical_tasks.report.terminal import entry_notes, warning
+from medical_tasks.report.terminal import entry_notes
+from medical_tasks.runs.comparability import is_comparable, paper_lines
 from medical_tasks.runs.numbers import (
     FEWEST,
-    NOT_COMPARABLE,
     bounds,
     coverage,
     interval,
@@ -194,15 +194,15 @@ def task_section(
     held.append(script_json(items_json(tasks)))
     views = list(_views(tasks, every, base=base))
     apart = {by for by, _, _ in views}
-    warned: dict[str, list[str]] = {}
+    papers: dict[str, list[str]] = {}
     for task in tasks:
-        warned.setdefault(warning(task.entry), []).append(task.run)
+        papers.setdefault(" ".join(paper_lines(task.entry)), []).append(task.run)
     return rendered(
         "task.html",
         tasks=tasks,
         base=base,
         figures=_figures(tasks),
-        warnings=[(", ".join(runs), said) for said, runs in warned.items() if said],
+        papers=[(", ".join(runs), said) for said, runs in papers.items()],
         metrics=_metrics(tasks, base=base),
         meanings=[spec for spec in tasks[0].metrics if spec.name in told],
         chart=_chart(tasks, tasks[0].headline, base=base) if tasks[0].headline else None,
@@ -305,17 +305,19 @@ def _points(
     for task in tasks:
         told = task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
         if name in told:
-            detail = "" if told[name].get("comparable", True) else NOT_COMPARABLE
+            detail = "" if told[name].get("comparable", True) else "not comparable"
             points.append(point_of(task.run, clean(told[name]), detail=detail))
     key = f"{name}, {group}" if by else name
     found = [
         (each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures
     ]
     spec, judges = tasks[0].spec(name), {each.judge for each, _ in found}
+    alike = all(is_comparable(task.entry) for task in tasks)
     for each, value in sorted(
         found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
     ):
         label = published_label(each) + (f" (judge {each.judge})" if len(judges) > 1 else "")
+        label += "" if alike else " [other setting]"
         points.append(
             PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source)
         )
@@ -580,10 +582,10 @@ def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Marku
 
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
-    known = [task.entry["metrics"][name] for task in tasks if name in task.entry["metrics"]]
-    # One run whose judge compares words is enough to warn of the column.
-    known.sort(key=lambda metric: bool(metric.get("comparable", True)))
-    return metric_label(name, known[0]) if known else name
+    known = (task.entry["metrics"].get(name) for task in tasks)
+    # One run whose average lacks a metric is enough to mark the column.
+    labels = {metric_label(name, metric) for metric in known if metric}
+    return max(labels, default=name, key=len)
 
 
 def _other(metric: Mapping[str, Any]) -> Cell:

@@ -9,6 +9,7 @@ from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
+from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import (
     bounds,
     coverage,
@@ -44,8 +45,7 @@ def render_table(*runs: Mapping[str, Any]) -> str:
             cells = [model, name, metric_label(metric_name, metric), valued(metric)]
             cells += [interval(metric), str(metric["n"]), coverage(entry, metric)]
             rows.append([*cells, bounds(metric)] if with_bounds else cells)
-        if said := warning(entry):
-            notes.append(styled(f"{model}, {name}: {said}", "bold"))
+        notes += [styled(f"{model}, {name}: {line}", "bold") for line in paper_lines(entry)]
         notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
             reasons = ", ".join(
@@ -59,17 +59,6 @@ def render_table(*runs: Mapping[str, Any]) -> str:
                 f"{model}, {name}: not scored: {reasons}. {with_them} {first} is {bounds(metric)}."
             )
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
-
-
-def warning(entry: Mapping[str, Any]) -> str:
-    """The sentence that goes, in bold, with numbers of a judge that nobody else's can be set beside; "" for others."""
-    judge = entry.get("judge")
-    if judge is None or judge["comparable"]:
-        return ""
-    return (
-        f"Not comparable: the judge {judge['name']} compares words and understands nothing. Use these numbers to see that a "
-        "run works, never beside published ones."
-    )
 
 
 def entry_notes(entry: Mapping[str, Any]) -> list[str]:

@@ -41,7 +41,9 @@ class Estimator:
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
         self._estimates = {
-            metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends
+            metric.name: estimated(metric, scores)
+            for metric in task.metrics
+            if metric.official is None
         }
         self._valued: dict[str, bool] = {}
 
@@ -121,7 +123,7 @@ class Estimator:
 
         `end`: 0 or 1 for the smallest or largest value that an unclear answer could have, None for the value it counts as.
         """
-        score = self._scores.get(item.id)
+        score = self._counted(metric, item)
         if score is None:
             return math.nan, math.nan
         value, weight = self.item_value(metric, score)
@@ -143,10 +145,17 @@ class Estimator:
             entry["unit"] = metric.unit
         return entry
 
+    def _counted(self, metric: MetricSpec, item: Item) -> ItemScore | None:
+        """An item's score, as it counts in a metric; None for an item that has no answer and does not count."""
+        score = self._scores.get(item.id)
+        if score is None and self._scores and unanswered_value(metric) is not None:
+            return ItemScore(id=item.id, values={metric.name: 0.0})
+        return score
+
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         found = _Found(metric, clustered=self._task.cluster is not None)
         for item in items:
-            score = self._scores.get(item.id)
+            score = self._counted(metric, item)
             if score is not None and metric.name in score.values:
                 found.decided(item, score)
             else:
@@ -175,9 +184,11 @@ class Estimator:
                     or NO_ANSWER
                 )
         entry = found.entry(ends) if not reason else found.none(reason)
-        if reason and metric.ends and not metric.judged:
+        if self._ended[metric.name] and not metric.judged:
             # The answers themselves end the script: nothing is missing that could bring a figure.
             entry |= {"bound_low": None, "bound_high": None}
+        if unanswered_value(metric) is not None and len(answered) < len(items):
+            entry["unanswered"] = len(items) - len(answered)
         return entry
 
     def _undecided(self, metric: MetricSpec, scores: Sequence[ItemScore]) -> str:
@@ -204,7 +215,7 @@ class Estimator:
             (share, self.entry(reported[name], items)) for name, share in parts.shares.items()
         ]
         lacking = ""
-        if metric.ends:  # an official average is of all its metrics, or there is none
+        if metric.official:  # an official average is of all its metrics, or there is none
             lacking = next((each["reason"] for _, each in totals if "reason" in each), "")
             lacking = lacking or (f"{NOT_ALL}: {', '.join(parts.missing)}" if parts.missing else "")
         if parts.shares and not lacking:
@@ -288,7 +299,7 @@ class _Found:
     ) -> None:
         self.items += 1
         weight = weight if self.pooled else 1.0
-        if not weight and not self.metric.ends:
+        if not weight and self.metric.official is None:
             return
         self.missing.append((*limits, weight))
         if estimated is None:
@@ -325,8 +336,9 @@ class _Found:
         entry["n"] = len(self.below) + len(self.estimates)
         if self.pooled:
             entry["of"] = of
-        # What is left out stands where the others' mean is, or as near as it can be.
-        if any(not low <= value <= high for low, high, _ in self.left):
+        # What is left out stands where the others' mean is, or as near as it can be; the authors' scripts leave it out.
+        official = self.metric.official is not None
+        if not official and any(not low <= value <= high for low, high, _ in self.left):
             stand_ins = [
                 (min(max(value, low), high), weight)
                 for low, high, weight in self.left
@@ -415,14 +427,22 @@ def _lacking(scores: Sequence[ItemScore]) -> str:
     return f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}" if reasons else ""
 
 
+def unanswered_value(metric: MetricSpec) -> float | None:
+    """What an item without an answer counts as in a metric; None where it has no value."""
+    counts = metric.official is not None and metric.official.unanswered == "counts as 0"
+    return 0.0 if counts else None
+
+
 def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> str:
-    """Why an official figure has no value: how many items end the script, of the whole task; "" where it has one."""
-    if not metric.ends or metric.kind == "average":  # which is of metrics that end
+    """Why an official figure has no value: on how many items, of the whole task; "" where it has one."""
+    official = metric.official
+    if official is None or metric.kind == "average":  # which is of metrics that end
         return ""
-    stopping = sum(metric.name not in score.values for score in scores.values())
-    if stopping:
-        return f"{metric.ends} ({stopping} of {len(scores)} answers)"
-    if metric.ends_unanswered and scores and items > len(scores):
+    items = max(items, len(scores))
+    undecided = sum(metric.name not in score.values for score in scores.values())
+    if undecided:
+        return f"{official.undecided or NO_VERDICT} ({undecided} of {items} items)"
+    if official.unanswered == "ends" and scores and items > len(scores):
         return f"official script ends: no answer ({items - len(scores)} of {items} items)"
     return ""
 

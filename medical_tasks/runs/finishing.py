@@ -11,6 +11,7 @@ from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Corrections
+from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
@@ -93,7 +94,11 @@ def finish(
     """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
     verdicts: list[dict[str, Any]] = []
-    parts = list(map(_reported, answered))
+    official = judge is not None and judge.request.official
+    parts = [
+        replace(each, task=each.task.reporting(each.scoring_args, official=official))
+        for each in answered
+    ]
     if folder.private:  # reasons are reduced to classes that can hold no text of the source
         parts = list(map(_closed, parts))
     # All rows of a task have the columns of its first, and those of its corrected values.
@@ -194,6 +199,8 @@ def finish(
             verdicts.extend(task_judge.rows(private=folder.private))
         if corrections is not None:
             entry["metrics"] = corrections.beside(entry["metrics"])
+        full = next(each.task for each in answered if each.task.name == part.task.name)
+        entry["paper"] = comparability(full, entry).as_json()
         entries[part.task.name] = entry
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)
@@ -226,21 +233,6 @@ def _rows(
         words = part.task.benchmark.note_words()
         made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
     return made
-
-
-def _reported(answered: AnsweredTask) -> AnsweredTask:
-    """Leaves out the metrics for which something is needed that was not given."""
-    task = answered.task
-    metrics = tuple(
-        metric
-        for metric in task.metrics
-        if not metric.needs or metric.needs in answered.scoring_args
-    )
-    return (
-        answered
-        if metrics == task.metrics
-        else replace(answered, task=replace(task, metrics=metrics))
-    )
 
 
 def _closed(part: AnsweredTask) -> AnsweredTask:

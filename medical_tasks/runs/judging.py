@@ -82,6 +82,15 @@ class JudgeRequest:
             ),
         }
 
+    @property
+    def official(self) -> bool:
+        """Whether a judge is asked with the authors' prompts; one of entailment reads none."""
+        if self.prompts != "official" or self.name.partition("/")[0] in _ONE_REPLY:
+            return False
+        if not self.name.startswith(RECORDED):
+            return True
+        return RecordedJudge(Path(self.name.removeprefix(RECORDED))).reads == "prompt"
+
 
 @contextlib.contextmanager
 def open_session_in(

@@ -10,7 +10,8 @@ from medical_tasks.errors import listed
 from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
 
 NOT_COMPUTABLE = "n/a"
-NOT_COMPARABLE = "not comparable"
+PARTIAL = "partial"
+"""What an average is called that lacks some of its metrics."""
 _DECIMALS = {"cosine": 3, "kappa": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
@@ -78,9 +79,9 @@ def _range(metric: Mapping[str, Any], low: str, high: str) -> str:
 
 
 def metric_label(name: str, metric: Mapping[str, Any]) -> str:
-    """Writes a metric's name, with its unit, and with a warning where its judge's numbers stand for themselves alone."""
+    """Writes a metric's name, with its unit, and with a mark where it is an average that lacks some of its metrics."""
     named = f"{name} ({metric['unit']})" if metric.get("unit") else name
-    return named if metric.get("comparable", True) else f"{named} [{NOT_COMPARABLE}]"
+    return f"{named} [{PARTIAL}]" if metric.get("missing_components") else named
 
 
 def coverage(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> str:
@@ -163,6 +164,9 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
+    if counted := [name for name, each in entry["metrics"].items() if "unanswered" in each]:
+        named = listed(counted, _NAMED)
+        said.append(f"{named}: an item without an answer counts as 0, as in the authors' script.")
     said += [
         _repeats_said(*each)
         for each in [*entry["metrics"].items()][:1]

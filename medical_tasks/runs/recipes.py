@@ -272,21 +272,9 @@ def _told(
 
 
 def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
-    """In which way the judges of two recipes differ, and when their numbers stand for themselves alone."""
+    """In which way the judges of two recipes differ."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
-    said: list[Difference] = []
-    if judges[0] != judges[1]:
-        said.append(_difference(judges[0], judges[1]))
-    if not comparable_judges(first, second):
-        names = ", ".join(
-            dict.fromkeys(
-                short(judge.get("name"))
-                for judge in judges
-                if judge and not judge.get("comparable")
-            )
-        )
-        said.append(_differs("lexical", names))
-    return said
+    return [] if judges[0] == judges[1] else [_difference(*judges)]
 
 
 def comparable_judges(*recipes: Mapping[str, Any]) -> bool:

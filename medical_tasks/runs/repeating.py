@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any, Final
 
-from medical_tasks.runs.estimation import Estimator
+from medical_tasks.runs.estimation import Estimator, unanswered_value
 from medical_tasks.scoring.averages import components, sums
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
@@ -97,7 +97,7 @@ class RepeatedEstimator(Estimator):
         values = [one["value"] for one in each]
         known = [one for one in each if one["value"] is not None]
         told: dict[str, Any] = {"k": len(each), "values": values}
-        if len(known) < len(each) and (metric.ends or not known):
+        if len(known) < len(each) and (metric.official or not known):
             return {**each[values.index(None)], "repeats": told}
         whole = super().entry(self._metrics[metric.name], items)
         if whole["value"] is None:  # no item is decided whole: the interval of one repeat
@@ -150,10 +150,10 @@ class RepeatedEstimator(Estimator):
         from medical_tasks.scoring.bootstrap import Repeats, linear, repeats
 
         def cell(name: str, score: ItemScore | None) -> tuple[float, float]:
-            known = (
-                (None, None) if score is None else (score.values.get(name), score.weights.get(name))
-            )
-            return sums(self._metrics[name], *known)
+            metric = self._metrics[name]
+            if score is None:
+                return sums(metric, unanswered_value(metric), None)
+            return sums(metric, score.values.get(name), score.weights.get(name))
 
         columns: list[
             Any

@@ -19,7 +19,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.runs.estimation import Estimator, Limits
+from medical_tasks.runs.estimation import Estimator, Limits, unanswered_value
 from medical_tasks.runs.numbers import group_too_few
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
@@ -213,7 +213,9 @@ def item_rows(
         for metric in task.metrics:
             if metric.kind == "average":
                 continue  # of totals, not of this item
-            row[metric.name] = score.values.get(metric.name) if score is not None else None
+            row[metric.name] = (
+                unanswered_value(metric) if score is None else score.values.get(metric.name)
+            )
             if metric.kind == "ratio":
                 # Of what is not decided the weight is no more than a limit.
                 decided = score is not None and metric.name in score.values

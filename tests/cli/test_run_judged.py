@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import medical_tasks as mt
 from medical_tasks.cli.entry import main
+from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
 from medical_tasks.runs.results import read_items, read_results
 from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("demo_home")
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
 N_ITEMS = 13
 VERDICTS = 80
-JUDGED = "comprehensiveness hallucination_rate contradicted comprehensiveness_official hallucination_official".split()
+JUDGED = "comprehensiveness hallucination_rate contradicted".split()
 FAULTS = (
     Fault.status_code(500),
     Fault.status_code(503),
@@ -275,21 +277,69 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
 ) -> None:
     assert main([*RUN, "--out", "r"]) == 0
     out = capsys.readouterr().out
-    rows = [line for line in out.splitlines() if line.startswith("baseline/reference  kqa ")]
-    assert len(rows) == 11
-    assert [row for row in rows if "[not comparable]" not in row] == [
-        row for row in rows if "words (number)" in row
-    ]
-    assert "Not comparable: the judge lexical" in out
+    assert "_official" not in out.partition("baseline/reference, kqa:")[0]
+    line = "Comparable with the paper: no (no model answered; the judge was asked with own prompts; judge lexical"
+    assert f"baseline/reference, kqa: {line} compares words" in out
+    assert f"baseline/reference, kqa: {NO_OFFICIAL_FIGURES}." in out
     assert "never checked" in out
-    assert "**Not comparable" in Path("r/report.md").read_text()
+    assert f"**{line}" in Path("r/report.md").read_text()
     found = entry(tmp_path / "r")
+    assert found["paper"]["comparable"] is False
     assert found["recipe"]["judge"]["comparable"] is False
     assert [
         name for name, metric in found["metrics"].items() if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
-    assert "not comparable with anybody else's numbers" in capsys.readouterr().out
+    assert f"A, kqa: {line}" in capsys.readouterr().out
+
+
+def test_official_prompts_give_official_figures_over_all_questions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], opening: Opening
+) -> None:
+    for name in ("is_entails.txt", "is_contradict.txt"):
+        text = f"{name}: Q {{question}} P {{llm_answer}} H {{answer}}\nAnswer:"
+        (tmp_path / name).write_text(text)
+
+    def entailed_alone(call: Call) -> str:
+        content = str(call.body["messages"][0]["content"])
+        return f"The answer is {content.startswith('is_entails')}."
+
+    ids = mt.load("kqa", config="demo")["test"]["id"]
+    answers = [{"id": name, "response": ANSWER} for name in ids[:9]]
+    Path("nine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    opening(answer=entailed_alone)
+    asked = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
+    score = ["score", "kqa", "--config", "demo", "--responses", "nine.jsonl"]
+    assert main([*score, *asked, "--out", "o"]) in (0, 5)
+    out = capsys.readouterr().out
+    assert NO_OFFICIAL_FIGURES not in out
+    assert "judge openai-api/test-host/scripted, the paper's is gpt-4 or gpt-4-8k" in out
+    official = {
+        name: (metric["value"], metric["n"])
+        for name, metric in entry(tmp_path / "o")["metrics"].items()
+        if name.endswith("_official")
+    }
+    assert official == {
+        "comprehensiveness_official": (9 / N_ITEMS, N_ITEMS),
+        "comprehensiveness_norm_official": (1.0, 9),
+        "hallucination_official": (0.0, N_ITEMS),
+        "hallucination_norm_official": (0.0, 9),
+    }
+    # Each item has the value that it counts with, so that whoever adds the rows up finds the figure.
+    rows = [row["comprehensiveness_official"] for row in read_items(Path("o"))]
+    assert sum(rows) / len(rows) == 9 / N_ITEMS
+    # With this suite's prompts nothing has an official figure: no row, no column, no rule of a gate.
+    assert main([*score, "--out", "own"]) in (0, 5)
+    assert not [name for name in entry(tmp_path / "own")["metrics"] if "_official" in name]
+    assert not [name for row in read_items(Path("own")) for name in row if "_official" in name]
+    Path("policy.toml").write_text(
+        '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_official"\nat_least = 0.1\n'
+    )
+    capsys.readouterr()
+    assert main(["gate", "policy.toml", "own"]) == 7
+    out = capsys.readouterr().out
+    assert NO_OFFICIAL_FIGURES in out.partition("Comparable")[0]
+    assert "own, kqa: Comparable with the paper: no (unknown prompts" in out
 
 
 @wrong_use("run_judged")

@@ -99,7 +99,9 @@ def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) 
     found = {row["model"]: row for row in rows(tmp_path / "site")}
     assert (found["Half"]["first"], found["Model"]["first"]) == (None, 1)
     sentences = json.loads((tmp_path / "site" / "data" / "board.json").read_text())["sentences"]
-    assert "95.0 % of the items have a score" in sentences[found["Half"]["notes"][0]]
+    comparable, marked = (sentences[place] for place in found["Half"]["notes"])
+    assert comparable == "Comparable with the paper: no (own prompts; 95 of 1,047 items answered)."
+    assert "95.0 % of the items have a score" in marked
 
 
 def test_only_what_is_new_is_read_again(

@@ -255,7 +255,10 @@ def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
     )
     assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
     told = capsys.readouterr().err
-    assert "kqa: Not comparable: the judge lexical compares words" in told
+    assert (
+        "kqa: its comprehensiveness stands for itself alone: a judge that compares words decided"
+        in told
+    )
     assert "The others can be written with --tasks medcalc" in told
     assert not Path(".eval_results").exists()
     assert submit("--tasks=medcalc", "--dataset-repo=owner/medcalc") == 0

@@ -255,6 +255,10 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         "breakdown": {"kind": {name: {"recall": metric(0.5, items, **shared)} for name in names}},
         "recipe": recipe(f"hf/{run}-model", judge={"name": "lexical"}),
         "judge": {**SAMPLES["judge"], "verdicts": verdicts},
+        "paper": {
+            "comparable": False,
+            "why": ["judge lexical compares words, the paper's is gpt-4"],
+        },
     }
     return ReportTask(
         **SAMPLES["tasks"]["judged"],

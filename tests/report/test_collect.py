@@ -154,9 +154,7 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
     ]
 
 
-def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
-    home: Path, reference: Path, tmp_path: Path
-) -> None:
+def test_notes_say_what_cannot_be_compared(home: Path, reference: Path, tmp_path: Path) -> None:
     few = ran(home, tmp_path / "few", "medcalc", "baseline/random", ("--max-samples", "5"))
     fewer = changed(
         few,
@@ -171,10 +169,6 @@ def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
         in n
         for n in data.notes
     )
-    assert [
-        note for note in data.notes if note.startswith("Not comparable: the judge lexical")
-    ] == [data.notes[-1]]
-    assert data.notes[-1].endswith("It decided kqa (baseline/reference).")
     # It ran on other rows than are here: no text of these is shown beside its numbers.
     shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts

@@ -23,6 +23,9 @@ CASES: dict[str, Any] = json.loads(
 )
 
 
+PAPER = "Comparable with the paper: no (own prompts; 10 of 20 items answered)."
+
+
 def metric(
     value: float | None, low: float | None = 0.1, high: float | None = 0.3
 ) -> dict[str, Any]:
@@ -51,6 +54,7 @@ def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -
                     "unscored": unscored or {},
                 },
                 "breakdown": {"kind": {"a|b": {"right": metric(0.2)}}},
+                "paper": {"comparable": False, "why": ["own prompts", "10 of 20 items answered"]},
                 "recipe": {"model": {"name": "hf/toy"}, "task_version": "1-A"},
             }
         }
@@ -68,7 +72,8 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     assert (percent(0.12345), percent(0.0), percent(None)) == ("12.3", "0.0", "n/a")
     assert (interval(metric(0.2)), interval(metric(None, None, None))) == ("10.0 to 30.0", "n/a")
     text = render_table(results({"no answer: timeout": 2}))
-    header, rule, row, note = text.split("\n")
+    header, rule, row, paper, note = text.split("\n")
+    assert paper == f"hf/toy, toy: {PAPER}"
     assert len(rule) == len(row) >= len(header)
     assert row.split() == "hf/toy toy right 20.0 % 10.0 to 30.0 10 10/12 15.0 to 40.0".split()
     assert (
@@ -81,6 +86,7 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
 def test_markdown_has_headline_breakdown_and_recipe() -> None:
     text = render_markdown(results({"no answer: timeout": 2}))
     assert "| right | 20.0 % | 10.0 to 30.0 | 10 | 10/12 |" in text
+    assert text.index("| right | 20.0 %") < text.index(f"**{PAPER}**")
     assert "- 2 x no answer: timeout" in text
     assert r"| a\|b | 10 | 20.0 (10.0 to 30.0) |" in text
     assert '"task_version": "1-A"' in text
@@ -114,7 +120,6 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
         "24,000 prompt tokens, at most 2,000 to 6,000 output tokens, about $ 2.00 to 6.00." in text
     )
     assert "judge x was never checked" in text
-    assert "omparable" not in text
     made = judged(comparable=True)
     assert "1,588 of 1,589 verdicts" in render_markdown(made)
     # Replies that gave no verdict are not missing where no score lacks one.
@@ -126,21 +131,29 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     assert "of 1,589" not in said
 
 
-def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
-    text = render_table(judged(comparable=False))
-    rows = text.split("\n")[2:4]
-    assert all("[not comparable]" in row for row in rows)
-    assert "hf/toy, toy: Not comparable: the judge lexical" in text
-    report = render_markdown(judged(comparable=False))
-    assert "**Not comparable: the judge lexical" in report
-    assert report.count("[not comparable]") == 2
+def test_why_there_are_no_official_figures_stands_below_the_table() -> None:
+    made = judged(comparable=False)
+    made["tasks"]["toy"]["paper"]["official"] = "no official figures: own prompts"
+    assert f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts." in render_table(
+        made
+    )
+    assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(made)
+    # Results that never said so are not taken for comparable ones.
+    del made["tasks"]["toy"]["paper"]
+    assert "toy: Comparable with the paper: not known" in render_table(made)
+
+
+def test_an_average_that_lacks_metrics_is_marked() -> None:
+    made = results()
+    made["tasks"]["toy"]["metrics"]["right"]["missing_components"] = ["other"]
+    assert "right [partial]" in render_table(made)
 
 
 def estimated_and_ended() -> dict[str, Any]:
     made = results({"judge: http 500": 2})
     entry = made["tasks"]["toy"]
     entry["breakdown"] = {}
-    ended = "official script ends: no citations (1 of 12 answers)"
+    ended = "official script ends: no citations (1 of 12 items)"
     entry["metrics"] = {
         "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
         "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
@@ -171,7 +184,7 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
     assert " 0.20 " in lines["rate"]
     assert "%" not in lines["rate"]
     assert "rate (per answer)" in lines["rate"]
-    assert "cited_official: n/a, official script ends: no citations (1 of 12 answers)." in text
+    assert "cited_official: n/a, official script ends: no citations (1 of 12 items)." in text
     assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
     assert "blank: n/a" not in text  # it says so itself
 
@@ -198,6 +211,7 @@ def entry(
         "coverage": {"asked": 4 + missing, "answered": 4, "scored": 4, "unscored": unscored or {}},
         "breakdown": {"kind": {"a|b": {"accuracy": value(0.5)}, "c": {"accuracy": value(None)}}},
         "recipe": {"model": {"name": model}, "task_version": "1-A"},
+        "paper": {"comparable": False, "why": ["own prompts", "10 of 20 items answered"]},
     }
 
 
@@ -228,7 +242,10 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
     assert "| toy | one | accuracy | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 |" in text
     assert "| toy | two | accuracy | n/a | n/a | 4 | 4/4 | n/a |" in text
     assert "| one | words (number) | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 |" in text
-    assert "one:\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout" in text
+    assert (
+        f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout"
+        in text
+    )
     assert text.count("## toy\n") == 1
 
 

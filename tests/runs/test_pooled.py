@@ -18,7 +18,7 @@ from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.scoring.paired import minimum_detectable_difference
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.spec import Item, ItemScore, MetricSpec, Official, TaskSpec
 from tests.comparison.comparison_cases import compare_results
 from tests.support import toy_task, write_run
 
@@ -205,7 +205,10 @@ def test_averages_are_compared_item_by_item_unless_their_components_differ(tmp_p
 
 def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
     official = replace(
-        SHARE, name="share_official", ends="official script ends: no citations", judged=False
+        SHARE,
+        name="share_official",
+        official=Official(unanswered="ends", undecided="official script ends: no citations"),
+        judged=False,
     )
     # An average of it and of what is not reported: there is none in either run.
     average = replace(
@@ -236,7 +239,7 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
         written(tmp_path / name, scores, task, metrics=entry["metrics"])
     found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
     assert list(found["metrics"]) == ["share"]
-    said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 answers)"
+    said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 items)"
     assert said in found["warnings"]
     values = [metric_value(official, score) for score in scores.values()]
     assert math.isnan(pooled_mean(values))  # nor in a harness

@@ -48,16 +48,12 @@ def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
     assert told(change) == ([], [])
 
 
-def test_what_is_said_of_judges_that_nobody_knows_or_that_compare_words() -> None:
+def test_what_is_said_of_judges_that_nobody_knows() -> None:
     recorded = {"backend": "recorded", "name": "recorded/a", "sha256": ONE, "comparable": True}
     _, warned = told({"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded)
     assert [
         said.startswith("the verdicts of both runs were read from files") for said in warned
     ] == [True]
-    _, warned = told({}, judge={"name": "lexical", "comparable": False})
-    assert warned == [
-        "not comparable with anybody else's numbers: the judge lexical compares words"
-    ]
 
 
 def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:

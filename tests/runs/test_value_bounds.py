@@ -119,12 +119,7 @@ def _summary(
         given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
     asked = [item for item in items if item.id in answers]
     scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
-    reported = replace(
-        task,
-        metrics=tuple(
-            metric for metric in task.metrics if not metric.needs or metric.needs == "official"
-        ),
-    )
+    reported = task.reporting(("official",))
     return summarise(
         reported,
         items,
@@ -199,7 +194,7 @@ def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
     assert complete["coverage"]["scored"] == complete["n_items"]
     for metric, found in _all_metrics(task, complete):
         _law(metric, found, unclear=bool(complete["coverage"]["unclear"]))
-        assert "scored" not in found or metric.ends
+        assert "scored" not in found or metric.official
 
 
 def test_how_many_tasks_there_are() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from medical_tasks.spec import (
     Item,
     MetricSpec,
     MultiStep,
+    Official,
+    PaperSetting,
     TaskSpec,
     View,
     hub_question,
@@ -82,8 +85,19 @@ def _metrics(kind: str) -> tuple[MetricSpec, ...]:
     for each in packaged(__file__, "metrics.json")[kind]:
         low, high = each.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        made.append(MetricSpec(**{**each, "limits": limits, "of": tuple(each.get("of", ()))}))
+        # The script compares the cases of a submission with those of the key, and takes no other set.
+        official = Official(unanswered="ends", undecided=ENDS[kind])
+        made.append(
+            MetricSpec(
+                **{**each, "limits": limits, "of": tuple(each.get("of", ()))},
+                official=official if each["name"].endswith(OFFICIAL) else None,
+            )
+        )
     return tuple(made)
+
+
+# How a system asks its models is its own: a shared task.
+_PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
 
 
 _CHECKPOINTS: Final = {
@@ -212,6 +226,7 @@ def _answer_task(
         scoring_arguments=dict(_CHECKPOINTS),
         baseline=baseline,
         protocol=protocol,
+        paper=_PAPER,
     )
 
 
@@ -259,6 +274,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         strata=("source",),
         options={"form": name},
         scoring_arguments=dict(scoring),
+        paper=replace(_PAPER, items=147 if name == "alignment" else 47),
     )
 
 

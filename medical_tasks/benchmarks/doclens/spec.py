@@ -11,10 +11,13 @@ from typing import Any, Final
 
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
+    JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
     DecomposeVerb,
     MetricSpec,
+    Official,
+    PaperSetting,
     TaskSpec,
     View,
     hub_question,
@@ -192,7 +195,7 @@ _OFFICIAL: Final = tuple(
         kind="ratio",
         description=f"As {name}, by the authors' splitting, reading and adding up.",
         needs="official",
-        ends="official script ends: a judge's reply is missing",
+        official=Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING),
     )
     for name in _CLAIMS
 )
@@ -274,6 +277,7 @@ _MEDCON: Final = (
         limits=(0.0, 2.0),
         judged=False,
         needs="umls",
+        official=Official(unanswered="left out"),
     ),
 )
 
@@ -320,7 +324,7 @@ _SCORING: Final = {
     "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
     "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
     "output_claims": "file of the outputs' claims, likewise",
-    "official": "yes: also the figures by the authors' scripts, which ask the judge about other sentences",
+    "official": "yes: also the figures by the authors' scripts, which ask about other sentences (with --prompts official)",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
@@ -388,6 +392,7 @@ def _family(
     form: str,
     groups: tuple[str, ...] = (),
     cluster: str | None = None,
+    paper: PaperSetting | None = None,
 ) -> tuple[TaskSpec, ...]:
     return tuple(
         TaskSpec(
@@ -399,7 +404,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version="2-A",
+            version="3-A",
             generation_size=size,
             groups=groups,
             strata=groups,
@@ -411,10 +416,14 @@ def _family(
             arguments=dict(_ARGUMENTS),
             scoring_arguments={**_SCORING, **scoring},
             exemplars=exemplars if count else "",
+            paper=paper,
         )
         for count in shots
     )
 
+
+# As the authors' scripts name them: GPT-4, Mistral and TRUE of the paper.
+_JUDGES: Final = ("gpt-4-1106-preview", "Mistral-7B-Instruct-v0.2", "t5_xxl_true_nli_mixture")
 
 _NOTE_TEXT: Final = (*_TEXT, *_MEDCON, *_BLEURT, *_WORDS)
 
@@ -431,6 +440,7 @@ TASKS: Final = (
         scoring={**_UMLS, **_BLEURT_ARGUMENT},
         form="note",
         groups=("dataset",),
+        paper=PaperSetting(items=40, configs=("doclens", "full"), judges=_JUDGES),
     ),
     *_family(
         "aci_bench_section",
@@ -445,6 +455,9 @@ TASKS: Final = (
         form="section",
         groups=("dataset", "section"),
         cluster="encounter",
+        paper=PaperSetting(
+            differs="the paper joins the sections and scores whole notes",
+        ),
     ),
     *_family(
         "mimic_rrs",
@@ -459,6 +472,12 @@ TASKS: Final = (
         form="impression",
         groups=("modality", "anatomy"),
         cluster="patient",
+        paper=PaperSetting(
+            items=200,
+            configs=("notes", "table"),
+            judges=_JUDGES,
+            differs="the paper does not list the 200 reports it drew",
+        ),
     ),
     *_family(
         "meqsum",
@@ -471,6 +490,7 @@ TASKS: Final = (
         size=256,
         scoring=_UMLS,
         form="question",
+        paper=PaperSetting(items=100, configs=("full",), judges=_JUDGES),
     ),
     *_family(
         "doclens_own",

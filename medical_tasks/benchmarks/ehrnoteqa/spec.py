@@ -11,6 +11,7 @@ from medical_tasks.spec import (
     ConstructionVerb,
     DatasetSpec,
     MetricSpec,
+    PaperSetting,
     TaskSpec,
     View,
     hub_question,
@@ -145,6 +146,9 @@ class EHRNoteQA(Benchmark):
 
 BENCHMARK = EHRNoteQA()
 
+# The paper has 529 and 433 questions; the release (PhysioNet 1.0.1) lacks one of them.
+_ITEMS = {1: 528, 2: 432}
+
 
 def _task(form: Format, level: int) -> TaskSpec:
     written = form in ("open", "mc")
@@ -165,6 +169,13 @@ def _task(form: Format, level: int) -> TaskSpec:
         votes=_VOTES if written else 1,
         options={"format": form, "level": str(level)},
         scoring_arguments=_SIMILARITY if form == "open" else {},
+        paper=PaperSetting(
+            items=_ITEMS[level],
+            configs=("all", f"level{level}"),
+            judges=("gpt-4-1106-preview",) if written else (),
+            votes=_VOTES if written else 1,
+            differs="" if written else "how the paper asked for probabilities is not published",
+        ),
     )
 
 

@@ -69,7 +69,7 @@ def score_answers(
         item_score(case, verdict, most_statements=most)
         for case, verdict in zip(cases, known, strict=True)
     ]
-    task = replace(KQA, groups=())
+    task = replace(KQA.reporting(()), groups=())
     if weights is not None:
         if not isinstance(weights, Mapping) and len(weights) != len(cases):
             rule = f"must be by importance, or a list for each of {len(cases)} predictions"

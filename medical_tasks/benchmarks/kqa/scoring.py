@@ -1,8 +1,8 @@
 """Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4, equations 1 and 2).
 
-The `_official` metrics are the authors' script's decisions: by its reading of the judge's texts when the judge was asked with the
-authors' prompts, by the same labels as the sane metrics when it was asked with ours. A verdict that is missing decides nothing: the
-metrics it could change are absent, with the limits that they can have and the counts that `estimation` estimates them by.
+The `_official` metrics are the authors' script's decisions, by its reading of what the judge replied to the authors'
+prompts; with other prompts there are none. A verdict that is missing decides nothing: the metrics it could change are
+absent, with the limits that they can have and the counts that `estimation` estimates them by.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def score_items(
     most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)
     official = judging.prompts.name == "official"
     return [
-        item_score(case, verdict, most_statements=most, by_texts=official)
+        item_score(case, verdict, most_statements=most, official=official)
         for case, verdict in zip(cases, verdicts, strict=True)
     ]
 
@@ -79,27 +79,23 @@ def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
 
 
 def item_score(
-    case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False
+    case: Case, verdict: AnswerVerdict, *, most_statements: int, official: bool = False
 ) -> ItemScore:
     """Makes an item's score of what is known of its answer.
 
-    `most_statements` is the most of all answers scored together: a mean over answered questions cannot be larger. With
-    `by_texts` the authors' prompts were used, which ask about blank statements too.
+    `most_statements` is the most of all answers scored together: a mean over answered questions cannot be larger. `official`:
+    the judge was asked with the authors' prompts, so that there are the authors' figures too.
     """
     stated = [one for one in verdict.statements if one.stated]
-    asked = verdict.statements if by_texts else stated
     comp = _counts("share", [one for one in stated if one.must], "entailed")
     hall = _counts("count", stated, "contradicted")
-    comp_official = _counts("share", [one for one in asked if one.must], "entailed_official")
     counts = {
         "comprehensiveness": comp,
         "hallucination_rate": hall,
         "comprehensiveness_answered": comp,
         "hallucination_rate_answered": hall,
         "contradicted": replace(hall, how="any"),
-        "comprehensiveness_official": comp_official,
-        "comprehensiveness_norm_official": comp_official,
-        **dict.fromkeys(_OFFICIAL_COUNTS, _counts("count", asked, "contradicted_official")),
+        **(_official_counts(verdict) if official else {}),
     }
     # Words as the paper counts them: what stands between white space (its physicians' 88.52 an answer).
     values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
@@ -108,7 +104,7 @@ def item_score(
         values |= dict.fromkeys(
             ("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan
         )
-    if not any(one.must for one in asked):
+    if official and not any(one.must for one in verdict.statements):
         # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
         values["comprehensiveness_official"] = 0.0
     if verdict.answered is False:
@@ -138,8 +134,8 @@ def item_score(
         id=case.id,
         values=values,
         limits=limits,
-        parsed=_parsed(verdict, by_texts=by_texts),
-        why=_why(verdict, by_texts=by_texts),
+        parsed=_parsed(verdict, official=official),
+        why=_why(verdict, official=official),
     )
     # Statements that nobody was asked about stand for none that is missing; nor does what may not count at all.
     kept = {
@@ -149,6 +145,17 @@ def item_score(
         or (verdict.judged and not (verdict.answered is None and name in limits))
     }
     return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
+
+
+def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
+    """What the authors' figures are made of: all statements, blank ones too, about which their prompts ask as about others."""
+    must = [one for one in verdict.statements if one.must]
+    comp = _counts("share", must, "entailed_official")
+    hall = _counts("count", verdict.statements, "contradicted_official")
+    return {
+        **dict.fromkeys(("comprehensiveness_official", "comprehensiveness_norm_official"), comp),
+        **dict.fromkeys(_OFFICIAL_COUNTS, hall),
+    }
 
 
 def _counts(
@@ -186,28 +193,27 @@ def _tally(outcomes: Iterable[bool | None]) -> str:
     return f"{low} to {low + unknown}" if unknown else f"{low}"
 
 
-def _parsed(verdict: AnswerVerdict, *, by_texts: bool) -> str:
+def _parsed(verdict: AnswerVerdict, *, official: bool) -> str:
     """`must 3/4, nice 1/3, contradicted 0`; the authors' prompts do not ask whether nice-to-have statements are entailed."""
     stated = [one for one in verdict.statements if one.stated]
     must, nice = [one for one in stated if one.must], [one for one in stated if not one.must]
-    parts = [("must", must)] if by_texts else [("must", must), ("nice", nice)]
+    parts = [("must", must)] if official else [("must", must), ("nice", nice)]
     said = [f"{kind} {_tally(one.entailed for one in of)}/{len(of)}" for kind, of in parts]
     return ", ".join([*said, f"contradicted {_tally(one.contradicted for one in stated)}"])
 
 
-def _why(verdict: AnswerVerdict, *, by_texts: bool) -> str:
+def _why(verdict: AnswerVerdict, *, official: bool) -> str:
     stated = [one for one in verdict.statements if one.stated]
     named = {
         "missed": [one.name for one in stated if one.must and one.entailed is False],
         "contradicted": [one.name for one in stated if one.contradicted],
         "without a verdict": [one.name for one in stated if one.reasons],
-        "official differs": [one.name for one in verdict.statements if _differs(one)],
+        "official differs": [one.name for one in verdict.statements if official and _differs(one)],
         "blank": [one.name for one in verdict.statements if not one.stated],
     }
     parts = [verdict.how] if verdict.how else []
     parts += ["answered or not: open"] if verdict.answered is None else []
     parts += [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
-    parts.append("official: by the authors' reading" if by_texts else "official: by label")
     return "; ".join(parts)
 
 

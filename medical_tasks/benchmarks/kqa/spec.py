@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.spec import (
+    JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
     DecomposeVerb,
     Item,
     MetricSpec,
+    Official,
+    PaperSetting,
     Plot,
     TaskSpec,
     View,
@@ -56,7 +59,10 @@ DATASET = DatasetSpec(
     version="1.0.0",
 )
 
-_ENDS = "official script ends: a judge's reply is missing"
+# The script divides Comp and Hall by the number of the benchmark's questions, whatever was answered, and their `_norm` by
+# the answers.
+_OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
+_OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
 
 METRICS = (
     MetricSpec(
@@ -114,13 +120,13 @@ METRICS = (
         name="comprehensiveness_official",
         kind="mean",
         description="Comp as the authors' script reads the judge's replies, over all questions.",
-        ends=_ENDS,
+        official=_OF_ALL,
     ),
     MetricSpec(
         name="comprehensiveness_norm_official",
         kind="mean",
         description="Comp as the authors' script, over the questions with an answer.",
-        ends=_ENDS,
+        official=_OF_ANSWERS,
     ),
     MetricSpec(
         name="hallucination_official",
@@ -129,7 +135,7 @@ METRICS = (
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",
-        ends=_ENDS,
+        official=_OF_ALL,
     ),
     MetricSpec(
         name="hallucination_norm_official",
@@ -138,7 +144,7 @@ METRICS = (
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",
-        ends=_ENDS,
+        official=_OF_ANSWERS,
     ),
 )
 
@@ -147,6 +153,9 @@ _RETRIEVAL_ARGUMENTS = {
     "top_k": "passages a question is given (default 5)",
     "chunk_words": "words of a passage at most (default 150)",
 }
+
+_OTHER_EXAMPLES = "the paper's worked examples are other ones"
+_OTHER_DOCUMENTS = "the paper's documents are not published"
 
 # The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an answer in bullet points with
 # a safety note may be three times that.
@@ -199,7 +208,7 @@ def _task(name: str, title: str) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
-        version="2-A",
+        version="3-A",
         generation_size=_TOKENS,
         groups=("must_haves", "question_form"),
         strata=("must_haves", "question_form"),
@@ -210,6 +219,14 @@ def _task(name: str, title: str) -> TaskSpec:
             "family": "kqa_rag" if retrieval else "kqa",
         },
         arguments=_RETRIEVAL_ARGUMENTS if retrieval else {},
+        paper=PaperSetting(
+            items=201,
+            configs=("answered",),
+            prompts="same",
+            # What the authors' script calls GPT-4, by its address.
+            judges=("gpt-4", "gpt-4-8k"),
+            differs=_OTHER_DOCUMENTS if retrieval else _OTHER_EXAMPLES if examples else "",
+        ),
     )
 
 

@@ -18,6 +18,8 @@ from medical_tasks.spec import (
     Item,
     MetricSpec,
     MultiStep,
+    Official,
+    PaperSetting,
     Plot,
     Table,
     TaskSpec,
@@ -111,6 +113,7 @@ LABEL_METRICS = (
         name="accuracy_official",
         kind="proportion",
         description="The authors' decision, reproduced bug for bug without evaluating any text as code.",
+        official=Official(unanswered="left out"),
     ),
     MetricSpec(
         name="accuracy_recomputed",
@@ -267,6 +270,10 @@ class MedCalcBench(Benchmark):
 BENCHMARK = MedCalcBench()
 
 
+_OF_THE_PAPER = ("cot", "direct", "one_shot", "code")
+_PAPER = PaperSetting(items=1047, configs=("v1.0",))
+
+
 def _task(
     name: str,
     title: str,
@@ -302,6 +309,7 @@ def _task(
         },
         protocol=protocol,
         reads=_READS,
+        paper=_PAPER if style in _OF_THE_PAPER else None,
     )
 
 
@@ -346,6 +354,7 @@ MEDCALC_TWINS = replace(
     drawn_whole=True,
     reads="",
     options={"style": "twins", "shots": "0", "family": "medcalc_twins", "config": "twins"},
+    paper=None,
 )
 MEDCALC_NOTES = replace(
     MEDCALC,
@@ -355,6 +364,7 @@ MEDCALC_NOTES = replace(
     metrics=LABEL_METRICS,
     scoring_arguments={},
     version="2-A",
+    paper=None,
 )
 
 MedCalcBench.tasks = (

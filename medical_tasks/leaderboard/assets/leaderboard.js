@@ -283,7 +283,7 @@
     });
     const columns = [
       { name: "rank", label: "Rank", kind: "range", help: "From the best to the worst place it can have", cell: (row) => ({ text: rank(shown(row).first, shown(row).last), sort: shown(row).first, title: row.notes.join(" ") }) },
-      { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: row.notes.length ? "without a rank or with a warning: see its page" : "" }) },
+      { name: "model", label: "Model", kind: "text", head: true, cell: (row) => ({ ...named(row), note: [...row.notes.slice(0, 1), ...(row.notes.length > 1 ? ["More on its page."] : [])].join(" ") }) },
       metricColumn(by, true),
       { name: "mark", label: `95 % interval, 0 to ${by.unit ? Figures.number(scale[1], by.unit) : "100 %"}`, kind: "plot", cell: (row) => ({ node: mark(shown(row).value, shown(row).low, shown(row).high, scale) }) },
       ...metrics.filter((metric) => metric !== by).map((metric) => metricColumn(metric, false)),
@@ -397,7 +397,10 @@
 
   function resultParts(row, entry) {
     const known = new Map(row.task.metrics.map((metric) => [metric.name, metric]));
-    const metricRows = Object.entries(entry.metrics).filter(([name]) => known.has(name)).map(([name, told]) => ({ name, ...told, spec: known.get(name) }));
+    // Earlier versions wrote figures of the authors whatever a judge was asked with.
+    const unasked = entry.recipe.judge && entry.recipe.judge.prompts?.set !== "official";
+    const reported = (name) => known.has(name) && !(unasked && name.endsWith("_official"));
+    const metricRows = Object.entries(entry.metrics).filter(([name]) => reported(name)).map(([name, told]) => ({ name, ...told, spec: known.get(name) }));
     const figure = (label, kind = "number") => ({ label, kind });
     // A metric that needs no judge lacks no verdict: where verdicts are missing, those that need one say how many they have.
     const counted = metricRows.some(({ scored }) => scored != null) ? entry.coverage.asked : entry.coverage.scored;

@@ -17,7 +17,9 @@ from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.models.usage import FORECAST, USAGE
+from medical_tasks.runs.comparability import asked_officially, comparability
 from medical_tasks.runs.estimation import NO_VERDICT
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec, unclear_limits
@@ -41,6 +43,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "usage": USAGE,
     "judge": optional(forms.OBJECT),
     "notes": optional(_COUNTS),
+    "paper": optional(_SETTING),
 }
 _COVERAGE: Final = {
     "asked": forms.whole_number(1),
@@ -131,20 +134,46 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
         )
     for name, entry in results["tasks"].items():
         _check_entry(f"{contents.RESULTS}, {name}", entry, known[name])
+        if "paper" in entry:  # what it says is made anew, of its recipe and numbers
+            entry["paper"] = comparability(known[name], entry).as_json()
     if scrub(results) != results:
         raise contents.not_sound(
             f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it was made on"
         )
+    return forget_unasked_figures(results)
+
+
+def forget_unasked_figures(results: dict[str, Any]) -> dict[str, Any]:
+    """Takes out the authors' figures where the judge was not asked with their prompts.
+
+    So does it those of an earlier version of a task, which computed them otherwise.
+    """
+    for name, task in tasks().items():
+        entry = results["tasks"].get(name)
+        if entry is None or _asked_officially(task, entry):
+            continue
+        groups = (group for by in entry["breakdown"].values() for group in by.values())
+        for metrics in (entry["metrics"], *groups):
+            for metric in filter(task.needs_official_prompts, task.metrics):
+                metrics.pop(metric.name, None)
     return results
+
+
+def _asked_officially(task: TaskSpec, entry: Mapping[str, Any]) -> bool:
+    """Whether the judge was asked with the authors' prompts, in this version of the task."""
+    recipe = entry["recipe"]
+    earlier = recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]
+    return not earlier and asked_officially(mapping(recipe["judge"]))
 
 
 def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
     """The task with the metrics that an entry reports.
 
-    All of them, but for those that need something which may not have been given, and, of an entry of an earlier version of the
-    task, those that came later: an older package stays readable.
+    All of them, but for those that need something which may not have been given, those of the authors that the judge was not
+    asked for, and, of an entry of an earlier version of the task, those that came later: an older package stays readable.
     """
     breakdown = entry["breakdown"]
+    task = task.reporting(task.scoring_arguments, official=_asked_officially(task, entry))
     earlier = entry["recipe"]["task_version"] != task.version
 
     def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:
@@ -387,7 +416,7 @@ def _unknown(
     estimated = {
         name
         for name, found in lacking.items()
-        if (True in found or (found and name in endless)) and not own[name].ends
+        if (True in found or (found and name in endless)) and own[name].official is None
     }
     open_bounds = estimated | {
         name for name, found in lacking.items() if True in found or (found and endless)

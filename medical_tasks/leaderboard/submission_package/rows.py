@@ -11,6 +11,7 @@ from medical_tasks.io.json_records import Field, one_of, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
+from medical_tasks.runs.estimation import unanswered_value
 from medical_tasks.runs.results import item_of, weight_column
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
@@ -251,6 +252,8 @@ def read_item(
     where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]
 ) -> dict[str, Any]:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
+    if isinstance(value, dict):
+        value = _without_unasked_figures(value, task)
     checked = forms.check_fields(where, value, fields)
     checked.setdefault("unclear", "")  # of suites that never said so
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
@@ -258,11 +261,12 @@ def read_item(
     undecided = [name for name in metrics if checked[name] is None]
     if answered != bool(checked["answer_sha256"]):
         raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")
-    if not answered and len(undecided) < len(metrics):
+    counted = {name for name, each in metrics.items() if unanswered_value(each) is not None}
+    if not answered and {*undecided} != {*metrics} - counted:
         raise not_sound(f"{where}: is not answered and has values all the same")
     # An answer that ends an official script is scored all the same.
     if checked["unscored"] is None and any(
-        not (answered and metrics[name].ends) for name in undecided
+        not (answered and metrics[name].official) for name in undecided
     ):
         raise not_sound(f"{where}, {undecided[0]}: is null, and unscored does not say why")
     if answered and checked["unscored"] is not None and not undecided:
@@ -282,6 +286,15 @@ def read_item(
         name: math.nan if name in metrics and each == NAN else each
         for name, each in checked.items()
     }
+
+
+def _without_unasked_figures(row: dict[str, Any], task: TaskSpec) -> dict[str, Any]:
+    """Leaves out the columns of the authors' figures that a task does not report: earlier versions wrote some."""
+    declared = next(each for each in task.benchmark.tasks if each.name == task.name).metrics
+    official = filter(task.needs_official_prompts, declared)
+    names = {metric.name for metric in official} - {metric.name for metric in task.metrics}
+    unasked = names | set(map(weight_column, names))
+    return {name: value for name, value in row.items() if name not in unasked}
 
 
 def _check_unclear(where: str, row: Mapping[str, Any], task: TaskSpec) -> None:

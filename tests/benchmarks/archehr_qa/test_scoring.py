@@ -157,7 +157,7 @@ def test_an_answer_that_cites_nothing() -> None:
         assert score.weights["factuality_official"] == 2
     items = [replace(small_item(), id=name) for name in ("1", "2")]
     for silent, cited, said in (
-        (items[:1], items[1:], "no citations or no words (1 of 2 answers)"),
+        (items[:1], items[1:], "no citations or no words (1 of 2 items)"),
         ([], items[1:], "no answer (1 of 2 items)"),
     ):
         made = [replace(_one("together", ""), id=item.id) for item in silent]
@@ -336,7 +336,7 @@ def test_official_averages_are_of_all_their_metrics_or_not_made() -> None:
         assert found["overall_score"]["missing_components"]
         assert found["overall_score"]["value"] is not None
         for average in [
-            metric for metric in task.metrics if metric.kind == "average" and metric.ends
+            metric for metric in task.metrics if metric.kind == "average" and metric.official
         ]:
             entry = found[average.name]
             ends = [entry[end] for end in ("value", "ci_low", "ci_high", "bound_low", "bound_high")]
@@ -366,7 +366,7 @@ def test_official_averages_are_of_all_their_metrics_or_not_made() -> None:
         entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})[
             "metrics"
         ]
-        reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 answers)"
+        reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 items)"
         assert {entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)} == {
             reason
         }

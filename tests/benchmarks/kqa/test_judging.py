@@ -52,14 +52,13 @@ def test_one_call_a_statement_and_what_it_says(tmp_path: Path) -> None:
     ]
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
     assert done.one.parsed == "must 1/2, nice 1/2, contradicted 0"
-    assert done.one.why == "missed: must/1; official: by label"
+    assert done.one.why == "missed: must/1"
     done = judge(tmp_path, [ITEM], [f"<think>Drink. Sleep.</think>\n{ANSWER}"], saying(by_lines))
     assert {asked(call).answer for call in done.backend.calls} == {ANSWER}
     done = judge(tmp_path, [item("q", ["Rest.", " "], ["", "Sleep."])], [ANSWER], saying(by_lines))
     assert [call.question.id for call in done.backend.calls] == ["q/must/0", "q/nice/1"]
-    assert (
-        done.one.values["comprehensiveness"] == done.one.values["comprehensiveness_official"] == 1.0
-    )
+    assert done.one.values["comprehensiveness"] == 1.0
+    assert "comprehensiveness_official" not in done.one.values  # other prompts, another decision
     assert "blank: must/1 nice/0" in done.one.why
 
 
@@ -203,7 +202,7 @@ def test_a_two_way_judge_cannot_tell_contradiction(tmp_path: Path) -> None:
         return "entailment" if entailed else "not_entailment"
 
     score = judge(tmp_path, [ITEM], [ANSWER], script, reads="pair").one
-    assert score.values["comprehensiveness"] == score.values["comprehensiveness_official"] == 0.5
+    assert score.values["comprehensiveness"] == 0.5
     assert score.unscored == CANNOT_TELL
     assert score.limits["hallucination_rate"] == (0.0, 2.0)
     assert score.limits["contradicted"] == (0.0, 1.0)

@@ -15,19 +15,34 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict
+from medical_tasks.benchmarks.kqa.judging import (
+    AnswerVerdict,
+    Case,
+    StatementVerdict,
+    judge_answers,
+)
 from medical_tasks.benchmarks.kqa.prompts import gold_response
-from medical_tasks.benchmarks.kqa.scoring import item_score, score_items, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import (
+    case_of,
+    item_score,
+    score_items,
+    unanswered_limits,
+)
 from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.runs.estimation import NO_ANSWER
+from medical_tasks.runs.numbers import value_notes
+from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
 NAMES = {metric.name for metric in METRICS}
+OWN_NAMES = {metric.name for metric in KQA.reporting(()).metrics}
+OFFICIAL = [metric.name for metric in METRICS if metric.official]
 KQA_PLAIN = replace(KQA, groups=())
 THREE = ("entailment", "neutral", "contradiction")
 COUNTS = (
@@ -38,19 +53,30 @@ COUNTS = (
 )
 
 
-def _score(must: str, nice: str = "", answer: str = "Take it easy.") -> ItemScore:
-    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing."""
+def _score(
+    must: str, nice: str = "", answer: str = "Take it easy.", *, official: bool = False
+) -> ItemScore:
+    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing.
+
+    `official`: as the judge of the authors' prompts decides where its replies mean these labels.
+    """
     letters = {"e": "entailment", "n": "neutral", "c": "contradiction", "?": None}
     table = {f"i/must/{place}": letters[letter] for place, letter in enumerate(must)}
     table |= {f"i/nice/{place}": letters[letter] for place, letter in enumerate(nice)}
     judging = Judging(judge=TableJudge(table), prompts=load_judge_prompts(KQA))
-    (score,) = score_items(KQA, [item("i", list(must), list(nice))], [answer], judging=judging)
+    asked = item("i", list(must), list(nice))
+    if official:
+        case = case_of("i", asked.fields, answer)
+        (verdict,) = judge_answers([case], judging)
+        stated = sum(one.stated for one in verdict.statements)
+        return item_score(case, verdict, most_statements=stated, official=True)
+    (score,) = score_items(KQA, [asked], [answer], judging=judging)
     return score
 
 
 def test_by_hand() -> None:
     score = _score("eenc", "ecn")
-    assert set(score.values) == NAMES
+    assert set(score.values) == OWN_NAMES
     assert score.values == {
         "comprehensiveness": 0.5,
         "hallucination_rate": 2.0,
@@ -59,14 +85,15 @@ def test_by_hand() -> None:
         "contradicted": 1.0,
         "answered": 1.0,
         "words": 3.0,
-        "comprehensiveness_official": 0.5,
-        "comprehensiveness_norm_official": 0.5,
-        "hallucination_official": 2.0,
-        "hallucination_norm_official": 2.0,
     }
     assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
-    assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1; official: by label"
+    assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1"
     assert (score.unscored, score.limits) == (None, {})
+    score = _score("eenc", "ecn", official=True)
+    assert set(score.values) == NAMES
+    assert [score.values[name] for name in OFFICIAL] == [0.5, 0.5, 2.0, 2.0]
+    # What is nice to have is not asked about with the authors' prompts.
+    assert score.parsed == "must 2/4, contradicted 2"
     score = _score("ee", "c", answer="I don't know.")
     assert (
         score.values["comprehensiveness"],
@@ -77,18 +104,18 @@ def test_by_hand() -> None:
         0,
         0,
     )
-    assert (score.values["answered"], score.values["comprehensiveness_official"]) == (0, 0)
+    assert score.values["answered"] == 0
     for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
         assert math.isnan(score.values[name])
     assert score.why.startswith("abstained by the rule")
-    score = _score("", "c")
+    score = _score("", "c", official=True)
     assert math.isnan(score.values["comprehensiveness"])
     assert math.isnan(score.values["comprehensiveness_norm_official"])
     assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (
         0.0,
         1.0,
     )
-    score = _score("")
+    score = _score("", official=True)
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
     assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (
@@ -96,7 +123,7 @@ def test_by_hand() -> None:
         3.0,
         None,
     )
-    score = _score("ee?n", "c?")
+    score = _score("ee?n", "c?", official=True)
     assert score.unscored == "judge: http 500"
     assert (
         score.limits["comprehensiveness"]
@@ -111,7 +138,7 @@ def test_by_hand() -> None:
         "answered": 1.0,
         "words": 3.0,
     }  # one contradiction is enough
-    assert score.parsed == "must 2 to 3/4, nice 0 to 1/2, contradicted 1 to 3"
+    assert score.parsed == "must 2 to 3/4, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
 
 
@@ -134,13 +161,14 @@ def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
 )
 @settings(deadline=None, max_examples=60)
 def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) -> None:
-    score = _score(must, nice, answer)
+    score = _score(must, nice, answer, official=True)
     n_open = (must + nice).count("?")
     wholes = []
     for letters in itertools.product("enc", repeat=n_open):
         chosen = iter(letters)
         filled = "".join(next(chosen) if letter == "?" else letter for letter in must + nice)
-        wholes.append(_score(filled[: len(must)], filled[len(must) :], answer).values)
+        whole = _score(filled[: len(must)], filled[len(must) :], answer, official=True)
+        wholes.append(whole.values)
     for name in NAMES:
         seen = [whole[name] for whole in wholes]
         if name in score.values:
@@ -237,3 +265,58 @@ def test_gold_of_every_row(tmp_path: Path) -> None:
     items, answers = _released()
     assert len(items) == 201
     _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)
+
+
+OF_THREE = ("ee", "ec", "nn")
+
+
+def _summary_of(labels: Sequence[str], items: int, **named: Any) -> dict[str, Any]:
+    scores = {
+        f"q{place}": replace(_score(each, official=True), id=f"q{place}")
+        for place, each in enumerate(labels)
+    }
+    asked = [item(f"q{place}", ["a", "b"], []) for place in range(items)]
+    missing = {each.id: "not in the file" for each in asked if each.id not in scores}
+    return summarise(KQA_PLAIN, asked, scores, missing, recipe={}, **named)
+
+
+def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
+    """By hand: recalls 1, 1/2 and 0 of three answers to four questions, one statement contradicted."""
+    entry = _summary_of(OF_THREE, 4)
+    told = {name: entry["metrics"][name] for name in ("comprehensiveness", *OFFICIAL)}
+    assert [(each["value"], each["n"]) for each in told.values()] == [
+        (1.5 / 3, 3),
+        (1.5 / 4, 4),
+        (1.5 / 3, 3),
+        (1 / 4, 4),
+        (1 / 3, 3),
+    ]
+    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four questions.
+    assert (told["comprehensiveness"]["bound_low"], told["comprehensiveness"]["bound_high"]) == (
+        1.5 / 4,
+        2.5 / 4,
+    )
+    comp = told["comprehensiveness_official"]
+    assert comp["bound_low"] == comp["bound_high"] == comp["value"]
+    assert comp["ci_low"] <= comp["value"] <= comp["ci_high"]
+    assert (comp["unanswered"], "scored" in comp) == (1, False)
+    said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
+    assert said in value_notes(entry)
+    # A question of one statement cannot have as many contradictions as the others' mean: theirs knows nothing of that.
+    most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
+    few = _summary_of(
+        ("cc", "cc"), 3, unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id]))
+    )
+    assert few["metrics"]["hallucination_norm_official"]["value"] == 2.0
+    assert few["metrics"]["hallucination_rate"]["value"] == (2 + 2 + 1) / 3
+    # Without any answer there is no figure at all.
+    nothing = _summary_of((), 2)["metrics"]["comprehensiveness_official"]
+    assert (nothing["value"], nothing["reason"]) == (None, NO_ANSWER)
+
+
+def test_a_reply_that_is_missing_leaves_the_authors_without_a_figure_and_says_why() -> None:
+    metrics = _summary_of(("ee", "e?"), 4)["metrics"]
+    for name in OFFICIAL:
+        assert metrics[name]["value"] is None
+        assert metrics[name]["reason"] == "a judge's reply is missing (1 of 4 items)"
+    assert metrics["comprehensiveness"]["value"] is not None

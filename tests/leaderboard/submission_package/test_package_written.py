@@ -20,6 +20,7 @@ from medical_tasks.leaderboard.submission_package.verifying import verify_packag
 from medical_tasks.runs.results import read_items
 from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs
+from tests.leaderboard.submission_package.forged_packages import Opened, forged
 
 CASES = cases("package_written")
 
@@ -208,3 +209,21 @@ def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
     }
     assert found
     assert found <= FILE_SETTINGS
+
+
+def test_official_figures_that_no_judge_was_asked_for_are_ignored(kqa: bytes) -> None:
+    """Earlier versions wrote them, and anybody can say of a result that it is comparable with the paper."""
+
+    def older(opened: Opened) -> None:
+        opened.entry["recipe"]["task_version"] = "2-A"
+        opened.entry["paper"] = {"comparable": True, "why": ["it is"]}
+        groups = [group for by in opened.entry["breakdown"].values() for group in by.values()]
+        for metrics in (opened.entry["metrics"], *groups):
+            metrics["comprehensiveness_official"] = metrics["comprehensiveness"]
+        for row in opened.items:
+            row["comprehensiveness_official"] = row["comprehensiveness"]
+
+    package = read_package(forged(kqa, older, totals=False))
+    entry = package.results["tasks"]["kqa"]
+    assert "_official" not in json.dumps([entry["metrics"], entry["breakdown"], package.items])
+    assert entry["paper"]["comparable"] is False

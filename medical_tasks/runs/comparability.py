@@ -1,0 +1,190 @@
+"""Whether a run's figures may stand beside the paper's, and why: the line below every table of a task's numbers.
+
+A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says how it was run here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from medical_tasks.runs.recipes import mapping, short
+from medical_tasks.spec import PaperSetting, TaskSpec
+
+Entry: TypeAlias = Mapping[str, Any]
+"""A task's entry of `results.json`, or a part of one."""
+
+NO_OFFICIAL_FIGURES: Final = (
+    "no official figures: the judge was asked with this suite's prompts (--prompts official "
+    "--upstream DIR asks with the authors')"
+)
+NO_PROMPTS_READ: Final = "no official figures: the judge reads no prompts, the authors' neither"
+_NOT_KNOWN: Final = "not known (an earlier version made these results; score the answers again)"
+_BASELINE: Final = "baseline/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparability:
+    """Whether the figures of a task are comparable with its paper's.
+
+    Attributes:
+        comparable: whether they are.
+        reasons: what the run does not have in common with the paper, or, where it is comparable, what it has.
+        official: why the authors' figures are not reported; "" where they are, or there are none.
+    """
+
+    comparable: bool
+    reasons: tuple[str, ...]
+    official: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry `paper` of a task in `results.json`; `paper_lines` writes it in words."""
+        told = {"official": self.official} if self.official else {}
+        return {"comparable": self.comparable, "why": list(self.reasons), **told}
+
+
+def comparability(task: TaskSpec, entry: Entry) -> Comparability:
+    """Compares how a task was run, by its entry of `results.json`, with how the paper ran it.
+
+    Example: answers from a file, judged by words with this suite's prompts.
+
+        >>> comparability(KQA, entry).reasons
+        ("unknown prompts", "the judge was asked with own prompts", "judge lexical compares words, the paper's is gpt-4",
+         "48 of 201 items answered")
+    """
+    judge = _recipe(entry, "judge")
+    official = ""
+    if any(map(task.needs_official_prompts, task.metrics)) and not asked_officially(judge):
+        official = NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
+    differences = tuple(_differences(task, entry))
+    reasons = differences or tuple(_shared(task, entry))
+    return Comparability(comparable=not differences, reasons=reasons, official=official)
+
+
+def comparability_lines(task: TaskSpec, entry: Entry) -> list[str]:
+    """The same lines for results that came from elsewhere: what they say of the paper themselves counts for nothing."""
+    return paper_lines({"paper": comparability(task, entry).as_json()})
+
+
+def paper_lines(entry: Entry) -> list[str]:
+    """Writes what an entry of `results.json` says of the paper: whether it is comparable, and why figures are missing."""
+    told = mapping(entry.get("paper"))
+    if not told:
+        return [f"Comparable with the paper: {_NOT_KNOWN}."]
+    answer = "yes" if is_comparable(entry) else "no"
+    reasons = "; ".join(map(str, told.get("why") or ()))
+    line = f"Comparable with the paper: {answer} ({reasons})."
+    return [line, f"{told['official']}."] if told.get("official") else [line]
+
+
+def is_comparable(entry: Entry) -> bool:
+    """Whether an entry of `results.json` is comparable with the paper; what is not known is not."""
+    return mapping(entry.get("paper")).get("comparable") is True
+
+
+def asked_officially(judge: Entry) -> bool:
+    """Whether a judge, by its recipe, was asked with the authors' prompts; one of entailment reads none."""
+    reads_none = judge.get("kind") in ("lexical", "nli") or judge.get("reads") == "pair"
+    return not reads_none and _prompts(judge) == "official"
+
+
+def is_same_model(name: str, paper: str) -> bool:
+    """Whether a judge's name is that of a paper's model, or of a dated version of it.
+
+    What counts is the last part of the name, in any case, and nothing but digits may follow: `openai-api/host/gpt-4-0613`
+    is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are other models.
+    """
+    last = name.rpartition("/")[2].casefold()
+    return re.fullmatch(re.escape(paper.casefold()) + r"(-\d+)*", last) is not None
+
+
+def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    paper, judge = task.paper, _recipe(entry, "judge")
+    if paper is None:
+        yield "no paper has this task"
+        if judge.get("comparable") is False:
+            yield _judge_said(judge)
+        return
+    if paper.differs:
+        yield paper.differs
+    yield from _prompts_differ(task, paper, entry)
+    if paper.judges:
+        yield from _judge_differs(paper, judge)
+    yield from _items_differ(task, paper, entry)
+    figures = [metric for metric in task.metrics if task.needs_official_prompts(metric)]
+    figures = figures or [metric for metric in task.metrics if metric.official is not None]
+    told = mapping(entry.get("metrics"))
+    values = [mapping(told.get(metric.name)).get("value") for metric in figures]
+    # Without the authors' prompts there are none, which the line on them says.
+    if figures and set(values) == {None} and (asked_officially(judge) or not paper.judges):
+        yield "no figure by the authors' script"
+
+
+def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    model = str(_recipe(entry, "model").get("name"))
+    asked = _recipe(entry, "prompts")
+    if model.startswith(_BASELINE):
+        if model != f"{_BASELINE}{task.baseline}":
+            yield "no model answered"
+    elif not asked and paper.prompts != "any":
+        yield "unknown prompts"
+    elif paper.prompts == "official" != asked.get("set"):
+        yield "own prompts"
+
+
+def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
+    if _prompts(judge) != "official":
+        yield "the judge was asked with own prompts"
+    elif not asked_officially(judge):
+        yield "the judge reads no prompts"
+    # Who gave the verdicts in a file, the file's name does not say.
+    name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
+    if not any(is_same_model(name, each) for each in paper.judges):
+        yield f"{_judge_said(judge)}, the paper's is {' or '.join(paper.judges)}"
+    if (votes := judge.get("votes") or 1) < paper.votes:
+        yield f"{votes} votes, the paper has {paper.votes}"
+
+
+def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
+    data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
+    if paper.configs and data.get("config") not in paper.configs:
+        theirs = " or ".join(paper.configs)
+        yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"
+    elif data.get("split") != task.split:
+        yield f"split {short(data.get('split'))}, the paper's is {task.split}"
+    answered, scored = counts.get("answered", 0), counts.get("scored", 0)
+    items = max(paper.items, entry.get("n_items", 0))
+    if answered < items:
+        yield f"{answered:,} of {items:,} items answered"
+    if scored < answered:
+        yield f"{scored:,} of {answered:,} answers scored"
+    if entry.get("shortened"):
+        yield f"{entry['shortened']:,} questions shortened"
+
+
+def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
+    paper = task.paper or PaperSetting()
+    if any(metric.official is not None for metric in task.metrics):
+        yield "by the metrics that end in _official"
+    if paper.prompts == "official" or paper.judges:
+        yield "the authors' prompts"
+    if paper.judges:
+        judge = _recipe(entry, "judge")
+        yield _judge_said(judge)
+        yield f"votes: {judge.get('votes') or 1}"
+    yield f"all {entry['n_items']:,} items"
+
+
+def _judge_said(judge: Entry) -> str:
+    said = f"judge {short(judge.get('name'))}"
+    return said if judge.get("comparable") else f"{said} compares words"
+
+
+def _recipe(entry: Entry, part: str) -> Entry:
+    return mapping(mapping(entry.get("recipe")).get(part))
+
+
+def _prompts(judge: Entry) -> object:
+    return mapping(judge.get("prompts")).get("set")
