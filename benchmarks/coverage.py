@@ -107,7 +107,9 @@ def pooled(generator: Generator, items: int, truth: float) -> tuple[Floats, Floa
     """Right parts of answers of 1 to 9 parts."""
     sizes = generator.integers(1, 10, items)
     chances = generator.beta(4 * truth, 4 * (1 - truth), items)
-    return np.asarray(generator.binomial(sizes, chances), dtype=np.float64), sizes * 1.0
+    return np.asarray(generator.binomial(sizes, chances), dtype=np.float64), np.asarray(
+        sizes, dtype=np.float64
+    )
 
 
 def pair(generator: Generator, items: int, truth: float) -> tuple[Floats, Floats]:

@@ -67,7 +67,7 @@ def finding_of(value: Estimate, limit: Limit, risk: Callable[[], Risk | None]) -
 
 def shares_right(g: Generator, items: int, limit: float) -> Finding:
     """At least so many right, of independent questions."""
-    values = (g.random(items) < limit) * 1.0
+    values = np.asarray(g.random(items) < limit, dtype=np.float64)
     bound = Limit(limit)
     columns = columns_of(RIGHT, values, values)
     return finding_of(proportion_interval(values), bound, lambda: risk_of_value(columns, bound))
@@ -76,7 +76,8 @@ def shares_right(g: Generator, items: int, limit: float) -> Finding:
 def shares_of_notes(g: Generator, items: int, limit: float) -> Finding:
     """The same, of notes of five, mostly alike."""
     notes = np.repeat(g.random(items // 5) < limit, 5)
-    values = np.where(g.random(items) < 0.6, notes, g.random(items) < limit) * 1.0
+    alike = np.where(g.random(items) < 0.6, notes, g.random(items) < limit)
+    values = np.asarray(alike, dtype=np.float64)
     labels = np.repeat(np.arange(items // 5), 5).tolist()
     bound = Limit(limit)
     columns = columns_of(RIGHT, values, values, labels)
@@ -107,9 +108,10 @@ def difference(g: Generator, items: int, limit: float) -> Finding:
     chance = g.random(items)
     first = chance < 0.7
     second = np.where(g.random(items) < 0.8, chance, g.random(items)) < 0.7 - limit
-    found = paired_bootstrap(first * 1.0, second * 1.0, resamples=1000)
     bound = Limit(-limit)
-    columns = columns_of(SHARE, first * 1.0, second * 1.0)
+    a, b = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    columns = columns_of(SHARE, a, b)
+    found = paired_bootstrap(a, b, resamples=1000)
     value = Estimate(found.difference, found.ci_low, found.ci_high, items)
     return finding_of(value, bound, lambda: risk_of_difference(columns, bound))
 

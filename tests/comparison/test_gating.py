@@ -58,8 +58,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs on 60 fresh questions, a baseline's, and answers from files: all right, none, half of them."""
     home = tmp_path_factory.mktemp("runs")
     built = {"medcalc_bench": ["fresh", "--seed", "7", "--n", "60"], "kqa": ["demo"]}
-    for name, config in built.items():
-        assert main(["build", name, "--config", *config, "--out", str(home / "data" / name)]) == 0
+    for name, named in built.items():
+        assert main(["build", name, "--config", *named, "--out", str(home / "data" / name)]) == 0
     demo = str(home / "data" / "medcalc_bench")
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", demo]) == 0
     data = ["--data", str(home / "data"), "--config", "fresh"]
@@ -79,8 +79,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         texts = [{"id": row["id"], "response": answer or row["parsed"]} for row in some]
         file = home / f"{name}.jsonl"
         file.write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
-        line = ["score", "medcalc", "--responses", str(file), *data, "--out", str(home / name)]
-        assert main(line) == (5 if name == "half" else 0)
+        scored = ["score", "medcalc", "--responses", str(file), *data, "--out", str(home / name)]
+        assert main(scored) == (5 if name == "half" else 0)
     return home
 
 
