@@ -4,8 +4,8 @@
 
 TREES holds checkouts of Itaymanes/K-QA and yiqingxyq/DocLens (folders `K-QA` and `DocLens`). Their scripts run as they are, in a
 folder of their own, with stand-ins for the services they call (openai, langchain, vLLM) that hand out the replies. Beside them
-stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite, and what a run reports of
-answers to 150 of the 201 questions. EHRNoteQA's script stores a reply and decides nothing, so there is nothing to compare.
+stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite. EHRNoteQA's script stores a reply
+and decides nothing, so there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import runpy
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -38,24 +37,16 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
     official_claims,
 )
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.scoring import score_items, unanswered_limits
+from medical_tasks.benchmarks.kqa.scoring import score_items
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Unreadable
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 from tests.judges.scripted import ScriptedBackend
 
 ENTAIL, CONTRADICT = "is_entails", "is_contradict"
 QUESTIONS = 201  # what their Comp and Hall are divided by, whatever was answered
-ANSWERED = 150
-FIGURES = {
-    "Comp": "comprehensiveness_official",
-    "Comp_norm": "comprehensiveness_norm_official",
-    "Hall": "hallucination_official",
-    "Hall_norm": "hallucination_norm_official",
-}
 
 TEXTS = [
     "The answer is True.", "The answer is False.", "true", "TRUE", "İ", "ß", "ﬁ", "untrue", " ", "\n", "\t", "True\n\n",
@@ -224,7 +215,7 @@ def module(name: str, **content: Any) -> ModuleType:
 
 
 def check_kqa(tree: Path, folder: Path, count: int) -> int:
-    """Their whole script against ours, from replies to figures; a benchmark of 201 questions has more than are answered."""
+    """Their whole script against ours, from replies to figures."""
     replies = distinct(3 * count, text_reply)
     statements = {f"Q{i}": (f"must {i}", f"nice {i}") for i in range(count)}
     texts: dict[Any, str] = {}
@@ -243,13 +234,9 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
     }
     (folder / "dataset").mkdir()
     (folder / "evaluation").symlink_to(tree / "evaluation")
-    rows: list[dict[str, Any]] = [
+    rows = [
         {"Question": question, "Must_have": [must], "Nice_to_have": [nice]}
         for question, (must, nice) in statements.items()
-    ]
-    without_answer = [f"unanswered {number}" for number in range(count, QUESTIONS)]
-    rows += [
-        {"Question": question, "Must_have": [], "Nice_to_have": []} for question in without_answer
     ]
     (folder / "dataset" / "questions_w_answers.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in rows)
@@ -320,21 +307,17 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
 
     items = [
         Item(
-            id=row["Question"],
-            fields={
-                "question": row["Question"],
-                "must_have": row["Must_have"],
-                "nice_to_have": row["Nice_to_have"],
-            },
+            id=q,
+            fields={"question": q, "must_have": [m], "nice_to_have": [n]},
             groups={},
-            cluster=row["Question"],
+            cluster=q,
         )
-        for row in rows
+        for q, (m, n) in statements.items()
     ]
     with Store(folder / "store.sqlite") as store:
         session = JudgeSession(ScriptedBackend(script_reply), JudgeOptions(), store, quiet=True)
         judging = Judging(judge=session, prompts=load_judge_prompts(KQA, "official", tree))
-        scores = score_items(KQA, items[:count], [answers[q] for q in statements], judging=judging)
+        scores = score_items(KQA, items, [answers[q] for q in statements], judging=judging)
     differ = 0
     recalls, contradicted = [], 0.0
     for score in scores:
@@ -353,21 +336,6 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
             ("Hall_norm", contradicted / answered), ("N_contra", contradicted), ("N_answered_questions", answered),
         )
     )  # fmt: skip
-    if count < QUESTIONS:
-        reported = summarise(
-            replace(KQA, groups=()),
-            items,
-            {score.id: score for score in scores},
-            dict.fromkeys(without_answer, "no answer in the file"),
-            recipe={},
-            unanswered_limits=lambda item: unanswered_limits(KQA, item),
-        )["metrics"]
-        for name, ours in FIGURES.items():
-            value, n = reported[ours]["value"], reported[ours]["n"]
-            differ += not math.isclose(theirs[name], value, rel_tol=1e-12)
-            print(
-                f"K-QA, {count} of {QUESTIONS} answered: {name} {theirs[name]:.6f}, {ours} {value:.6f} (n {n})"
-            )
     print(
         f"K-QA, from replies to figures: {3 * count} replies (a third of them asked about must-have statements), "
         f"{session.stats.reasked} re-asks, {len(by_question)} questions; different: {differ}"
@@ -635,13 +603,8 @@ def main() -> int:
     parser.add_argument("--replies", type=int, default=2000, help="replies a decision")
     options = parser.parse_args()
     trees = options.trees.resolve()
-    with (
-        tempfile.TemporaryDirectory() as one,
-        tempfile.TemporaryDirectory() as some,
-        tempfile.TemporaryDirectory() as other,
-    ):
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         differ = check_kqa(trees / "K-QA", Path(one), options.replies)
-        differ += check_kqa(trees / "K-QA", Path(some), ANSWERED)
         differ += check_doclens(trees / "DocLens", Path(other), options.replies)
     print("EHRNoteQA: evaluate.py stores the judge's reply and decides nothing")
     return int(differ > 0)

@@ -15,6 +15,7 @@ from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
+from medical_tasks.runs.recipes import metric_kinds
 from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
@@ -119,7 +120,11 @@ def finish(
         ]
     items = ItemsFile(columns)
     for part in parts:
+        declared = next(each.task for each in answered if each.task.name == part.task.name)
         recipe = dict(part.recipe)
+        recipe["metrics"] = metric_kinds(
+            declared.reporting(declared.scoring_arguments, official=official)
+        )
         for name in ("scoring", "adjudication"):  # of the scoring that a run had before
             recipe.pop(name, None)
         if part.task.scoring_arguments:
@@ -199,8 +204,7 @@ def finish(
             verdicts.extend(task_judge.rows(private=folder.private))
         if corrections is not None:
             entry["metrics"] = corrections.beside(entry["metrics"])
-        full = next(each.task for each in answered if each.task.name == part.task.name)
-        entry["paper"] = comparability(full, entry).as_json()
+        entry["paper"] = comparability(declared, entry).as_json()
         entries[part.task.name] = entry
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, items, verdicts=verdicts)

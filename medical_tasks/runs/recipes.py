@@ -69,7 +69,7 @@ def make_recipe(
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "max_samples_note": _max_samples_note(task) if max_samples is not None else None,
-        "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
+        "metrics": metric_kinds(task),
         "statistics": {
             "confidence": 0.95,
             "bootstrap_seed": BOOTSTRAP_SEED,
@@ -80,6 +80,11 @@ def make_recipe(
         "python": platform.python_version(),
         "packages": {package: version for package in _PACKAGES if (version := installed(package))},
     }
+
+
+def metric_kinds(task: TaskSpec) -> dict[str, Any]:
+    """What a recipe says of a task's metrics."""
+    return {metric.name: {"kind": metric.kind} for metric in task.metrics}
 
 
 def _max_samples_note(task: TaskSpec) -> str:
@@ -145,8 +150,9 @@ def recipe_differences(
     ]
     if data[0] != data[1]:
         refused.append(_said("data", differing(*data), name=name))
+    # What one of them does not have is not compared.
     defined = [mapping(recipe.get("metrics")) for recipe in recipes]
-    if defined[0] != defined[1]:
+    if any(defined[0][name] != defined[1][name] for name in defined[0].keys() & defined[1].keys()):
         refused.append(_said("metrics", differing(*defined), name=name))
     warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
     left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]

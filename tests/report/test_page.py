@@ -224,6 +224,11 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
     )
     assert re.search(r"25\.0 % \([^)]*\), n = \d+", read.text)
     assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2" in read.text
+    # A run that is not comparable with the paper has the paper's figure marked; the legend says what the mark means.
+    assert read.text.count("[other setting]") > 1
+    alike = {"comparable": True, "why": ["all 1,047 items"]}
+    beside = replace(ours, entry={**ours.entry, "paper": alike})
+    assert one(beside).text.count("[other setting]") == 1
     # Not beside other items, nor beside a judge that compares words.
     ours.entry["recipe"]["data"]["config"] = "demo"
     assert "61.9 %, n = 1,047, reported" not in one(ours).text

@@ -324,7 +324,7 @@ _SCORING: Final = {
     "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
     "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
     "output_claims": "file of the outputs' claims, likewise",
-    "official": "yes: also the figures by the authors' scripts, which ask about other sentences (with --prompts official)",
+    "official": "yes: with --prompts official also the figures by the authors' scripts, which ask the judge other questions",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}

@@ -31,6 +31,7 @@ from medical_tasks.leaderboard.submission_package.privacy import (
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
 from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.adjudicating import read_adjudication
+from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
@@ -340,8 +341,10 @@ def check_recipe(
 
 
 def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]:
+    official = asked_officially(mapping(recipe["judge"]))
+    reported = task.reporting(task.scoring_arguments, official=official)
     own = make_recipe(
-        task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None
+        reported, data={}, model={}, max_new_tokens=task.generation_size, max_samples=None
     )
     for name in _ALWAYS:
         yield _compared(name, recipe[name], own[name])
