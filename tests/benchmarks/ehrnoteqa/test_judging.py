@@ -192,6 +192,27 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
     )
     assert (again.one.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
     assert 'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
+    padded = item(choices=["a", " b ", "c", "d", "e"])
+    replies = {"100/open": "Score: 1", "100/choice": "yes"}
+    for form, right in (("open", "Right:  b \n"), ("mc", "B.  b \nC. c")):
+        # Every text as it is; an empty answer is `nan`, which pandas makes of an empty cell.
+        for answer, shown in ((" B\n", " B\n"), ("  ", "  "), ("", "nan")):
+            done = judge(
+                tmp_path,
+                form,
+                [padded],
+                [answer],
+                lambda call: replies[call.question.id],
+                prompts="official",
+            )
+            content = done.backend.calls[0].messages[0]["content"]
+            assert f"Output:\n{shown}\n" in content
+            assert right in content
+            assert done.one.values["accuracy"] == 1.0
+    unasked = judge(
+        tmp_path, "mc", [ITEM], [""], lambda call: "entailment", reads="pair", prompts="official"
+    )
+    assert unasked.backend.calls == []
     done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")  # in our words
     assert asked(done.backend.calls[0].question).kind == "evidence"
     assert done.one.values["accuracy"] == 0.0
