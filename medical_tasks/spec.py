@@ -660,6 +660,16 @@ class Benchmark:
         made: JudgePrompts = self._own("judge_prompts").load_judge_prompts(task, name, upstream)
         return made
 
+    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Takes a model's answers out of a record of the authors' own result files, for `score --responses`.
+
+        Each comes by its item's id or question; nothing comes of a record of another form. Files with id or example_id beside
+        response or output are read without this.
+
+        Example: K-QA's scripts keep `{"Question": "Is it safe?", "result": "Yes."}`, which is `{"Is it safe?": "Yes."}`.
+        """
+        return {}
+
     def baselines(self) -> Mapping[str, Baseline]:
         """Baselines of its own, by name."""
         return {}

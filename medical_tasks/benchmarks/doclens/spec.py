@@ -363,6 +363,15 @@ class DocLens(Benchmark):
         asked = _HUB_QUESTIONS.get(task.dataset)
         return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
 
+    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Notes made section by section, as `divide_section.py` puts them together."""
+        fields = {section: f"output_{section}" for section in SECTIONS}
+        if task.items_a_row == 1 or not {"example_id", *fields.values()} <= record.keys():
+            return {}
+        return {
+            f"{record['example_id']}/{section}": record[field] for section, field in fields.items()
+        }
+
     def decomposition(self) -> DecomposeVerb:
         """See `decompose_verb`."""
         from medical_tasks.benchmarks.doclens.decompose_verb import add_arguments, run

@@ -174,6 +174,11 @@ class KQABenchmark(Benchmark):
 
         return statement_plots(rows)
 
+    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What `run_eval.py` takes as `--result_file`."""
+        theirs = "Question" in record and "result" in record
+        return {str(record["Question"]): record["result"]} if theirs else {}
+
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""
         from medical_tasks.benchmarks.kqa.annotations import CHECK_SET

@@ -473,7 +473,7 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     content = _open(PLANTED, prompts)
     notes = _open().partition("Discharge summaries:\n")[2].partition("\n\nQuestion:")[0]
     theirs = prompts.texts[OPEN].format_map(
-        {"note": notes, "question": "What?", "correct_answer": "A marble.", "output": PLANTED}
+        {"note": notes, "question": "What?", "correct_answer": " A marble. ", "output": PLANTED}
     )
     assert content == theirs
     assert content.startswith("Mark it {0 or 1}.")
