@@ -40,8 +40,9 @@ REPLY_PARTS: Final = [
     "cannot be true.", "ΑΣ", "\u0130" * 5,
 ]  # fmt: skip
 ANSWER_PARTS: Final = [
-    "Rest and drink.", "Nimm Wasser – viel.", "薬は要りません。", "\n", "\n\n- one\n- two", " ", "\t", "{question} {0} }{", "The answer is True.",
-    "```json\n{\"label\": \"True\"}\n```", "\u00a0", "5 < 6 & 7 > 3", "###\nQuestion: what? Premise: none", "\r\n", "é\u0301", "🩺", "word " * 900,
+    "Rest and drink.", "Nimm Wasser – viel.", "薬は要りません。", "\n", "\n\n- one\n- two", " ", "\t",
+    "{question} {0} }{", "The answer is True.", '```json\n{"label": "True"}\n```', "\u00a0", "5 < 6 & 7 > 3",
+    "###\nQuestion: what? Premise: none", "\r\n", "é\u0301", "🩺", "word " * 900,
 ]  # fmt: skip
 BLANK: Final = ("", " ", "\n", " \n\t ")
 FIGURES: Final = {

@@ -66,21 +66,23 @@ class Compared:
         return told
 
 
-def compare(theirs: Iterable[Call], ours: Iterable[Call]) -> Compared:
-    """Compares requests by the bytes of their roles and texts."""
-    asked, sent = Counter(map(content, theirs)), Counter(map(content, ours))
+def content(call: Call) -> bytes:
+    """The roles and texts of a request."""
+    messages = [(message["role"], message["content"]) for message in call.body["messages"]]
+    return json.dumps(messages, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def compare(
+    theirs: Iterable[Call], ours: Iterable[Call], *, by: Callable[[Call], bytes] = content
+) -> Compared:
+    """Compares requests by the bytes of their roles and texts, or of what `by` takes of them."""
+    asked, sent = Counter(map(by, theirs)), Counter(map(by, ours))
     return Compared(
         equal=len(asked.keys() & sent.keys()),
         only_theirs=tuple(sorted(asked.keys() - sent.keys())),
         only_ours=tuple(sorted(sent.keys() - asked.keys())),
         again=asked.total() - len(asked),
     )
-
-
-def content(call: Call) -> bytes:
-    """The roles and texts of a request."""
-    messages = [(message["role"], message["content"]) for message in call.body["messages"]]
-    return json.dumps(messages, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def first(calls: Iterable[Call]) -> list[Call]:
@@ -111,7 +113,7 @@ def run_authors(
     environment: Mapping[str, str],
     absent: Sequence[str] = (),
 ) -> None:
-    """Runs an authors' script as it is in `folder`; modules named in `absent` are stand-ins, for what it imports and does not use."""
+    """Runs an authors' script as it is; modules named in `absent` are stand-ins, for what it imports and does not use."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     command = [str(python), "-c", _AS_IT_IS, str(script), " ".join(absent), *arguments]
     _run(command, folder, {**kept, "PYTHONUTF8": "1", **environment}, allowed=(0,))
@@ -131,7 +133,9 @@ def _run(
 ) -> None:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode not in allowed:
-        raise SystemExit(f"{' '.join(command[-8:])} ended with {done.returncode}:\n{done.stderr[-4000:]}")
+        raise SystemExit(
+            f"{' '.join(command[-8:])} ended with {done.returncode}:\n{done.stderr[-4000:]}"
+        )
 
 
 def results_of(folder: Path, task: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
 """The file in a zip file."""
@@ -175,7 +175,8 @@ def read_responses(
     unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
     if strange and published and len(found):
         print(
-            f"note: {path}: {len(strange)} answers are to no item of the task, and are left out: {listed(unknown, _SHOWN)}",
+            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, or to one that asks otherwise: "
+            f"{listed(unknown, _SHOWN)}",
             file=sys.stderr,
         )
     elif strange:
@@ -219,23 +220,26 @@ def _published_answers(
             raise UsageError(
                 f"{path}, {place}: has other fields than the first record. Give all the same, or take this one out."
             )
-        for name, text in answers.items():
-            meant = names.by_id(name) or names.by_question(name)
+        for answer in answers:
+            meant = names.by_id(answer.item) or names.by_question(answer.item)
             if len(meant) > 1:
                 raise UsageError(
                     f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a field 'id'."
                 )
-            if text is not None:
-                _check_text(f"{path}, {place}", text)
-            yield Answer(id=meant[0] if meant else name, text=text, place=place)
+            if answer.text is not None:
+                _check_text(f"{path}, {place}", answer.text)
+            name = meant[0] if meant else answer.item
+            if meant and not names.fits(name, answer.asked):
+                name = f"{name} otherwise"
+            yield Answer(id=name, text=answer.text, place=place)
 
 
 def _taken_out(
     path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
-) -> Mapping[str, Any]:
+) -> Sequence[PublishedAnswer]:
     """What the benchmark takes out of a record of its authors' form; nothing of any other."""
     try:
-        return task.benchmark.published_answers(task, value) if isinstance(value, dict) else {}
+        return task.benchmark.published_answers(task, value) if isinstance(value, dict) else ()
     except UsageError as error:
         raise UsageError(f"{path}, {place}: {error}") from None
 
@@ -258,6 +262,7 @@ class _Names:
         self._known = known
         self._numbers: dict[Decimal, list[str]] = {}
         self._asked: dict[str, list[str]] = {}
+        self._fields = {item.id: item.fields for item in items}
         for identifier in known:
             if (number := _number(identifier)) is not None:
                 self._numbers.setdefault(number, []).append(identifier)
@@ -281,6 +286,14 @@ class _Names:
     def by_question(self, text: str) -> list[str]:
         """The items that ask it."""
         return self._asked.get(_same(text), [])
+
+    def fits(self, identifier: str, asked: Mapping[str, Any]) -> bool:
+        """Whether an item has these fields, as far as it is known."""
+        fields = self._fields.get(identifier, asked)
+        return all(
+            value is None or _same(str(fields.get(name, value))) == _same(str(value))
+            for name, value in asked.items()
+        )
 
 
 def _table_answers(

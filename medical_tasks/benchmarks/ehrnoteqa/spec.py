@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.errors import UsageError
@@ -13,6 +13,7 @@ from medical_tasks.spec import (
     ConstructionVerb,
     DatasetSpec,
     MetricSpec,
+    PublishedAnswer,
     TaskSpec,
     View,
     hub_question,
@@ -139,17 +140,20 @@ class EHRNoteQA(Benchmark):
             "scorers": [{"name": "choice"}],
         }
 
-    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
         """What `generate.py` and `evaluate.py` write: the question and its notes beside a column that is called as the model."""
-        if not _RELEASED <= record.keys() or "response" in record:
-            return {}
+        if not record.keys() >= _RELEASED or "response" in record:
+            return ()
         models = [name for name in record if not _NO_MODEL.fullmatch(name)]
         if len(models) > 1:
             raise UsageError(
                 f"has the answers of several models: {', '.join(map(repr, models))}. Leave out all but one, or name that one "
                 "'response'."
             )
-        return {str(record["patient_id"]): record[name] for name in models}
+        patient, asked = str(record["patient_id"]), {"question": record["question"]}
+        return [PublishedAnswer(item=patient, text=record[name], asked=asked) for name in models]
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""

@@ -17,6 +17,7 @@ from medical_tasks.spec import (
     Item,
     MetricSpec,
     Plot,
+    PublishedAnswer,
     TaskSpec,
     View,
     hub_question,
@@ -174,10 +175,13 @@ class KQABenchmark(Benchmark):
 
         return statement_plots(rows)
 
-    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
         """What `run_eval.py` takes as `--result_file`."""
-        theirs = "Question" in record and "result" in record
-        return {str(record["Question"]): record["result"]} if theirs else {}
+        if not {"Question", "result"} <= record.keys():
+            return ()
+        return (PublishedAnswer(item=str(record["Question"]), text=record["result"]),)
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""

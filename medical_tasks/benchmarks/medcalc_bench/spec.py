@@ -20,6 +20,7 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     Plot,
+    PublishedAnswer,
     Table,
     TaskSpec,
     View,
@@ -206,16 +207,19 @@ class MedCalcBench(Benchmark):
             {CORRECTED_LABELS: str(folder)} if wanted and CORRECTED in built_configs(folder) else {}
         )
 
-    def published_answers(self, task: TaskSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
         """What `run.py` and `generate_code_prompt.py` write: not the reply, but the answer and explanation taken out of it."""
         if not {"Row Number", "LLM Answer"} <= record.keys():
-            return {}
+            return ()
         reply = answer = record["LLM Answer"]
         if task.options["style"] != "code" and isinstance(answer, str):
             thinking = record.get("LLM Explanation")
             steps = {"step_by_step_thinking": thinking} if thinking else {}
             reply = json.dumps({**steps, "answer": answer}, ensure_ascii=False)
-        return {str(record["Row Number"]): reply}
+        asked = {"question": record.get("Question"), "note_id": record.get("Note ID")}
+        return (PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),)
 
     def lasting_reasons(self) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE
