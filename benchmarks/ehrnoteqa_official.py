@@ -91,7 +91,8 @@ def authors_requests(
         run("preprocessing/preprocess.py", ehrnoteqa=source, mimiciv=source, output=place)
         for method in METHODS.values():
             name = f"ours_{method}_{MODEL}_EHRNoteQA_processed.csv"
-            about = {"model_name": MODEL, "eval_method": method, "save_path": place}
+            about: dict[str, Path | str] = {"model_name": MODEL, "eval_method": method}
+            about["save_path"] = place
             run(
                 "generation/generate.py",
                 ckpt_dir="",
@@ -157,8 +158,8 @@ def main() -> None:
             folder=place,
         )
         asked = ("--prompts", "official", "--upstream", checkout, "--data", data)
-        judge = ("--judge", "openai-api/local/gpt-4", "--votes", "1")
-        judge += ("--judge-args", "temperature=0")
+        judge = ["--judge", "openai-api/local/gpt-4", "--votes", "1"]
+        judge += ["--judge-args", "temperature=0"]
         tasks = [f"ehrnoteqa_{form}_level{level}" for form in METHODS for level in (1, 2)]
         with recording(reply) as server:
             run_ours(

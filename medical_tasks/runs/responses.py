@@ -246,13 +246,12 @@ def _taken_out(
 
 def _check_text(where: str, text: Any) -> None:
     """Refuses what is no text of a model."""
-    if not isinstance(text, str) or not is_text(blank=True).holds(text):
-        raise UsageError(f"{where}: must be a text, got {shown(text)}.")
-    if is_formula_error(text):
+    if not isinstance(text, str):
         raise UsageError(
-            f"{where}: {text} is a formula's error: the spreadsheet took an answer that begins with = + - or @ for one. "
-            "Format the column as Text and paste the answer again."
+            f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
         )
+    if not is_text(blank=True).holds(text):
+        raise UsageError(f"{where}: has characters that are none (half of a pair). Write it anew.")
 
 
 class _Names:
@@ -310,8 +309,14 @@ def _table_answers(
     for (place, row), identifier in zip(
         answered, _named_items(path, answered, known, source, items), strict=True
     ):
-        _check_text(f"{path}, {place}, column {text!r}", row[text])
-        yield Answer(id=identifier, text=row[text], place=place)
+        where, response = f"{path}, {place}, column {text!r}", row[text]
+        _check_text(where, response)
+        if is_formula_error(response):
+            raise UsageError(
+                f"{where}: {response} is a formula's error: the spreadsheet took an answer that begins with = + - or @ for one. "
+                "Format the column as Text and paste the answer again."
+            )
+        yield Answer(id=identifier, text=response, place=place)
 
 
 def _text_column(
@@ -518,15 +523,8 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
         )
     if names[1] == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
-    if response is not None and not isinstance(response, str):
-        raise UsageError(
-            f"{path}, {place}: {names[1]!r} must be the model's raw text (or null for no answer), got "
-            f"{type(response).__name__}."
-        )
-    if response is not None and not is_text(blank=True).holds(response):
-        raise UsageError(
-            f"{path}, {place}: {names[1]!r} has characters that are none (half of a pair). Write it anew."
-        )
+    if response is not None:
+        _check_text(f"{path}, {place}, {names[1]!r}", response)
     return Answer(id=str(identifier), text=response, place=place)
 
 

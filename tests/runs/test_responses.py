@@ -150,7 +150,7 @@ def test_files_as_the_authors_of_kqa_write_them(capsys: pytest.CaptureFixture[st
         (beside[2:], r"r.json: 1 id is no item of the task: 'Who asks\?' \(record 1\)"),
         (records[:1] * 2, "records 1 and 2 both answer id"),
         ([records[0], {"id": "1", "response": "x"}], "record 2: has other fields than the first"),
-        ([{**records[0], "result": 5}], "record 1: must be a text, got a number"),
+        ([{**records[0], "result": 5}], "record 1: must be the model's raw text .* got a number"),
     ):
         with pytest.raises(UsageError, match=message):
             read_published(KQA, items, "r.json", json.dumps(wrong))
@@ -242,6 +242,6 @@ def test_answers_given_in_python_are_called_so() -> None:
         read_responses(GivenAnswers.of({18: "x"}), ["17"])
     with pytest.raises(
         UsageError,
-        match="^the answers given, row 1, column 'response': must be a text, got a list of 1",
+        match="^the answers given, row 1, column 'response': must be the model's raw text .* got a list",
     ):
         read_responses(GivenAnswers.of(pd.DataFrame({"id": ["1"], "response": [["a"]]})), ["1"])

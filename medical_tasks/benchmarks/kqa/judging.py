@@ -121,12 +121,15 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
 def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
     # Judges of entailment say a label; then it decides both as it is read and as their script does.
+    # What a blank answer says is known: only the authors' decision is asked for.
     readings = slice(int(case.blank), 2 if judging.judge.reads == "prompt" else 1)
     questions: list[Question] = []
     for name, text in case.statements.items():
         for kind in ("entails", "contradicts") if name.startswith("must/") else ("contradicts",):
             texts = {"question": case.question, "answer": case.answer, "statement": text}
-            asked = official_question(judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts)
+            asked: tuple[Question, ...] = official_question(
+                judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts
+            )
             questions.extend(asked[readings])
     outcomes = yield from answered(questions)
     verdicts = []
