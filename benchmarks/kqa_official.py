@@ -65,10 +65,10 @@ def example_answers(checkout: Path) -> Answers:
 
 
 def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
-    """An answer to each question, in the authors' form."""
+    """An answer to each question, in the authors' form, and one to a question that nobody asked, which both leave out."""
     lines = (checkout / "dataset" / "questions_w_answers.jsonl").read_text(encoding="utf-8")
     theirs = {each["Question"]: each["result"] for each in example_answers(checkout)}
-    answers = []
+    answers = [{"Question": "Who asked this?", "result": "Nobody."}]
     for line in lines.splitlines():
         question = json.loads(line)["Question"]
         if chance.random() < 0.1:
