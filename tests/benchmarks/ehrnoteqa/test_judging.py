@@ -195,20 +195,17 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
     padded = item(choices=["a", " b ", "c", "d", "e"])
     replies = {"100/open": "Score: 1", "100/choice": "yes"}
     for form, right in (("open", "Right:  b \n"), ("mc", "B.  b \nC. c")):
-        # Every text as it is; an empty answer is `nan`, which pandas makes of an empty cell.
-        for answer, shown in ((" B\n", " B\n"), ("  ", "  "), ("", "nan")):
-            done = judge(
-                tmp_path,
-                form,
-                [padded],
-                [answer],
-                lambda call: replies[call.question.id],
-                prompts="official",
-            )
-            content = done.backend.calls[0].messages[0]["content"]
-            assert f"Output:\n{shown}\n" in content
-            assert right in content
-            assert done.one.values["accuracy"] == 1.0
+        done = judge(
+            tmp_path,
+            form,
+            [padded],
+            [" B\n"],
+            lambda call: replies[call.question.id],
+            prompts="official",
+        )
+        content = done.backend.calls[0].messages[0]["content"]
+        assert "Output:\n B\n\n" in content  # every text as it is
+        assert right in content
     unasked = judge(
         tmp_path, "mc", [ITEM], [""], lambda call: "entailment", reads="pair", prompts="official"
     )
