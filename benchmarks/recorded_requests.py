@@ -48,7 +48,7 @@ class Compared:
     equal: int  # different requests that both sent
     only_theirs: tuple[bytes, ...]
     only_ours: tuple[bytes, ...]
-    again: int  # how often theirs sent a request that they had sent before
+    again: tuple[int, int]  # how often theirs, and ours, sent what they had sent before
 
     @property
     def same(self) -> bool:
@@ -57,7 +57,7 @@ class Compared:
 
     def __str__(self) -> str:
         told = (
-            f"{self.equal} different requests of both ({self.again} sent more than once by theirs), "
+            f"{self.equal} different requests of both (sent again: {self.again[0]} by theirs, {self.again[1]} by ours), "
             f"{len(self.only_theirs)} by theirs alone, {len(self.only_ours)} by ours alone"
         )
         for side, requests in (("theirs", self.only_theirs), ("ours", self.only_ours)):
@@ -81,7 +81,7 @@ def compare(
         equal=len(asked.keys() & sent.keys()),
         only_theirs=tuple(sorted(asked.keys() - sent.keys())),
         only_ours=tuple(sorted(sent.keys() - asked.keys())),
-        again=asked.total() - len(asked),
+        again=(asked.total() - len(asked), sent.total() - len(sent)),
     )
 
 
