@@ -199,7 +199,7 @@ def score_their_files(
     theirs: Sequence[Call],
     rows: dict[str, list[dict[str, str]]],
 ) -> bool:
-    """Scores the CSV files that their scripts wrote; a blank cell is no answer here, and theirs asks about it."""
+    """Scores the CSV files that their scripts wrote; a blank cell, which may be a question not yet asked, is no answer here."""
     with recording(reply) as server:
         for form, method in METHODS.items():
             for level in (1, 2):
