@@ -680,7 +680,8 @@ class Benchmark:
     ) -> Sequence[PublishedAnswer]:
         """Takes a model's answers out of a record of the authors' own result files, for `score --responses`.
 
-        Nothing comes of a record of another form; files with id or example_id beside response or output are read without this.
+        Nothing comes of a record of another form. Files with id or example_id beside response or output are read without this, and
+        one with a response is never asked about.
 
         Example: K-QA's script reads `{"Question": "Is it safe?", "result": "Yes."}`, of which comes
         `PublishedAnswer(item="Is it safe?", text="Yes.")`.

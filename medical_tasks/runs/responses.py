@@ -237,9 +237,11 @@ def _published_answers(
 def _taken_out(
     path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
 ) -> Sequence[PublishedAnswer]:
-    """What the benchmark takes out of a record of its authors' form; nothing of any other."""
+    """What the benchmark takes out of a record of its authors' form; nothing of any other, or of one that names a response."""
+    if not isinstance(value, dict) or _NAMES[1][0] in value:
+        return ()
     try:
-        return task.benchmark.published_answers(task, value) if isinstance(value, dict) else ()
+        return task.benchmark.published_answers(task, value)
     except UsageError as error:
         raise UsageError(f"{path}, {place}: {error}") from None
 

@@ -211,6 +211,10 @@ def test_files_as_the_authors_of_medcalc_bench_write_them(
         first.id: {"step_by_step_thinking": "It is {7}.", "answer": '7 "x"'}
     }
     assert f"'{second.id} otherwise' (line 2)" in capsys.readouterr().err
+    own = "".join(
+        json.dumps({**each, "id": each["Row Number"], "response": "9"}) + "\n" for each in records
+    )
+    assert read_published(MEDCALC, items, "r.jsonl", own) == {first.id: "9", second.id: "9"}
     assert read_published(MEDCALC_CODE, items[:1], "r.jsonl", lines.split("\n")[0]) == {
         first.id: '7 "x"'
     }
