@@ -1,21 +1,18 @@
-"""The authors' decisions on judges' replies: their own scripts beside ours, on random and hostile replies.
+"""The authors' decisions on judges' replies in DocLens: their own scripts beside ours, on random and hostile replies.
 
-    python benchmarks/judge_official.py TREES [--replies 2000]
+    python benchmarks/judge_official.py DOCLENS [--replies 2000]
 
-TREES holds checkouts of Itaymanes/K-QA and yiqingxyq/DocLens (folders `K-QA` and `DocLens`). Their scripts run as they are, in a
-folder of their own, with stand-ins for the services they call (openai, langchain, vLLM) that hand out the replies. Beside them
-stand our decisions; for K-QA our whole scoring too, with a judge whose re-asks say the opposite. EHRNoteQA's script stores a reply
-and decides nothing, so there is nothing to compare.
+DOCLENS is a checkout of yiqingxyq/DocLens. Its scripts run as they are, in a folder of their own, with stand-ins for the services
+they call (openai, vLLM) that hand out the replies. Beside them stand our decisions. K-QA's script runs whole in `kqa_official.py`;
+EHRNoteQA's stores a reply and decides nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import io
 import json
-import math
 import os
 import random
 import runpy
@@ -36,23 +33,8 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
     mistral_claim,
     official_claims,
 )
-from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.scoring import score_items
-from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.io.store import Store
-from medical_tasks.judges.base import Call, JudgeOptions, Judging, Unreadable
-from medical_tasks.judges.session import JudgeSession
-from medical_tasks.spec import Item
-from tests.judges.scripted import ScriptedBackend
+from medical_tasks.judges.base import Unreadable
 
-ENTAIL, CONTRADICT = "is_entails", "is_contradict"
-QUESTIONS = 201  # what their Comp and Hall are divided by, whatever was answered
-
-TEXTS = [
-    "The answer is True.", "The answer is False.", "true", "TRUE", "İ", "ß", "ﬁ", "untrue", " ", "\n", "\t", "True\n\n",
-    "not ", "xxxxx", "false", "🙂", "“True”", "T", "rue", "The answer is neither true", "if ", "?",
-    "cannot be true.", "ΑΣ", "\u0130" * 5,
-]  # fmt: skip
 VALUES = [1, 0, 1.0, 0.0, True, False, "1", "0", None, -1, 2, [], [1], {}, "true", 1e400, 10**30]
 PROVENANCE = [
     [],
@@ -111,10 +93,6 @@ MADE = [
     "1: ",
     "No fever.",
 ]
-
-
-def text_reply(chance: random.Random) -> str:
-    return "".join(chance.choices(TEXTS, k=chance.randint(0, 6)))
 
 
 def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
@@ -209,141 +187,6 @@ def module(name: str, **content: Any) -> ModuleType:
     for key, value in content.items():
         setattr(made, key, value)
     return made
-
-
-# K-QA
-
-
-def check_kqa(tree: Path, folder: Path, count: int) -> int:
-    """Their whole script against ours, from replies to figures."""
-    replies = distinct(3 * count, text_reply)
-    statements = {f"Q{i}": (f"must {i}", f"nice {i}") for i in range(count)}
-    texts: dict[Any, str] = {}
-    for number, (question, (must, nice)) in enumerate(statements.items()):
-        (
-            texts[ENTAIL, question, must],
-            texts[CONTRADICT, question, must],
-            texts[CONTRADICT, question, nice],
-        ) = replies[3 * number : 3 * number + 3]
-    chance = random.Random("answers")
-    answers = {
-        question: chance.choice(["", " ", "\n\n", "a "])
-        + f"answer {question}"
-        + chance.choice(["", " \n"])
-        for question in statements
-    }
-    (folder / "dataset").mkdir()
-    (folder / "evaluation").symlink_to(tree / "evaluation")
-    rows = [
-        {"Question": question, "Must_have": [must], "Nice_to_have": [nice]}
-        for question, (must, nice) in statements.items()
-    ]
-    (folder / "dataset" / "questions_w_answers.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows)
-    )
-    results = [{"Question": question, "result": answer} for question, answer in answers.items()]
-    (folder / "results.json").write_text(json.dumps(results))
-    asked: dict[Any, str] = {}
-
-    class Template:
-        def __init__(self, text: str) -> None:
-            self.text = text
-
-        @classmethod
-        def from_template(cls, text: str) -> Template:
-            return cls(text)
-
-    class Chain:
-        def __init__(self, *, llm: Any, prompt: Template, output_key: str) -> None:
-            self.text = prompt.text
-            self.task = CONTRADICT if "contradicts" in prompt.text else ENTAIL
-
-        def __call__(self, values: Mapping[str, str]) -> dict[str, str]:
-            key = (self.task, values["question"], values["answer"])
-            asked[key] = self.text.format_map(values)
-            return {"label": texts[key]}
-
-    stand_ins = {
-        "openai": module("openai"),
-        "openai.error": module(
-            "openai.error", InvalidRequestError=type("InvalidRequestError", (Exception,), {})
-        ),
-        "langchain": module("langchain"),
-        "langchain.chains": module("langchain.chains", LLMChain=Chain),
-        "langchain.chat_models": module(
-            "langchain.chat_models", AzureChatOpenAI=dict, ChatOpenAI=dict
-        ),
-        "langchain.prompts": module("langchain.prompts", PromptTemplate=Template),
-    }
-    with their_world(folder, tree, stand_ins):
-        saved: dict[str, Any] = {}
-        script = tree / "run_eval.py"
-        # What they print at the end is what they save, but for the rows, which are taken before they become CSV.
-        sys.path.insert(0, str(tree))
-        metrics: Any = importlib.import_module("evaluation.metrics")
-        macro = metrics.compute_macro_scores
-        metrics.compute_macro_scores = lambda df: saved.update(rows=df) or macro(df)
-        try:
-            run_script(script, "--result_file", "results.json", "--version", "out")
-        finally:
-            metrics.compute_macro_scores = macro
-    frame = saved["rows"]
-    theirs = json.loads((folder / "out" / "macro_results.json").read_text())
-    by_question = {row.Question: (float(row.recall), len(row.contra)) for row in frame.itertuples()}
-
-    def script_reply(call: Call) -> str:
-        if len(call.messages) > 1:  # asked again: for the authors' figures this must be nothing
-            return "The answer is " + (
-                "False." if "true" in str(call.messages[1]["content"]).lower() else "True."
-            )
-        task = (
-            ENTAIL if call.question.id.removesuffix("/official").endswith("entails") else CONTRADICT
-        )
-        question, importance = call.question.id.split("/")[:2]
-        statement = statements[question][importance == "nice"]
-        if asked[task, question, statement] != call.messages[0]["content"]:
-            raise RuntimeError(f"{call.question.id}: another prompt than theirs")
-        return texts[task, question, statement]
-
-    items = [
-        Item(
-            id=q,
-            fields={"question": q, "must_have": [m], "nice_to_have": [n]},
-            groups={},
-            cluster=q,
-        )
-        for q, (m, n) in statements.items()
-    ]
-    with Store(folder / "store.sqlite") as store:
-        session = JudgeSession(ScriptedBackend(script_reply), JudgeOptions(), store, quiet=True)
-        judging = Judging(judge=session, prompts=load_judge_prompts(KQA, "official", tree))
-        scores = score_items(KQA, items, [answers[q] for q in statements], judging=judging)
-    differ = 0
-    recalls, contradicted = [], 0.0
-    for score in scores:
-        values = (
-            score.values.get("comprehensiveness_norm_official"),
-            score.values.get("hallucination_official"),
-        )
-        differ += values != by_question[score.id]
-        recalls.append(score.values["comprehensiveness_norm_official"])
-        contradicted += score.values["hallucination_official"]
-    answered = len(recalls)
-    differ += sum(
-        not math.isclose(theirs[name], value, rel_tol=1e-12)
-        for name, value in (
-            ("Comp", sum(recalls) / QUESTIONS), ("Comp_norm", sum(recalls) / answered), ("Hall", contradicted / QUESTIONS),
-            ("Hall_norm", contradicted / answered), ("N_contra", contradicted), ("N_answered_questions", answered),
-        )
-    )  # fmt: skip
-    print(
-        f"K-QA, from replies to figures: {3 * count} replies (a third of them asked about must-have statements), "
-        f"{session.stats.reasked} re-asks, {len(by_question)} questions; different: {differ}"
-    )
-    return differ
-
-
-# DocLens
 
 
 def openai_like(
@@ -599,14 +442,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("trees", type=Path, help="folder of the checkouts K-QA and DocLens")
+    parser.add_argument("tree", type=Path, help="a checkout of DocLens")
     parser.add_argument("--replies", type=int, default=2000, help="replies a decision")
     options = parser.parse_args()
-    trees = options.trees.resolve()
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        differ = check_kqa(trees / "K-QA", Path(one), options.replies)
-        differ += check_doclens(trees / "DocLens", Path(other), options.replies)
-    print("EHRNoteQA: evaluate.py stores the judge's reply and decides nothing")
+    with tempfile.TemporaryDirectory() as folder:
+        differ = check_doclens(options.tree.resolve(), Path(folder), options.replies)
     return int(differ > 0)
 
 

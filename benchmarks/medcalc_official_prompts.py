@@ -1,14 +1,14 @@
 """Whether `--prompts official` sends what MedCalc-Bench's own scripts send, and `accuracy_official` decides as they do.
 
-    python benchmarks/medcalc_official_prompts.py CHECKOUT --source test_data.csv
+    python -m benchmarks.medcalc_official_prompts CHECKOUT --source test_data.csv --python PYTHON
 
-CHECKOUT is a checkout of ncbi-nlp/MedCalc-Bench, test_data.csv the file of version 1.0. On all 1,047 rows the authors' `run.py`
-(zero_shot, direct_answer, one_shot) and `generate_code_prompt.py` are run as they are, each in a process of its own with stand-ins
-for what they import and do not need here (torch, transformers, openai ...); every list of messages they hand to their client is
-kept. Then `medical-tasks run` asks a server on this machine, which keeps every request. Both sides get the same replies: golds
-and other answers in several forms, and for code one of eight dialogues. Equal means: the messages of a request are the same text,
-and the decision about an item is the same. (Rows that ask the same question share a request here.) Of a traceback the line is left
-out that names the file which ran the program. Their code script runs programs in its own process, so that these are harmless ones.
+CHECKOUT is a checkout of ncbi-nlp/MedCalc-Bench, test_data.csv the file of version 1.0, PYTHON has openai 0.27, pandas and
+numpy. On all 1,047 rows the authors' `run.py` (zero_shot, direct_answer, one_shot) and `generate_code_prompt.py` are run as they
+are, with stand-ins for what they import and do not need here (torch, transformers ...), and then `medical-tasks run`, against a
+server on this machine that keeps every request. Both sides get the same replies: golds and other answers in several forms, and for
+code one of eight dialogues. Equal means: the messages of a request are the same text, and the decision about an item is the same.
+(Rows that ask the same question share a request here.) Of a traceback the line is left out that names the file which ran the
+program. Their code script runs programs in its own process, so that these are harmless ones.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-Chat = Sequence[Mapping[str, str]]
+from benchmarks.recorded_requests import (
+    commit_of,
+    compare,
+    parameters,
+    recording,
+    run_authors,
+    run_ours,
+)
+from tests.fault_server import Call
 
 TASKS = {
     "medcalc": "zero_shot",
@@ -73,36 +76,7 @@ DIALOGUES: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-AUTHORS = """
-import json, os, runpy, sys
-from unittest.mock import MagicMock
-
-script, style = sys.argv[1:]
-replies, script_of = json.load(open("replies.json", encoding="utf-8")), {}
-for name in ("torch", "transformers", "openai", "tiktoken", "huggingface_hub", "tqdm"):
-    sys.modules[name] = MagicMock()
-sys.modules["transformers"].StoppingCriteria = object
-sys.modules["tqdm"].tqdm = lambda rows: rows
-out = open("sent.jsonl", "w", encoding="utf-8")
-
-
-def create(model, messages):
-    out.write(json.dumps(messages) + "\\n")
-    said, opening = sum(message["role"] == "assistant" for message in messages), json.dumps(messages[:2])
-    if not said:  # rows come in their order; one that asks the same as another is told the same
-        script_of.setdefault(opening, replies.pop(0))
-    reply = MagicMock()
-    reply.choices[0].message.content = script_of[opening][said]
-    return reply
-
-
-sys.modules["openai"].ChatCompletion.create = create
-sys.path.insert(0, os.getcwd())
-os.makedirs("outputs")
-sys.argv = [script, "--gpt", "4"] if style == "code" else [script, "--model", "OpenAI/gpt-4", "--prompt", style]
-runpy.run_path(script, run_name="__main__")
-out.close()
-"""
+ABSENT = ("torch", "transformers", "tiktoken", "huggingface_hub", "tqdm")
 
 
 def main() -> None:
@@ -111,28 +85,25 @@ def main() -> None:
     )
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--python", type=Path, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         shutil.copy(options.source, place / "test_data.csv")
         with options.source.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        build = [sys.executable, "-m", "medical_tasks", "build", "medcalc_bench"]
-        subprocess.run(
-            [
-                *build,
-                "--config",
-                "v1.0",
-                "--source",
-                options.source,
-                "--out",
-                place / "data" / "medcalc_bench",
-            ],
-            check=True,
-            stdout=subprocess.DEVNULL,
+        built = place / "data" / "medcalc_bench"
+        source = options.source.absolute()
+        run_ours(
+            *("build", "medcalc_bench", "--config", "v1.0", "--source", source, "--out", built),
+            folder=place,
         )
+        checkout = options.checkout.resolve()
+        print(f"MedCalc-Bench at {commit_of(checkout)}")
         wrong = [
-            task for task in TASKS if not compare(task, options.checkout.resolve(), place, rows)
+            task
+            for task in TASKS
+            if not compared(task, checkout, options.python.absolute(), place, rows)
         ]
     if wrong:
         raise SystemExit(f"not equal: {', '.join(wrong)}")
@@ -152,38 +123,43 @@ def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
     return found
 
 
-def compare(task: str, checkout: Path, place: Path, rows: Sequence[Mapping[str, str]]) -> bool:
+def compared(
+    task: str, checkout: Path, python: Path, place: Path, rows: Sequence[Mapping[str, str]]
+) -> bool:
+    """Runs a task on both sides and prints what was compared."""
     replies = replies_of(task, rows)
-    theirs, decided = run_authors(
-        TASKS[task], checkout, place / task, place / "test_data.csv", replies
-    )
-    ours, scored = run_ours(task, checkout, place, replies, openings(theirs))
-    known = set(map(text_of, ours))
-    equal = sum(text_of(chat) in known for chat in theirs)
-    beside = len(known - set(map(text_of, theirs)))
-    first = [chat for chat in theirs if len(chat) == 2]
-    begun = sum(text_of(chat) in known for chat in first)
+    theirs, decided = run_theirs(task, checkout, python, place, replies)
+    ours, scored = run_task(task, checkout, place, replies, openings(theirs))
+    found = compare(theirs, ours, by=texts)
     same = sum(decided[name] == scored[name] for name in decided)
+    begun = sum(len(call.body["messages"]) == 2 for call in theirs)
     print(
-        f"{task}: {begun} of the authors' {len(first)} first requests, {equal} of all their {len(theirs)} requests were sent, "
-        f"{beside} others; {same} of {len(decided)} decisions equal, {sum(decided.values())} of them right"
+        f"{task}: {len(theirs)} requests of theirs, {begun} of them first ones: {found}; {same} of {len(decided)} decisions "
+        f"equal, {sum(decided.values())} of them right\n"
+        f"  parameters, theirs: {parameters(theirs)}\n  parameters, ours: {parameters(ours)}"
     )
-    return (
-        begun == len(first) == same == len(decided) == len(rows)
-        and equal == len(theirs)
-        and not beside
-    )
+    return found.same and begun == same == len(decided) == len(rows)
 
 
-def openings(chats: Sequence[Chat]) -> dict[str, int]:
+def openings(calls: Sequence[Call]) -> dict[str, int]:
     """The first request of each row to the row's place."""
     numbers: dict[str, int] = {}
-    for number, chat in enumerate(chat for chat in chats if len(chat) == 2):
-        numbers.setdefault(json.dumps(chat), number)
+    first = [call for call in calls if len(call.body["messages"]) == 2]
+    for number, call in enumerate(first):
+        numbers.setdefault(opening(call), number)
     return numbers
 
 
-def text_of(chat: Chat) -> str:
+def opening(call: Call) -> str:
+    return json.dumps(call.body["messages"][:2])
+
+
+def said(call: Call) -> int:
+    """How often the model has answered in a chat."""
+    return sum(message["role"] == "assistant" for message in call.body["messages"])
+
+
+def texts(call: Call) -> bytes:
     """A request to compare: without the line of a traceback that names the file which ran the program."""
     runs = ", in capture_exec_output_and_errors"
     return json.dumps(
@@ -192,35 +168,40 @@ def text_of(chat: Chat) -> str:
                 message["role"],
                 [line for line in message["content"].split("\n") if not line.endswith(runs)],
             )
-            for message in chat
+            for message in call.body["messages"]
         ]
-    )
+    ).encode()
 
 
-def run_authors(
-    style: str, checkout: Path, work: Path, source: Path, replies: Sequence[Sequence[str]]
-) -> tuple[list[Chat], dict[str, bool]]:
+def run_theirs(
+    task: str, checkout: Path, python: Path, place: Path, replies: Sequence[Sequence[str]]
+) -> tuple[list[Call], dict[str, bool]]:
     """Runs one of the authors' scripts, and returns what it sent and decided."""
-    here = work / "evaluation"
+    style, here = TASKS[task], place / task / "evaluation"
     shutil.copytree(checkout / "evaluation", here)
-    (work / "dataset").mkdir()
-    shutil.copy(source, work / "dataset" / "test_data.csv")
-    (here / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
-    script = "generate_code_prompt.py" if style == "code" else "run.py"
-    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ} | {
-        "PYTHONUTF8": "1"
-    }
-    subprocess.run(
-        [sys.executable, "-c", AUTHORS, script, style],
-        cwd=here,
-        env=environment,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
-    )
-    sent = [
-        json.loads(line) for line in (here / "sent.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    (place / task / "dataset").mkdir()
+    shutil.copy(place / "test_data.csv", place / task / "dataset")
+    (here / "outputs").mkdir()
+    left, script_of = iter(replies), dict[str, Sequence[str]]()
+
+    def answer(call: Call) -> str:
+        # Rows come in their order; one that asks the same as another is told the same.
+        fresh = next(left) if not said(call) else ()
+        return script_of.setdefault(opening(call), fresh)[said(call)]
+
+    script, arguments = "run.py", ["--model", "OpenAI/gpt-4", "--prompt", style]
+    if style == "code":
+        script, arguments = "generate_code_prompt.py", ["--gpt", "4"]
+    with recording(answer) as server:
+        run_authors(
+            python,
+            here / script,
+            *arguments,
+            folder=here,
+            environment={"OPENAI_API_BASE": server.base_url, "OPENAI_API_KEY": "k"},
+            absent=ABSENT,
+        )
+        sent = list(server.calls)
     decided = {}
     for path in (here / "outputs").glob("*.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -229,56 +210,32 @@ def run_authors(
     return sent, decided
 
 
-def run_ours(
+def run_task(
     task: str,
     checkout: Path,
     place: Path,
     replies: Sequence[Sequence[str]],
     numbers: Mapping[str, int],
-) -> tuple[list[Chat], dict[str, bool]]:
-    """Runs `medical-tasks run` against a server on this machine, and returns what it sent and decided."""
-    from tests.fault_server import Call, FaultServer
+) -> tuple[list[Call], dict[str, bool]]:
+    """Runs `medical-tasks run`, and returns what it sent and decided."""
 
     def answer(call: Call) -> str:
-        messages = call.body["messages"]
-        number = numbers.get(json.dumps(messages[:2]))
-        said = sum(message["role"] == "assistant" for message in messages)
+        number = numbers.get(opening(call))
         return (
-            replies[number][said]
-            if number is not None
-            else "an opening that the authors did not send"
+            "an opening that the authors did not send"
+            if number is None
+            else replies[number][said(call)]
         )
 
-    with FaultServer((), answer=answer) as server:
-        run = [
-            sys.executable,
-            "-m",
-            "medical_tasks",
-            "run",
-            "--tasks",
-            task,
-            "--model",
-            "openai-api/local/m",
-        ]
-        run += ["--prompts", "official"]
-        subprocess.run(
-            [
-                *run,
-                "--upstream",
-                checkout,
-                "--data",
-                place / "data",
-                "--config",
-                "v1.0",
-                "--out",
-                place / f"run_{task}",
-            ],
-            env=os.environ | {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"},
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
+    with recording(answer) as server:
+        run_ours(
+            *("run", "--tasks", task, "--model", "openai-api/local/m", "--prompts", "official"),
+            *("--upstream", checkout, "--data", place / "data", "--config", "v1.0"),
+            *("--out", place / f"run_{task}"),
+            server=server,
+            folder=place,
         )
-        sent = [call.body["messages"] for call in server.calls]
+        sent = list(server.calls)
     return sent, dict(decisions(place / f"run_{task}"))
 
 

@@ -13,7 +13,6 @@ Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not ther
 from __future__ import annotations
 
 import argparse
-import ast
 import hashlib
 import json
 import os
@@ -35,9 +34,7 @@ from medical_tasks.benchmarks.catalog import BENCHMARKS, build_dataset
 from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS, divide_note
-from medical_tasks.benchmarks.ehrnoteqa import data as ehrnoteqa_data
 from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as ehrnoteqa_judge
-from medical_tasks.benchmarks.ehrnoteqa import prompts as ehrnoteqa_prompts
 from medical_tasks.benchmarks.kqa.annotations import find_annotations, read_annotations
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.data.dataset_source import find_files
@@ -46,7 +43,6 @@ from medical_tasks.errors import MedicalTasksError, MissingError
 from tests.fault_server import FaultServer
 
 _FINISHED = (0, 5)
-_CHOICES = ("choice_a", "choice_b", "choice_c", "choice_d", "choice_e")
 
 COMMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "MedCalc-Bench": (
@@ -170,8 +166,12 @@ def git_id(path: Path) -> str:
 
 def sha_of(rows: Iterable[Any]) -> str:
     """A hash of rows."""
+
+    def plain(value: Any) -> Any:
+        return dict(value) if isinstance(value, Mapping) else str(value)
+
     text = "\n".join(
-        json.dumps(row, sort_keys=True, ensure_ascii=False, default=str) for row in rows
+        json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain) for row in rows
     )
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -343,15 +343,10 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         return Read(rows=399, sha=sha_of(map(asdict, read[0])), said="from 4 places alike")
 
     def answers() -> Read:
-        """The authors' sample of answers, as a responses file."""
+        """The authors' sample of answers, as it is."""
         build_dataset("kqa", source=root, config="answered", out=trees.out / "kqa")
-        built = read_rows(trees.out / "kqa", "answered", "test", spec=trees.specs["kqa"])
-        ids = {row["question"]: row["id"] for row in built}
-        given = json.loads((root / "dummy_res.json").read_text("utf-8"))
-        lines = [
-            json.dumps({"id": ids[each["Question"]], "response": each["result"]}) for each in given
-        ]
-        (trees.out / "kqa.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        responses = root / "dummy_res.json"
+        given = json.loads(responses.read_text("utf-8"))
         done = subprocess.run(
             [
                 *(
@@ -361,7 +356,7 @@ def _kqa(trees: Trees) -> Iterator[Check]:
                     "score",
                     "kqa",
                     "--responses",
-                    str(trees.out / "kqa.jsonl"),
+                    str(responses),
                 ),
                 *(
                     "--data",
@@ -378,9 +373,11 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         )
         if done.returncode not in _FINISHED:
             raise ReadError(f"exit {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
+        if "left out" in done.stderr:
+            raise ReadError(f"some answers were left out: {done.stderr[-300:]}")
         return Read(
-            rows=len(lines),
-            sha=sha_of(lines),
+            rows=len(given),
+            sha=sha_of(given),
             said="each of a question of `answered`; scored by `lexical`",
         )
 
@@ -519,19 +516,11 @@ def _same(trees: Trees, script: str) -> Read:
 
 def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
     root = trees.folder / "EHRNoteQA"
-    for task, key in (
-        ("ehrnoteqa_open_level1", "openended"),
-        ("ehrnoteqa_mc_level1", "multichoice"),
-    ):
+    for task in ("ehrnoteqa_open_level1", "ehrnoteqa_mc_level1"):
         yield (
             "EHRNoteQA",
             f"`run --tasks {task} --prompts official`",
             partial(_asked, trees, task, root),
-        )
-        yield (
-            "EHRNoteQA",
-            f"messages of `generate.py`, {key}",
-            partial(_filled, trees, task, root, key),
         )
 
     def judge() -> Read:
@@ -554,32 +543,6 @@ def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
         )
 
     yield "EHRNoteQA", "judge prompts, `--prompts official`", judge
-
-
-def _filled(trees: Trees, task: str, root: Path, key: str) -> Read:
-    """Our message, and the authors' text filled by `str.format_map` as their script fills it."""
-    data = trees.out / f"{key}-data"
-    built = build_dataset("ehrnoteqa", source=None, config="demo", out=data)
-    rows = read_rows(built.folder, "demo", "test", spec=trees.specs["ehrnoteqa"])
-    tree = ast.parse((root / "src/generation/utils.py").read_text("utf-8"))
-    text = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))[
-        key
-    ]["gpt"]
-    prompts = ehrnoteqa_prompts.load_prompts(trees.tasks[task], "official", root)
-    same = [
-        prompts.render(item)[-1]["content"]
-        == text.format_map(
-            {
-                "note": ehrnoteqa_prompts.note_blocks(item.fields["notes"]),
-                "question": item.fields["question"],
-            }
-            | dict(zip(_CHOICES, item.fields["choices"], strict=True))
-        )
-        for item in ehrnoteqa_data.load_items(trees.tasks[task], rows)
-    ]
-    if not same or not all(same):
-        raise ReadError(f"{sum(same)} of {len(same)} messages are the same")
-    return Read(rows=len(same), said=f"{sum(same)} the same byte for byte, on the demo")
 
 
 def _archehr(trees: Trees) -> Iterator[Check]:

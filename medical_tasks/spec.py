@@ -564,6 +564,21 @@ class DecomposeVerb:
     run: Callable[[Namespace], int]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PublishedAnswer:
+    """An answer in a file as a benchmark's authors write it.
+
+    Attributes:
+        item: the item's id, or its question.
+        text: what the model replied; None where it did not.
+        asked: fields that the item must have with these values, so that an id of another release is not mistaken; None fits all.
+    """
+
+    item: str
+    text: Any
+    asked: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+
+
 class Benchmark:
     """A benchmark; its one instance stands in its `spec.py`, and `benchmarks.catalog` lists it.
 
@@ -720,6 +735,19 @@ class Benchmark:
             raise NotImplementedError(f"{task.name} has no judge")
         made: JudgePrompts = self._own("judge_prompts").load_judge_prompts(task, name, upstream)
         return made
+
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
+        """Takes a model's answers out of a record of the authors' own result files, for `score --responses`.
+
+        Nothing comes of a record of another form. Files with id or example_id beside response or output are read without this, and
+        one with a response is never asked about.
+
+        Example: K-QA's script reads `{"Question": "Is it safe?", "result": "Yes."}`, of which comes
+        `PublishedAnswer(item="Is it safe?", text="Yes.")`.
+        """
+        return ()
 
     def baselines(self) -> Mapping[str, Baseline]:
         """Baselines of its own, by name."""

@@ -1,15 +1,18 @@
 """Reading answers people already have: JSON Lines or a JSON list, maybe zipped as `submission.json`, or a table of a spreadsheet.
 
-Fields have our names, DocLens's, or those of submissions to ArchEHR-QA's shared tasks (2025 and 2026). Columns have these, those
-of the dataset's own files, or `question` where it names the item.
+Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026), or those that the benchmark's
+authors write (`Benchmark.published_answers`). Columns have these, those of the dataset's own files, or `question` where it names
+the item.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +42,7 @@ from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
 """The file in a zip file."""
@@ -163,13 +166,20 @@ def read_responses(
                 + "\nMend them and score it again."
             )
     found, strange = Texts(), []
-    for answer in _once(path, values, table, known, task, items):
+    published, answers = _answers(path, values, table, known, task, items)
+    for answer in _once(path, answers):
         if answer.id not in known:
             strange.append(answer)
         elif answer.text is not None:
             found.put(answer.id, answer.text)
-    if strange:
-        unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
+    unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
+    if strange and published and len(found):
+        print(
+            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, or to one that asks otherwise: "
+            f"{listed(unknown, _SHOWN)}",
+            file=sys.stderr,
+        )
+    elif strange:
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
         rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in strange)
@@ -180,6 +190,111 @@ def read_responses(
             * rounded
         )
     return found
+
+
+def _answers(
+    path: Path | GivenAnswers,
+    values: Iterable[tuple[str, Any]],
+    table: bool,
+    known: Collection[str] = (),
+    task: TaskSpec | None = None,
+    items: Sequence[Item] = (),
+) -> tuple[bool, Iterator[Answer]]:
+    """The answers of records or rows, and whether they are as the benchmark's authors write them, by the first one."""
+    rest = iter(values)
+    begun = list(itertools.islice(rest, 1))
+    values = itertools.chain(begun, rest)
+    if task is not None and any(_taken_out(path, task, *each) for each in begun):
+        return True, _published_answers(path, values, task, _Names(known, items))
+    if table:
+        return False, _table_answers(path, list(values), known, task, items)
+    return False, (_answer(path, place, value) for place, value in values)
+
+
+def _published_answers(
+    path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], task: TaskSpec, names: _Names
+) -> Iterator[Answer]:
+    for place, value in values:
+        answers = _taken_out(path, task, place, value)
+        if not answers:
+            raise UsageError(
+                f"{path}, {place}: has other fields than the first record. Give all the same, or take this one out."
+            )
+        for answer in answers:
+            meant = names.by_id(answer.item) or names.by_question(answer.item)
+            if len(meant) > 1:
+                raise UsageError(
+                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a field 'id'."
+                )
+            if answer.text is not None:
+                _check_text(f"{path}, {place}", answer.text)
+            name = meant[0] if meant else answer.item
+            if meant and not names.fits(name, answer.asked):
+                name = f"{name} otherwise"
+            yield Answer(id=name, text=answer.text, place=place)
+
+
+def _taken_out(
+    path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
+) -> Sequence[PublishedAnswer]:
+    """What the benchmark takes out of a record of its authors' form; nothing of any other, or of one that names a response."""
+    if not isinstance(value, dict) or _NAMES[1][0] in value:
+        return ()
+    try:
+        return task.benchmark.published_answers(task, value)
+    except UsageError as error:
+        raise UsageError(f"{path}, {place}: {error}") from None
+
+
+def _check_text(where: str, text: Any) -> None:
+    """Refuses what is no text of a model."""
+    if not isinstance(text, str):
+        raise UsageError(
+            f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
+        )
+    if not is_text(blank=True).holds(text):
+        raise UsageError(f"{where}: has characters that are none (half of a pair). Write it anew.")
+
+
+class _Names:
+    """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
+
+    def __init__(self, known: Collection[str], items: Sequence[Item]) -> None:
+        self._known = known
+        self._numbers: dict[Decimal, list[str]] = {}
+        self._asked: dict[str, list[str]] = {}
+        self._fields = {item.id: item.fields for item in items}
+        for identifier in known:
+            if (number := _number(identifier)) is not None:
+                self._numbers.setdefault(number, []).append(identifier)
+        for item in items:
+            self._asked.setdefault(_same(str(item.fields.get(_QUESTION, ""))), []).append(item.id)
+
+    @property
+    def distinct_questions(self) -> bool:
+        """Whether each item has a question of its own."""
+        return bool(self._asked) and all(
+            question and len(ids) == 1 for question, ids in self._asked.items()
+        )
+
+    def by_id(self, text: str) -> list[str]:
+        """The items whose id it can be: also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007)."""
+        if text in self._known:
+            return [text]
+        number = _number(text)
+        return self._numbers.get(number, []) if number is not None else []
+
+    def by_question(self, text: str) -> list[str]:
+        """The items that ask it."""
+        return self._asked.get(_same(text), [])
+
+    def fits(self, identifier: str, asked: Mapping[str, Any]) -> bool:
+        """Whether an item has these fields, as far as it is known."""
+        fields = self._fields.get(identifier, asked)
+        return all(
+            value is None or _same(str(fields.get(name, value))) == _same(str(value))
+            for name, value in asked.items()
+        )
 
 
 def _table_answers(
@@ -197,8 +312,7 @@ def _table_answers(
         answered, _named_items(path, answered, known, source, items), strict=True
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
-        if not isinstance(response, str) or not is_text(blank=True).holds(response):
-            raise UsageError(f"{where}: must be a text, got {shown(response)}.")
+        _check_text(where, response)
         if is_formula_error(response):
             raise UsageError(
                 f"{where}: {response} is a formula's error: the spreadsheet took an answer that begins with = + - or @ for one. "
@@ -240,20 +354,13 @@ def _named_items(
 ) -> Iterator[str]:
     """The id each row is about, by the columns that name items, which must agree; one with other names is passed over."""
     names = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
-    asked = {_same(str(item.fields.get(_QUESTION, ""))): [item.id] for item in items}
-    by_question = len(asked) == len(items) > 0 and "" not in asked
-    numbers: dict[Decimal, list[str]] = {}
-    for identifier in known:
-        if (number := _number(identifier)) is not None:
-            numbers.setdefault(number, []).append(identifier)
+    known_names = _Names(known, items)
+    by_question = known_names.distinct_questions
 
     def meant(name: str, cell: Any) -> list[str]:
-        """The items a cell can mean; of ids also those that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007)."""
         text = str(cell).strip()
-        if folded(name) == _QUESTION:
-            return asked.get(_same(text), [])
-        number = _number(text)
-        return [text] if text in known else numbers.get(number, []) if number is not None else []
+        asked = folded(name) == _QUESTION
+        return known_names.by_question(text) if asked else known_names.by_id(text)
 
     naming = [
         name
@@ -298,7 +405,7 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, values, table, (), None, ()))
+    return list(_once(path, _answers(path, values, table)[1]))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -363,13 +470,10 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     return read_json(path, content, form=_FORM), False
 
 
-def _once(
-    path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], table: bool, *known: Any
-) -> Iterator[Answer]:
-    """The answers of a file or table, of which no two are to the same item."""
+def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+    """The answers, of which no two are to the same item."""
     places: dict[str, str] = {}
-    one_by_one = (_answer(path, place, value) for place, value in values)
-    for answer in _table_answers(path, list(values), *known) if table else one_by_one:
+    for answer in answers:
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
@@ -421,15 +525,8 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
         )
     if names[1] == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
-    if response is not None and not isinstance(response, str):
-        raise UsageError(
-            f"{path}, {place}: {names[1]!r} must be the model's raw text (or null for no answer), got "
-            f"{type(response).__name__}."
-        )
-    if response is not None and not is_text(blank=True).holds(response):
-        raise UsageError(
-            f"{path}, {place}: {names[1]!r} has characters that are none (half of a pair). Write it anew."
-        )
+    if response is not None:
+        _check_text(f"{path}, {place}, {names[1]!r}", response)
     return Answer(id=str(identifier), text=response, place=place)
 
 

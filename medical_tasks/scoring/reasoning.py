@@ -88,3 +88,15 @@ def spoken(text: str) -> str:
     if not inside:
         parts.append(text[start:])
     return parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part.strip())
+
+
+def as_written(text: str) -> str:
+    r"""Takes the answer out of a reply, with the white space around it, which authors' scripts send to their judges too.
+
+    White space beside reasoning that was taken out belongs to neither.
+
+        >>> as_written(" It was a marble.\n"), as_written("<think>So.</think>\n\nIt was a marble.")
+        (' It was a marble.\n', 'It was a marble.')
+    """
+    answer = spoken(text)
+    return answer if answer == text else answer.strip()

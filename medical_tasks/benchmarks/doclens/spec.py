@@ -6,7 +6,7 @@ A family has a task without worked examples and two with 1 or 2 of each kind (pa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.io.files import packaged
@@ -18,6 +18,7 @@ from medical_tasks.spec import (
     MetricSpec,
     Official,
     PaperSetting,
+    PublishedAnswer,
     TaskSpec,
     View,
     hub_question,
@@ -366,6 +367,18 @@ class DocLens(Benchmark):
         """A text to be summarised, compared with the reference by words."""
         asked = _HUB_QUESTIONS.get(task.dataset)
         return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
+        """Notes made section by section, as `divide_section.py` puts them together."""
+        fields = {section: f"output_{section}" for section in SECTIONS}
+        if task.items_a_row == 1 or not {"example_id", *fields.values()} <= record.keys():
+            return ()
+        return [
+            PublishedAnswer(item=f"{record['example_id']}/{section}", text=record[field])
+            for section, field in fields.items()
+        ]
 
     def decomposition(self) -> DecomposeVerb:
         """See `decompose_verb`."""

@@ -1,6 +1,7 @@
 """Gets verdicts on answers: whether each is right (paper, appendix E.1: five votes, the mode counts).
 
-An empty answer is wrong unasked. A judge of entailment is asked whether gold follows from the answer; one passage is enough.
+An empty answer is wrong unasked, except by the authors' prompts, which ask about every answer. A judge of entailment is asked
+whether gold follows from the answer; one passage is enough.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Case:
     """An answer to be judged."""
 
     item: Item
-    answer: str
+    answer: str  # with the white space around it, which the authors' script sends too
     form: Literal["open", "choice"]
     letter: str = (
         ""  # the choice whose letter it names, for judges that do not know what letters stand for
@@ -96,22 +97,25 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 def questions(case: Case, judging: Judging) -> list[Question]:
     """What a judge is asked about an answer: one question, of entailment one a passage; none if it is empty or without gold."""
     gold = gold_texts(case.item)
-    if not case.answer.strip() or not gold:
-        return []
     fields, name, prompts = case.item.fields, case.item.id, judging.prompts
     choices = tuple(fields["choices"])
+    theirs = prompts.name == "official" and judging.judge.reads == "prompt" and choices
+    output = case.answer if theirs else case.answer.strip()
+    if not gold or not (output or theirs):
+        return []
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
         asked = {
             "choices": choices,
             "letter": fields["answer"],
-            "output": case.answer,
+            "output": output,
             "chosen": chosen,
         }
         return [choice_question(prompts, f"{name}/{CHOICE}", **asked)]
-    about = {"notes": fields["notes"], "question": fields["question"], "output": case.answer}
+    about = {"notes": fields["notes"], "question": fields["question"], "output": output}
     if choices:
-        return [open_question(prompts, f"{name}/{OPEN}", right=gold[0], **about)]
+        right = choices[LETTERS.index(fields["answer"])]
+        return [open_question(prompts, f"{name}/{OPEN}", right=right, **about)]
     if judging.judge.reads != "pair":
         return [evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)]
     return [
@@ -225,7 +229,11 @@ def open_question(
     output: str,
 ) -> Question:
     """Asks whether an answer is right, given the right one; for a judge of entailment, whether the right one follows from it."""
-    slots = {"note": note_blocks(notes), "question": question, "correct_answer": right.strip()}
+    slots = {
+        "note": note_blocks(notes),
+        "question": question,
+        "correct_answer": _tidied(right, prompts),
+    }
     return _question(prompts, OPEN, name, slots, output=output, hypothesis=right)
 
 
@@ -254,7 +262,9 @@ def choice_question(
     chosen: str = "",
 ) -> Question:
     """Asks whether an answer is the right choice; behind it a judge of entailment reads `chosen`, the choice it names."""
-    lines = [f"{name}. {choice.strip()}" for name, choice in zip(LETTERS, choices, strict=True)]
+    lines = [
+        f"{name}. {_tidied(choice, prompts)}" for name, choice in zip(LETTERS, choices, strict=True)
+    ]
     place = LETTERS.index(letter)
     slots = {"choices": "\n".join(lines), "answer": lines[place]}
     return _question(
@@ -271,8 +281,16 @@ _READERS: Final = {
 }
 """By kind of question, and whether it is in the authors' form: how a reply is read, what is said when it cannot be, its schema."""
 
+# Their script reads its answers with pandas, which makes a number of an empty cell; so their judge reads its name.
+_EMPTY: Final = "nan"
+
 # Names alone: the forms of ours have braces of their own.
 _SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|answer|output)\}")
+
+
+def _tidied(text: str, prompts: JudgePrompts) -> str:
+    """A text for a prompt of ours; the authors' script sends every text as it is."""
+    return text if prompts.name == "official" else text.strip()
 
 
 def _question(
@@ -289,7 +307,7 @@ def _question(
     officially = prompts.name == "official" and (kind, True) in _READERS
     read, again, schema = _READERS[kind, officially]
     if officially:
-        content = fill_template(text, {**slots, "output": output})
+        content = fill_template(text, {**slots, "output": output or _EMPTY})
     else:
         # All slots at once: what stands in a note or an answer is never a slot.
         filled = {**slots, "output": quoted(output)}

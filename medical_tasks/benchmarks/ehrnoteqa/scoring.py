@@ -27,7 +27,7 @@ from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.embedder import embedder_identity
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
@@ -55,7 +55,8 @@ def score_items(
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
         )
-    answers = [spoken(response).strip() for response in responses]
+    written = list(map(as_written, responses))
+    answers = [answer.strip() for answer in written]
     if task.options["format"] == "mc":
         letters = [
             read_letter(answer, item.fields["choices"])
@@ -63,12 +64,12 @@ def score_items(
         ]
         cases = [
             Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
-            for item, answer, letter in zip(items, answers, letters, strict=True)
+            for item, answer, letter in zip(items, written, letters, strict=True)
         ]
         return list(map(choice_score, items, judge_answers(cases, judging), letters))
     cases = [
         Case(item=item, answer=answer, form="open")
-        for item, answer in zip(items, answers, strict=True)
+        for item, answer in zip(items, written, strict=True)
     ]
     verdicts = judge_answers(cases, judging)
     similar = _similarities(task, items, answers, arguments or {})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
@@ -12,6 +14,7 @@ from medical_tasks.spec import (
     DatasetSpec,
     MetricSpec,
     PaperSetting,
+    PublishedAnswer,
     TaskSpec,
     View,
     hub_question,
@@ -84,6 +87,13 @@ _GRADED_BY_LETTER: Final = (
 )
 
 
+# Fields of the authors' result files: some that each has, and all that hold no model's answers.
+_RELEASED: Final = frozenset({"patient_id", "num_notes", "question", "answer"})
+_NO_MODEL: Final = re.compile(
+    r"patient_id|num_notes|question|answer|clinician|categor(?:y|ies)|choice_[A-E]|note_\d+|.*_gpt4_eval|Unnamed: \d+|"
+)
+
+
 class EHRNoteQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
@@ -130,6 +140,21 @@ class EHRNoteQA(Benchmark):
             ],
             "scorers": [{"name": "choice"}],
         }
+
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
+        """What `generate.py` and `evaluate.py` write: the question and its notes beside a column that is called as the model."""
+        if not record.keys() >= _RELEASED:
+            return ()
+        models = [name for name in record if not _NO_MODEL.fullmatch(name)]
+        if len(models) > 1:
+            raise UsageError(
+                f"has the answers of several models: {', '.join(map(repr, models))}. Leave out all but one, or name that one "
+                "'response'."
+            )
+        patient, asked = str(record["patient_id"]), {"question": record["question"]}
+        return [PublishedAnswer(item=patient, text=record[name], asked=asked) for name in models]
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""

@@ -55,17 +55,19 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 
 
 def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
-    official, kind = judging.prompts.name == "official", abstention(case.answer)
-    judged = bool(case.answer.strip()) if official else kind != "sure"
-    unsure = kind == "unsure" and judging.judge.reads == "prompt"
+    kind, by_prompt = abstention(case.answer), judging.judge.reads == "prompt"
+    official = judging.prompts.name == "official"
+    # A judge of entailment reads no prompt, neither the authors' nor ours.
+    judged = (by_prompt or not case.blank) if official else kind != "sure"
+    unsure = kind == "unsure" and by_prompt
     line = _official_line if official else _own_line
     texts = {"question": case.question, "answer": case.answer}
     asked = [abstention_question(judging.prompts, f"{case.id}/answered", **texts)] if unsure else []
     lines: list[Line[Any]] = [answered(asked), *([line(case, judging)] if judged else [])]
     outcomes, *found = yield from side_by_side(lines)
     verdict = AnswerVerdict(statements=found[0] if judged else tuple(_unasked(case)), judged=judged)
-    if not case.answer.strip():
-        return replace(verdict, answered=False, how="empty")
+    if case.blank:
+        return replace(verdict, answered=False, how="empty", judged=False)
     if kind == "sure":
         return replace(verdict, answered=False, how="abstained by the rule")
     outcome = next(iter(outcomes.values()), None)
@@ -119,13 +121,16 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
 def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
     # Judges of entailment say a label; then it decides both as it is read and as their script does.
-    readings = 2 if judging.judge.reads == "prompt" else 1
+    # What a blank answer says is known: only the authors' decision is asked for.
+    readings = slice(int(case.blank), 2 if judging.judge.reads == "prompt" else 1)
     questions: list[Question] = []
     for name, text in case.statements.items():
         for kind in ("entails", "contradicts") if name.startswith("must/") else ("contradicts",):
             texts = {"question": case.question, "answer": case.answer, "statement": text}
-            asked = official_question(judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts)
-            questions.extend(asked[:readings])
+            asked: tuple[Question, ...] = official_question(
+                judging.prompts, f"{case.id}/{name}/{kind}", kind, **texts
+            )
+            questions.extend(asked[readings])
     outcomes = yield from answered(questions)
     verdicts = []
     for one in _unasked(case):
@@ -133,17 +138,20 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
         names = [f"{case.id}/{one.name}/{kind}" for kind in ("entails", "contradicts")]
         sane = [outcomes.get(name) for name in names]
         theirs = [outcomes.get(f"{name}/official", outcomes.get(name)) for name in names]
-        verdicts.append(
-            replace(
-                one,
+        verdict = replace(
+            one,
+            entailed_official=_value(theirs[0]),
+            contradicted_official=_value(theirs[1]),
+            official_reasons=_reasons(theirs),
+        )
+        if not case.blank:
+            verdict = replace(
+                verdict,
                 entailed=_value(sane[0]),
                 contradicted=_value(sane[1]),
-                entailed_official=_value(theirs[0]),
-                contradicted_official=_value(theirs[1]),
                 reasons=_reasons(sane),
-                official_reasons=_reasons(theirs),
             )
-        )
+        verdicts.append(verdict)
     return tuple(verdicts)
 
 
@@ -169,6 +177,11 @@ class Case:
     answer: str  # as the patient would read it, with the white space around it that the authors' script sends too
     must_have: tuple[str, ...]
     nice_to_have: tuple[str, ...]
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing is said."""
+        return not self.answer.strip()
 
     @property
     def statements(self) -> dict[str, str]:
@@ -212,7 +225,9 @@ class AnswerVerdict:
     )
     how: str = ""  # how an empty answer or an abstention was found; "" for an answer
     reasons: tuple[str, ...] = ()
-    judged: bool = True  # whether its statements were asked about; those of an empty answer are not
+    judged: bool = (
+        True  # whether its statements were judged by what it says; a blank answer says nothing
+    )
     asked: bool = False  # whether a judge was asked if it is an answer
 
     @property

@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.kqa.judging import (
 )
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
 
 Limits = tuple[float, float]
@@ -64,15 +64,11 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
 
 
 def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
-    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one.
-
-    The answer is as it is, blanks around it included, as the authors send it; without reasoning, where there is any.
-    """
-    answer = spoken(response)
+    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
     return Case(
         id=name,
         question=str(fields.get("question") or ""),
-        answer=answer if answer == response else answer.strip(),
+        answer=as_written(response),
         must_have=tuple(fields["must_have"] or ()),
         nice_to_have=tuple(fields["nice_to_have"] or ()),
     )

@@ -20,6 +20,7 @@ from medical_tasks.spec import (
     Official,
     PaperSetting,
     Plot,
+    PublishedAnswer,
     TaskSpec,
     View,
     hub_question,
@@ -182,6 +183,14 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.scoring import statement_plots
 
         return statement_plots(rows)
+
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
+        """What `run_eval.py` takes as `--result_file`."""
+        if not {"Question", "result"} <= record.keys():
+            return ()
+        return (PublishedAnswer(item=str(record["Question"]), text=record["result"]),)
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""

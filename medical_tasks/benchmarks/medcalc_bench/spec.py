@@ -6,6 +6,7 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from medical_tasks.spec import (
     Official,
     PaperSetting,
     Plot,
+    PublishedAnswer,
     Table,
     TaskSpec,
     View,
@@ -207,6 +209,20 @@ class MedCalcBench(Benchmark):
         return (
             {CORRECTED_LABELS: str(folder)} if wanted and CORRECTED in built_configs(folder) else {}
         )
+
+    def published_answers(
+        self, task: TaskSpec, record: Mapping[str, Any]
+    ) -> Sequence[PublishedAnswer]:
+        """What `run.py` and `generate_code_prompt.py` write: not the reply, but the answer and explanation taken out of it."""
+        if not {"Row Number", "LLM Answer"} <= record.keys():
+            return ()
+        reply = answer = record["LLM Answer"]
+        if task.options["style"] != "code" and isinstance(answer, str):
+            thinking = record.get("LLM Explanation")
+            steps = {"step_by_step_thinking": thinking} if thinking else {}
+            reply = json.dumps({**steps, "answer": answer}, ensure_ascii=False)
+        asked = {"question": record.get("Question"), "note_id": record.get("Note ID")}
+        return (PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),)
 
     def lasting_reasons(self) -> Mapping[str, str]:
         from medical_tasks.benchmarks.medcalc_bench.twins import NO_BASE

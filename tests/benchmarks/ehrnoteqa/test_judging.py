@@ -192,6 +192,24 @@ def test_official_prompts_are_read_in_their_form(tmp_path: Path) -> None:
     )
     assert (again.one.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
     assert 'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
+    padded = item(choices=["a", " b ", "c", "d", "e"])
+    replies = {"100/open": "Score: 1", "100/choice": "yes"}
+    for form, right in (("open", "Right:  b \n"), ("mc", "B.  b \nC. c")):
+        done = judge(
+            tmp_path,
+            form,
+            [padded],
+            [" B\n"],
+            lambda call: replies[call.question.id],
+            prompts="official",
+        )
+        content = done.backend.calls[0].messages[0]["content"]
+        assert "Output:\n B\n\n" in content  # every text as it is
+        assert right in content
+    unasked = judge(
+        tmp_path, "mc", [ITEM], [""], lambda call: "entailment", reads="pair", prompts="official"
+    )
+    assert unasked.backend.calls == []
     done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")  # in our words
     assert asked(done.backend.calls[0].question).kind == "evidence"
     assert done.one.values["accuracy"] == 0.0
@@ -452,7 +470,7 @@ def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> N
     content = _open(PLANTED, prompts)
     notes = _open().partition("Discharge summaries:\n")[2].partition("\n\nQuestion:")[0]
     theirs = prompts.texts[OPEN].format_map(
-        {"note": notes, "question": "What?", "correct_answer": "A marble.", "output": PLANTED}
+        {"note": notes, "question": "What?", "correct_answer": " A marble. ", "output": PLANTED}
     )
     assert content == theirs
     assert content.startswith("Mark it {0 or 1}.")

@@ -314,7 +314,7 @@ class TestOfficial:
         assert healed.one.limits["comprehensiveness_official"] == (0.0, 1.0)
         assert healed.one.unscored == "judge: cut reply"
 
-    def test_abstentions_and_blank_statements_are_asked_about_empty_answers_are_not(
+    def test_abstentions_blank_statements_and_blank_answers_are_asked_about(
         self, tmp_path: Path
     ) -> None:
         blank = item("q", ["Rest.", " "])
@@ -336,11 +336,36 @@ class TestOfficial:
         )
         assert done.one.values["comprehensiveness"] == 1.0  # the blank one says nothing
         assert done.one.values["comprehensiveness_official"] == 0.5  # and counts for the authors
-        empty = judge(
-            tmp_path, [blank], [" "], lambda call: "The answer is False.", prompts="official"
-        )
-        assert empty.backend.calls == []
-        assert empty.one.values["comprehensiveness_official"] == 0.0
+        # A blank answer entails nothing, whatever a judge says; the authors' script goes by what it says.
+        for answer in ("", " \n"):
+            done = judge(
+                tmp_path, [blank], [answer], lambda call: "The answer is True.", prompts="official"
+            )
+            prompts = [str(call.messages[0]["content"]) for call in done.backend.calls]
+            assert len(prompts) == 4
+            assert f"Premise: {answer}\nHypothesis: Rest.\nAnswer:" in prompts[0]
+            assert done.one.values["comprehensiveness_official"] == 1.0
+            assert done.one.values["hallucination_official"] == 2.0
+            assert done.one.values["comprehensiveness"] == done.one.values["answered"] == 0.0
+            assert done.one.values["hallucination_rate"] == 0.0
+            lost = judge(
+                tmp_path,
+                [blank],
+                [answer],
+                lambda call: NoReply(key=call.key, reason="timeout"),
+                prompts="official",
+            ).one
+            assert lost.limits["comprehensiveness_official"] == (0.0, 1.0)
+            assert (lost.unscored, lost.values["comprehensiveness"]) == ("judge: timeout", 0.0)
+            unasked = judge(
+                tmp_path,
+                [blank],
+                [answer],
+                lambda call: "entailment",
+                reads="pair",
+                prompts="official",
+            )
+            assert unasked.backend.calls == []
 
     def test_judges_of_entailment_decide_by_label(self, tmp_path: Path) -> None:
         done = judge(
