@@ -320,8 +320,11 @@ _SCORING: Final = {
     "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
     "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
     "output_claims": "file of the outputs' claims, likewise",
-    "official": "yes: also the figures by the authors' scripts, which ask the judge about other sentences",
+    "official": "yes: with --prompts official also the figures by the authors' scripts, which ask the judge other questions",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
+}
+_PUNKT: Final = {
+    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes (default: untrained)"
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
@@ -428,7 +431,7 @@ TASKS: Final = (
         shots=(0, 1, 2),
         metrics=(*_DOCLENS, *_BY_SECTION, *_OFFICIAL, *_NOTE_TEXT),
         size=2048,
-        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="note",
         groups=("dataset",),
     ),
@@ -441,7 +444,7 @@ TASKS: Final = (
         shots=(0, 1, 2),
         metrics=(*_DOCLENS, *_OFFICIAL, *_NOTE_TEXT),
         size=1024,
-        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="section",
         groups=("dataset", "section"),
         cluster="encounter",
