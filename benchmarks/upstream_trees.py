@@ -5,7 +5,7 @@
 FOLDER has checkouts of ncbi-nlp/MedCalc-Bench, Itaymanes/K-QA, yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum,
 abachaa/MEDIQA2021, ji-youn-kim/EHRNoteQA, soni-sarvesh/archehr-qa and soni-sarvesh/archehr-qa-2026, by these names. The commit of
 each is told by git's ids of what is read, whether or not the checkout has its history. `--medcalc` gives the file of v1.0, which
-the newest commit of MedCalc-Bench has no more. `--quick` leaves out the authors' scripts of DocLens (a minute).
+the newest commit of MedCalc-Bench has no more. `--quick` leaves out the authors' scripts of DocLens (ten minutes).
 
 Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not there; a large file that a checkout lacks is said so.
 """
@@ -63,6 +63,8 @@ COMMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "claim_evaluation": "81ab318062884c63521c5529cb60f0f00c7f4624",
             "citation_evaluation": "b0d7f46bdfcf32dd8110964899a3560f8eca61e5",
             "data": "b0eb69d4f896b0e819707ceb6aa5b1428f55b135",
+            "data_processing": "564be3c9d81b920ceaa21888f536c88dc14a3db8",
+            "aggregate_scores.py": "7323080541e2250849d24bbb3a715e2dec7d3b28",
             "run.py": "bd54248d752dd027afec2fa45b17fe564f6765a6",
         },
     ),
@@ -199,7 +201,7 @@ class Trees:
             if built.splits != expected:
                 raise ReadError(f"{source}: {built.splits} instead of {dict(expected)}")
             rows = [
-                row
+                dict(row)
                 for split in built.splits
                 for row in read_rows(built.folder, config, split, spec=self.specs[dataset])
             ]
@@ -475,7 +477,7 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
             partial(_asked, trees, task, root),
         )
     for script in () if quick else SCRIPTS:
-        yield "DocLens", f"messages of `{script}`", partial(_same, trees, script)
+        yield "DocLens", f"requests and figures of `{script}`", partial(_same, trees, script)
 
 
 def _own(trees: Trees, path: Path, rows: int) -> Read:
@@ -502,13 +504,13 @@ def _same(trees: Trees, script: str) -> Read:
     if wrong := [each for each in files if not each.holds]:
         first = wrong[0]
         raise ReadError(
-            f"{first.name}: {first.equal} of {len(first.theirs)} requests are the same, {len(first.ours)} are ours"
+            f"{first.name}: {first.equal} of {len(first.theirs)} are the same, {len(first.ours)} are ours"
         )
     equal, other = (
         sum(values) for values in zip(*((each.equal, each.other) for each in files), strict=True)
     )
     said = (
-        f"{len(files)} sets of prompts, {equal:,} the same byte for byte"
+        f"{len(files)} comparisons, {equal:,} the same byte for byte"
         + f", {other} known to differ" * bool(other)
     )
     return Read(rows=equal + other, sha=sha_of(each.ours for each in files), said=said)

@@ -18,7 +18,11 @@ from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
-from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
+from medical_tasks.benchmarks.doclens.official_prompts import (
+    OFFICIAL_STYLES,
+    OFFICIAL_TOKENS,
+    read_official_texts,
+)
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
@@ -116,7 +120,7 @@ class QuestionMaker:
                 file,
                 _AGAIN["official_claims"],
                 read_official_made,
-                tokens=_MAKE_TOKENS,
+                tokens=OFFICIAL_TOKENS["json_cot"],
             )
         asked = self._own(
             name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text)
@@ -241,15 +245,24 @@ class QuestionMaker:
         ]
 
     def _theirs(
-        self, name: str, file: str, messages: tuple[Message, ...], read: _Read, **more: Any
+        self,
+        name: str,
+        file: str,
+        messages: tuple[Message, ...],
+        read: _Read,
+        *,
+        tokens: int = 0,
+        pair: Pair | None = None,
     ) -> Question:
+        """Makes a question of theirs, with room for what they ask for, and more where we know that more is needed."""
         return _question(
             name,
             messages,
             file,
             _AGAIN["official_lines" if self._in_lines else "official_json"],
             read,
-            **more,
+            tokens=max(tokens, OFFICIAL_TOKENS[self._style]),
+            pair=pair,
         )
 
     def _own(

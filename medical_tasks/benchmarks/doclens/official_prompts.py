@@ -5,15 +5,16 @@ Examples are the system's, under names that most servers do not know: they are s
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
-from medical_tasks.benchmarks.doclens.pieces import SECTIONS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue, numbered_question
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged, read_text, readable
@@ -22,9 +23,16 @@ from medical_tasks.spec import Message, TaskSpec
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
 """The styles they have judge prompts in: for GPT and for Mistral."""
 
+OFFICIAL_TOKENS: Final[Mapping[str, int]] = {"json_cot": 2000, "cot": 1000}
+"""By style the longest reply that their scripts ask for."""
+
+DIALOGUES: Final = ("note", "section")
+"""Forms of texts that are made from a dialogue."""
+
 REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
 _AGAIN: Final = "Download it again."
+_TAGGER: Final = "data_processing/sectiontagger.py"
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
 _NAMES: Final[Mapping[str, Mapping[str, Any]]] = packaged(__file__, "official_prompts.json")
 """By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
@@ -67,6 +75,75 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
     return _sent((instruction, *examples[: 2 * pairs]))
 
 
+def official_input(sentences: Sequence[str], form: str) -> str:
+    """Writes a numbered source as their files have it: dialogues as released, the others on one line, with a space at the end.
+
+    Reports and questions are in small letters there; a file of one's own is as it is.
+    """
+    if form in DIALOGUES:
+        return numbered_dialogue(sentences)
+    line = f"{numbered_question(sentences)} "
+    return line if form == "text" else line.lower()
+
+
+def official_division(texts: Mapping[str, str]) -> Callable[[str], dict[str, str]] | None:
+    """How they divide notes, by the headings of their tagger; None for texts that are not divided."""
+    return partial(_divided, headings=_headings(texts[_TAGGER])) if _TAGGER in texts else None
+
+
+def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
+    """Divides a note into all of `SECTIONS`: each begins at the first line that has a heading of it, the first line at the latest.
+
+    A section ends where the next one begins, so that its headings further down, and what is below them, are another's text.
+    """
+    starts: dict[str, int] = {}
+    place = 0
+    for line in note.split("\n"):
+        section = next((name for name, each in headings.items() if each.match(line)), None)
+        if section is None and _IMPRESSION.match(line):
+            section = "assessment_and_plan"
+        if section is None and place == 0:
+            section = "subjective"
+        if section is not None:
+            starts.setdefault(section, place)
+        place += len(line) + 1
+    ends = dict(zip(starts, [*list(starts.values())[1:], len(note)], strict=True))
+    return {name: note[starts[name] : ends[name]] if name in starts else "" for name in SECTIONS}
+
+
+_IMPRESSION: Final = re.compile(r"\s*IMPRESSION")
+
+
+@lru_cache(maxsize=4)
+def _headings(code: str) -> dict[str, re.Pattern[str]]:
+    """Reads the headings of each section from the tables of their tagger, whose code is parsed and never run.
+
+    They are written `history :`. White space in them may be any or none, and the colon may be left out on a line of its own.
+    """
+    lists: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
+    for node in ast.parse(code).body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id=table))], value=ast.List() as names
+            ):
+                lists.setdefault(table, []).extend(ast.literal_eval(names))
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value=str(section)))],
+                value=ast.Name(id=table),
+            ):
+                sections[section] = lists[table]
+    return {
+        section: re.compile(rf"\s*(?:{'|'.join(map(_heading, names))})", re.IGNORECASE)
+        for section, names in sections.items()
+    }
+
+
+def _heading(name: str) -> str:
+    pattern = r"\s*".join(map(re.escape, name.split(" ")))
+    return rf"{pattern}|{pattern.removesuffix(':')}\s*$" if name.endswith(":") else pattern
+
+
 Kind = Literal["make", "claims", "question", "same", "citation"]
 
 
@@ -100,7 +177,22 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     for name in names:
         part, _, file = name.partition("/")
         texts[name] = _read(upstream, f"{_FOLDERS[part]}/{file}")[1]
+    if form == "note":
+        texts[_TAGGER] = _read_tagger(upstream)
     return texts
+
+
+def _read_tagger(upstream: Path | None) -> str:
+    found = repository_file(upstream, _TAGGER, repository=REPOSITORY)
+    with readable(found, again=_AGAIN, error=MissingError):
+        code = read_text(found)
+    try:
+        known = _headings(code)
+    except (SyntaxError, ValueError, KeyError):
+        known = {}
+    if set(known) != set(SECTIONS):
+        raise UsageError(f"{found}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
+    return code
 
 
 def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:

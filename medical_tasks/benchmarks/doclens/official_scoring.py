@@ -1,6 +1,6 @@
-"""The `_official` figures: how the authors' scripts read citations and replies, bug for bug, and count as `aggregate_scores.py`.
+"""The `_official` figures: what the authors' scripts ask of an output, read of replies and count, bug for bug.
 
-What their script fails on, failed calls and cut replies have limits and a reason. The rules: docs/doclens_scoring.md.
+They are asked for with the authors' prompts alone. What is not as theirs has a reason: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -13,15 +13,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging import (
-    CitationVerdict,
-    Unit,
-    UnitVerdict,
-    citation_line,
-    judged_text,
-    verdict_bool,
-    wrong_verdict,
-)
+from medical_tasks.benchmarks.doclens.judging import Unit, verdict_bool, wrong_verdict
 from medical_tasks.benchmarks.doclens.measures import (
     Section,
     SentenceVerdict,
@@ -30,9 +22,10 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     unsupported,
 )
+from medical_tasks.benchmarks.doclens.official_prompts import OFFICIAL_TOKENS, official_input
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.rounds import Line, ask_together, side_by_side
-from medical_tasks.scoring.sentences import UNTRAINED, punkt_spans
+from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
 SplitMethod = Literal["sent", "citation", "meqsum"]
 
@@ -56,16 +49,17 @@ class OfficialSentence:
     asked: bool = False  # whether a judge decides; otherwise nothing supports it
 
 
-def official_segments(text: str, *, method: SplitMethod) -> list[str]:
+def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
     """Splits an output as they do, white space as it stands.
 
-    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, `meqsum` the whole output. `citation` (radiology reports, other texts) cuts
-    behind each run of `[`, `]`, `+` and digits, so every number of the prose ends a segment; the rest is dropped.
+    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum` the whole output.
+    `citation` (radiology reports, other texts) cuts behind each run of `[`, `]`, `+` and digits, so
+    that every number of the prose ends a segment; the rest is dropped.
     """
     if method == "meqsum":
         return [text]
     if method == "sent":
-        return [text[start:end] for start, end in punkt_spans(text, UNTRAINED)]
+        return [text[start:end] for start, end in punkt_spans(text, punkt)]
     ends = [found.end() for found in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -81,11 +75,13 @@ def remove_citations_official(text: str) -> str:
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
-def official_sentences(text: str, *, method: SplitMethod, sources: int) -> list[OfficialSentence]:
+def official_sentences(
+    text: str, *, method: SplitMethod, sources: int, punkt: Punkt = UNTRAINED
+) -> list[OfficialSentence]:
     """Reads an output to so many `sources` as they do; one that `citation` cuts into one segment is one that nothing supports."""
     if not text:
         return []
-    segments = official_segments(text, method=method)
+    segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(target="")]
     found: list[OfficialSentence] = []
@@ -218,79 +214,22 @@ class OfficialVerdict:
 
 def judge_official(
     units: Sequence[Unit],
-    verdicts: Sequence[UnitVerdict],
     judging: Judging,
     *,
     style: str = "json_cot",
     citations: bool = True,
     given: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
+    punkt: Punkt = UNTRAINED,
 ) -> list[OfficialVerdict]:
-    """Asks about the authors' sentences of outputs, and counts as they do; `given`: claims that are there already, by unit's id."""
-    split = [_sentences(unit) if citations else [] for unit in units]
-    if judging.prompts.name == "official" and judging.judge.reads == "prompt":
-        lines = [
-            _Replies(unit, judging, style, given or {}).line(sentences)
-            for unit, sentences in zip(units, split, strict=True)
-        ]
-    else:
-        lines = [
-            _labelled_line(unit, verdict, sentences, judging, style)
-            for unit, verdict, sentences in zip(units, verdicts, split, strict=True)
-        ]
+    """Asks about outputs as they were given, with the authors' prompts, and counts the replies as their scripts do.
+
+    `given`: claims that are there already, by unit's id; `punkt`: what splits notes into sentences.
+    """
+    lines = []
+    for unit in units:
+        replies = _Replies(unit, judging, style, given or {})
+        lines.append(replies.line(punkt if citations else None))
     return ask_together(judging.judge, lines)
-
-
-def _labelled_line(
-    unit: Unit,
-    verdict: UnitVerdict,
-    sentences: Sequence[OfficialSentence],
-    judging: Judging,
-    style: str,
-) -> Line[OfficialVerdict]:
-    asked = [number for number, sentence in enumerate(sentences) if sentence.asked]
-    answers = yield from side_by_side(
-        [
-            citation_line(
-                unit,
-                f"{unit.id}/official/{number}",
-                sentences[number].target,
-                sentences[number].citations,
-                judging,
-                style,
-            )
-            for number in asked
-        ]
-    )
-    said = dict(zip(asked, answers, strict=True))
-    whole = judging.mode == "batched" and judging.judge.reads == "prompt"
-    section = Section(
-        reference_claims=official_claims_of(verdict.section.reference_claims, whole=whole),
-        output_claims=official_claims_of(verdict.section.output_claims, whole=whole),
-        sentences=tuple(
-            official_sentence(one, said.get(number)) for number, one in enumerate(sentences)
-        ),
-    )
-    reasons = dict.fromkeys(reason for answer in answers for reason in answer.reasons)
-    return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(reasons))
-
-
-def official_claims_of(
-    claims: Sequence[bool | None] | None, *, whole: bool
-) -> tuple[bool | None, ...]:
-    """What their score file has of a text's claims. `whole`: whether they were asked about in one call."""
-    return tuple(one for one in claims or () if one is not None or not whole)
-
-
-def official_sentence(
-    sentence: OfficialSentence, answer: CitationVerdict | None
-) -> SentenceVerdict:
-    """What their score file has of a sentence: a citation counts as often as it is listed."""
-    if answer is None or answer.entailed is False:
-        return unsupported(len(sentence.citations))
-    return SentenceVerdict(
-        entailed=answer.entailed,
-        supports=tuple(answer.supports.get(number) for number in sentence.citations),
-    )
 
 
 def official_tallies(section: Section) -> dict[str, Tally]:
@@ -317,11 +256,15 @@ class _Replies:
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
         self._given = given
-        self._texts = {"reference": judged_text(unit.reference), "output": judged_text(unit.output)}
+        self._texts = {
+            "reference": official_reference(unit.reference, unit.form),
+            "output": unit.output,
+        }
+        self._sources = official_sources(official_input(unit.sources, unit.form))
         self._reasons: dict[str, None] = {}
 
-    def line(self, sentences: Sequence[OfficialSentence]) -> Line[OfficialVerdict]:
-        """Asks for the claims that are not there, then about all claims and sentences."""
+    def line(self, punkt: Punkt | None) -> Line[OfficialVerdict]:
+        """Asks for the claims that are not there, then about all claims and, where Punkt is given, sentences."""
         reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
         claims = [
             self._counted("recall", "output", reference),
@@ -331,11 +274,19 @@ class _Replies:
             self._questions() if self._unit.form == "question" else side_by_side(claims)
         )
         lines: list[Line[Any]] = [
-            self._sentence(number, sentence) for number, sentence in enumerate(sentences)
+            self._sentence(number, sentence) for number, sentence in enumerate(self._split(punkt))
         ]
         (recall, precision), *found = yield from side_by_side([about, *lines])
         section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
         return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
+
+    def _split(self, punkt: Punkt | None) -> list[OfficialSentence]:
+        if punkt is None:
+            return []
+        method = METHODS.get(self._unit.form, "citation")
+        return official_sentences(
+            self._unit.output, method=method, sources=len(self._sources), punkt=punkt
+        )
 
     def _ask(
         self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]
@@ -361,25 +312,25 @@ class _Replies:
         return claims  # type: ignore[no-any-return]
 
     def _questions(self) -> Line[list[_Claims]]:
-        first, second = (" ".join(self._texts[side].split()) for side in ("output", "reference"))
-        if not (first and second):
-            return [(False,) * bool(second), (False,) * bool(first)]
+        output, reference = self._texts["output"], self._texts["reference"]
+        # Question A loses its citations, question B does not; a blank one is asked about like any other.
         pairs: tuple[tuple[str, Any, str, str], ...] = (
-            ("recall", "question", first, second),
-            ("precision", "question", second, first),
-            ("same", "same", first, second),
+            ("recall", "question", output, reference),
+            ("precision", "question", reference, output),
+            ("same", "same", output, reference),
         )
         questions = [
-            self._maker.questions(f"{self._start}/{name}", kind, first=one, second=other)
+            self._maker.questions(
+                f"{self._start}/{name}", kind, first=remove_citations_official(one), second=other
+            )
             for name, kind, one, other in pairs
         ]
-        *ways, same = yield from self._ask(
-            questions, _mistral_question if self._mistral else gpt_question, _bools
-        )
+        read = _mistral_question if self._mistral else gpt_question
+        *ways, same = yield from self._ask(questions, read, _bools)
         return [_either(said, same) for said in ways]
 
     def _counted(self, name: str, side: Side, claims: list[str] | None) -> Line[_Claims]:
-        text, start = self._texts[side], f"{self._start}/{name}"
+        text, start = remove_citations_official(self._texts[side]), f"{self._start}/{name}"
         if claims is None or not claims or not text:
             return None if claims is None else (False,) * len(claims)
         about = {"text": text, "form": self._unit.form}
@@ -388,28 +339,44 @@ class _Replies:
                 self._maker.claim(f"{start}/{place}", claim=one, **about)
                 for place, one in enumerate(claims)
             ]
-            return tuple((yield from self._ask(single, mistral_claim, verdict_bool)))
-        (counted,) = yield from self._ask(
-            [self._maker.claims(start, claims=claims, **about)], gpt_claims, _bools
+            said = yield from self._ask(single, mistral_claim, verdict_bool)
+            return tuple(said)
+        # No more room than theirs have: what did not fit into their reply is no JSON, and not counted.
+        question = replace(
+            self._maker.claims(start, claims=claims, **about),
+            max_tokens=OFFICIAL_TOKENS["json_cot"],
         )
+        (counted,) = yield from self._ask([question], gpt_claims, _bools)
         return (None,) * len(claims) if counted is None else counted
 
     def _sentence(self, number: int, sentence: OfficialSentence) -> Line[SentenceVerdict]:
-        if not sentence.asked:
-            return official_sentence(sentence, None)
         unit, citations = self._unit, sentence.citations
-        cited = [(place, " ".join(unit.sources[place].split())) for place in citations]
-        about: Any = {
-            "sentence": sentence.target,
-            "cited": cited,
-            "form": unit.form,
-            "section": unit.section,
-        }
-        question = self._maker.citation(f"{self._start}/{number}", **about)
+        # A number in the text of a source can leave a gap in theirs, on which their script fails.
+        if not sentence.asked or not self._sources.keys() >= {*citations}:
+            return unsupported(len(citations))
+        question = self._maker.citation(
+            f"{self._start}/{number}",
+            sentence=sentence.target,
+            cited=[(place, self._sources[place]) for place in citations],
+            form=unit.form,
+            section=unit.section,
+        )
         read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
         (found,) = yield from self._ask([question], read, _cited)
         entailed, supports = found or (None, (None,) * len(citations))
         return SentenceVerdict(entailed=entailed, supports=supports)
+
+
+def official_reference(reference: str, form: str) -> str:
+    """A reference as their data files have it: those of radiology reports are on one line, in small letters."""
+    return " ".join(reference.split()).lower() if form == "impression" else reference
+
+
+def official_sources(text: str) -> dict[int, str]:
+    """Takes a numbered input apart at each number in brackets: of a number that stands twice, the last counts."""
+    _, *parts = re.split(r"\[(\d+)\]", text)
+    numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])
+    return dict(zip(numbers, (" ".join(said.split()) for said in parts[1::2]), strict=True))
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
@@ -444,11 +411,3 @@ def _cited(outcome: Verdict) -> Any:
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
         raise wrong_verdict(outcome, "is not true or false with a list of true and false")
     return value
-
-
-def _sentences(unit: Unit) -> list[OfficialSentence]:
-    # Before TRUE judges a radiology summary they take numbers of items out. No sentence of theirs has one there: each number
-    # ends a sentence.
-    return official_sentences(
-        unit.output.strip(), method=METHODS.get(unit.form, "citation"), sources=len(unit.sources)
-    )

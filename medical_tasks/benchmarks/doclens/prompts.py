@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.official_prompts import read_official
+from medical_tasks.benchmarks.doclens.official_prompts import (
+    DIALOGUES,
+    official_input,
+    read_official,
+)
 from medical_tasks.benchmarks.doclens.pieces import (
     SECTIONS,
     find_markers,
     heading_section,
     numbered_dialogue,
-    numbered_question,
     remove_citations,
     sentence_pieces,
 )
@@ -30,7 +33,6 @@ from medical_tasks.scoring.porter import stem
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
 _CITATIONS: Final = "citations"
-_DIALOGUES: Final = ("note", "section")
 
 
 def load_prompts(
@@ -77,7 +79,7 @@ def _asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
 def numbered_source(item: Item) -> str:
     """Writes what an item cites, a turn or sentence a line: `[0][doctor] ...` in dialogues, `[0] ...` elsewhere."""
     source: list[str] = item.fields["sentences"]
-    if item.fields["form"] in _DIALOGUES:
+    if item.fields["form"] in DIALOGUES:
         return numbered_dialogue(source)
     return "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(source))
 
@@ -140,14 +142,10 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
             f"{task.name}: the authors' prompts ask for citations. Leave {_CITATIONS}=no out, or use --prompts own."
         )
 
-    # The authors' files have dialogues as released, all other sources on one line, in small letters, with a space at the end.
-    spoken = task.options["form"] in _DIALOGUES
+    form = task.options["form"]
 
     def render(item: Item) -> tuple[Message, ...]:
-        sentences: list[str] = item.fields["sentences"]
-        given = (
-            numbered_dialogue(sentences) if spoken else f"{numbered_question(sentences).lower()} "
-        )
+        given = official_input(item.fields["sentences"], form)
         return (*before[_section(item)], {"role": "user", "content": given})
 
     said = [
@@ -156,7 +154,7 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
         for one in before[section]
         for part in (section, one["role"], one["content"])
     ]
-    if not spoken:
+    if form not in DIALOGUES:
         said.append("small letters")
     return PromptSet(
         name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"}

@@ -6,8 +6,9 @@ Claims of a file are joined by the text: the authors' rows have sections of anot
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from medical_tasks.benchmarks.doclens.measures import (
     section_tallies,
     total,
 )
+from medical_tasks.benchmarks.doclens.official_prompts import DIALOGUES, official_division
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.data.dataset_source import file_sha256
@@ -42,6 +44,7 @@ from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge, rouge_tokens
+from medical_tasks.scoring.sentences import UNTRAINED, Punkt, read_punkt
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 
 NOTE_WORDS = frozenset(
@@ -63,45 +66,76 @@ def score_items(
     """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
     check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
-    answers = [spoken(response).strip() for response in responses]
+    outputs = [spoken(response) for response in responses]
+    answers = [output.strip() for output in outputs]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
-    # Before anything is answered there is nothing to join.
-    joined = {
-        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
-        if units
-        else {}
-        for side, path in settings.claims.items()
-    }
-    asked: Any = {"style": settings.style, "citations": settings.citations}
+    joined = _joined(settings, units)
     verdicts = judge_units(
         units,
         judging,
+        style=settings.style,
+        citations=settings.citations,
         reference_claims=joined.get("reference"),
         output_claims=joined.get("output"),
-        **asked,
     )
-    official = (
-        judge_official(units, verdicts, judging, given=joined, **asked)
-        if settings.official
-        else None
-    )
+    official = _official(settings, items, outputs, judging)
     pairs = [
         (judged_text(answer), judged_text(item.fields["reference"]))
         for item, answer in zip(items, answers, strict=True)
     ]
     texts = text_metrics(pairs, arguments or {})
-    found, theirs = iter(verdicts), iter(official or ())
+    found = iter(verdicts)
     return [
         item_score(
             item.id,
             {unit.section: next(found) for unit in some},
             texts=values,
-            official=None if official is None else list(islice(theirs, len(some))),
+            official=theirs,
             cites=settings.citations,
         )
-        for item, some, values in zip(items, parts, texts, strict=True)
+        for item, some, values, theirs in zip(items, parts, texts, official, strict=True)
     ]
+
+
+def _official(
+    settings: Settings, items: Sequence[Item], outputs: Sequence[str], judging: Judging
+) -> list[list[OfficialVerdict]] | list[None]:
+    """What the authors' scripts count of each output as it was given; None for each where their prompts are not used."""
+    prompts = judging.prompts
+    if not settings.official or prompts.name != "official" or judging.judge.reads != "prompt":
+        return [None] * len(items)
+    if settings.punkt is UNTRAINED and any(item.fields["form"] in DIALOGUES for item in items):
+        print(
+            "note: the authors' scripts split notes by NLTK's trained Punkt, these official figures by untrained Punkt. Give "
+            "--task-args punkt=FOLDER, the folder punkt_tab/english of NLTK's data.",
+            file=sys.stderr,
+        )
+    divide = official_division(prompts.texts)
+    parts = [
+        text_units(item, output, divide=divide) for item, output in zip(items, outputs, strict=True)
+    ]
+    units = [unit for some in parts for unit in some]
+    verdicts = judge_official(
+        units,
+        judging,
+        style=settings.style,
+        citations=settings.citations,
+        given=_joined(settings, units),
+        punkt=settings.punkt,
+    )
+    found = iter(verdicts)
+    return [list(islice(found, len(some))) for some in parts]
+
+
+def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, tuple[str, ...]]]:
+    """The claims of files, by side and unit; before anything is answered there is nothing to join."""
+    if not units:
+        return {}
+    return {
+        side: join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
+        for side, path in settings.claims.items()
+    }
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
@@ -109,14 +143,19 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, f
     return {"medcon_official": (0.0, 2.0)}
 
 
-def text_units(item: Item, answer: str) -> list[Unit]:
-    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is."""
+def text_units(
+    item: Item, answer: str, *, divide: Callable[[str], Mapping[str, str]] | None = None
+) -> list[Unit]:
+    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is.
+
+    `divide`: how notes are divided, in place of `divide_note`.
+    """
     form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
-        sections = item.fields["sections"]
+        references = divide(item.fields["reference"]) if divide else item.fields["sections"]
+        outputs = (divide or divide_note)(answer)
         pieces = [
-            (f"{item.id}/{name}", name, text, sections[name])
-            for name, text in divide_note(answer).items()
+            (f"{item.id}/{name}", name, text, references[name]) for name, text in outputs.items()
         ]
     else:
         section = str(item.groups["section"]) if form == "section" else FULL
@@ -223,6 +262,7 @@ class Settings:
     style: str
     claims: Mapping[Side, Path]  # the files that have them
     official: bool
+    punkt: Punkt  # what the authors' figures split notes by
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -241,12 +281,23 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         raise UsageError(
             f"{task.name}: each question is one claim, and {name} is not used. Leave it out."
         )
-    return Settings(citations=citations == "yes", style=style, official=official, claims=files)
+    if "punkt" in arguments and not official:
+        raise UsageError(
+            f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes too, or leave punkt out."
+        )
+    return Settings(
+        citations=citations == "yes",
+        style=style,
+        official=official,
+        claims=files,
+        punkt=read_punkt(arguments["punkt"]) if "punkt" in arguments else UNTRAINED,
+    )
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights."""
     settings = read_settings(task, arguments)
+    by_punkt = settings.official and task.options["form"] in DIALOGUES
     claims: dict[Side, Any] = dict.fromkeys(
         ("reference", "output"), "the question" if task.options["form"] == "question" else _MADE
     )
@@ -259,6 +310,7 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
         "reference_claims": claims["reference"],
         "output_claims": claims["output"],
         "official": settings.official,
+        **({"punkt": settings.punkt.name} if by_punkt else {}),
         **identity_of_models(MODEL_METRICS, arguments),
     }
 

@@ -328,6 +328,9 @@ _SCORING: Final = {
     "official": "yes: with --prompts official also the figures by the authors' scripts, which ask the judge other questions",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
+_PUNKT: Final = {
+    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes (default: untrained)"
+}
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
 _RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
@@ -450,7 +453,7 @@ TASKS: Final = (
         shots=(0, 1, 2),
         metrics=(*_DOCLENS, *_BY_SECTION, *_OFFICIAL, *_NOTE_TEXT),
         size=2048,
-        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="note",
         groups=("dataset",),
         paper=PaperSetting(items=40, configs=("doclens", "full"), judges=_JUDGES),
@@ -464,7 +467,7 @@ TASKS: Final = (
         shots=(0, 1, 2),
         metrics=(*_DOCLENS, *_OFFICIAL, *_NOTE_TEXT),
         size=1024,
-        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="section",
         groups=("dataset", "section"),
         cluster="encounter",

@@ -11,7 +11,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.pieces import read_sentences
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, read_sentences
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Call,
@@ -35,17 +35,87 @@ PLACES = {
     "generation": "prompts",
     "claims": "claim_evaluation/prompts",
     "citations": "citation_evaluation/prompts",
+    "sections": "data_processing",
 }
 """Our folders of the authors' files to those of their repository, in which all of its commits have them."""
+
+MAKE: list[dict[str, Any]] = [
+    {"role": "system", "content": "From __MIN_CLAIM__ to __MAX_CLAIM__."},
+    {"role": "system", "name": "example_user", "content": 'A "note".'},
+    {"role": "system", "name": "example_assistant", "content": "Claim 1: A."},
+    {"role": "user", "content": ""},
+]
+JUDGE: list[dict[str, Any]] = [
+    {"role": "system", "content": "Judge {all}."},
+    {"role": "system", "name": "example_user", "content": {"note": "A.", "claims": ["B."]}},
+    {
+        "role": "system",
+        "name": "example_assistant",
+        "content": [{"claim": "B.", "entailment_prediction": 0}],
+    },
+    {"role": "user", "content": ""},
+]
+LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
+TAGGER = """
+history = OrderedDict()
+history[ 'cc' ] = [ 'cc :', 'chief complaint :' ]
+history[ 'hpi' ] = [ 'hpi', 'history :' ]
+examination = OrderedDict()
+examination[ 'pe' ] = [ 'exam :' ]
+results = OrderedDict()
+results[ 'findings' ] = [ 'results :' ]
+plan = OrderedDict()
+plan[ 'assessment' ] = ['assessment :', 'a:' ]
+plan[ 'ap' ] = [ 'a / p :', 'plan :', 'p:' ]
+tables = OrderedDict()
+tables[ 'subjective' ] = history
+tables[ 'objective_exam' ] = examination
+tables[ 'objective_results' ] = results
+tables[ 'assessment_and_plan' ] = plan
+raise SystemExit('this code is never run')
+"""
+"""Tables of headings in the form of theirs."""
+
+
+def synthetic_checkout(
+    folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]
+) -> Path:
+    """Files of their form, in words of our own."""
+    files: dict[str, list[dict[str, Any]]] = {}
+    for family in ("acibench", "general", "meqsum", "mimic"):
+        sections = (
+            [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
+        )
+        for name in sections:
+            files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
+            files[f"{citations}/{name}_citation_entail.json"] = JUDGE
+        for kind in ("claim_entail", *(["claim_entail_same"] if family == "meqsum" else [])):
+            files[f"{claims}/{family}_{kind}.json"] = JUDGE
+            files[f"{claims}/{family}_{kind}_Mistral.json"] = LINES
+        files[f"{citations}/{family}_citation_entail_Mistral.json"] = LINES
+    for place, content in files.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    return with_tagger(folder)
+
+
+def with_tagger(folder: Path) -> Path:
+    """The folder, with a file of the form of their tagger."""
+    path = folder / PLACES["sections"] / "sectiontagger.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(TAGGER, encoding="utf-8")
+    return folder
 
 
 def checkout(folder: Path) -> Path:
     """The authors' prompts as their repository lays them out."""
-    for ours, theirs in PLACES.items():
+    for ours in ("generation", "claims", "citations"):
+        theirs = PLACES[ours]
         place = folder / theirs
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(PROMPTS / ours)
-    return folder
+    return with_tagger(folder)
 
 
 OWN = load_judge_prompts(BY_NAME["aci_bench"])
@@ -255,3 +325,47 @@ def text_item(
     section = fields.pop("section", "")
     known = {"form": form, "reference": reference, "sentences": list(sentences), **fields}
     return Item(id=name, fields=known, groups={"section": section} if section else {}, cluster=name)
+
+
+def official_reply(content: str, entails: Callable[[str, str], bool | None]) -> str | None:
+    """Answers a question by the authors' prompts for GPT, by its last message; None where `entails` is."""
+    if not content.startswith("{"):
+        sentences = [one.text for one in read_sentences(content)]
+        return "\n".join(f"Claim {place}: {text}" for place, text in enumerate(sentences, start=1))
+    asked = json.loads(content)
+    first, second = asked.values()
+    if "claims" in asked:
+        known = [(claim, entails(first, claim)) for claim in second]
+        if any(said is None for _, said in known):
+            return None
+        return official_entries(*((claim, int(bool(said))) for claim, said in known))
+    whole = first if isinstance(second, str) else " ".join(one["content"] for one in second)
+    said = entails(whole, second if isinstance(second, str) else first)
+    if said is None:
+        return None
+    if isinstance(second, str):
+        return json.dumps({"explanation": WHY, "prediction": int(said)})
+    alone = [int(one["idx"]) for one in second if entails(one["content"], first)]
+    provenance = (alone or [int(one["idx"]) for one in second]) if said else []
+    return json.dumps(
+        {"explanation": WHY, "provenance": provenance, "entailment_prediction": int(said)}
+    )
+
+
+class OfficialJudge(TableJudge):
+    """Is asked with the authors' prompts for GPT, and says what holds by `entails`, in which None is a server's failure."""
+
+    def __init__(self, entails: Callable[[str, str], bool | None] = said_in) -> None:
+        super().__init__(self._value)
+        self.entails = entails
+
+    def said(self, name: str) -> str:
+        """The last message of a question."""
+        (question,) = [one for one in self.asked if one.id == name]
+        return str(question.messages[-1]["content"])
+
+    def _value(self, question: Question) -> Any:
+        reply = official_reply(str(question.messages[-1]["content"]), self.entails)
+        value = None if reply is None else question.read(reply)
+        assert not isinstance(value, Unreadable), value
+        return value

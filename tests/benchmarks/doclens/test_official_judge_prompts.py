@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
 from medical_tasks.benchmarks.doclens.judge_prompts import (
@@ -20,6 +22,7 @@ from medical_tasks.benchmarks.doclens.judge_prompts import (
     read_official_object,
 )
 from medical_tasks.benchmarks.doclens.judging import judge_units
+from medical_tasks.benchmarks.doclens.official_prompts import official_division
 from medical_tasks.benchmarks.doclens.official_scoring import judge_official, official_claims
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
@@ -36,10 +39,13 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.session import JudgeSession
 from tests.benchmarks.doclens.doclens_judges import (
+    MAKE,
     PLACES,
     PROMPTS,
+    TAGGER,
     checkout,
-    official_entries,
+    official_reply,
+    synthetic_checkout,
     unit,
 )
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
@@ -49,51 +55,12 @@ from tests.support import SHARED, needs_shared
 
 FIXTURES = SHARED / "fixtures" / "doclens"
 
-MAKE: list[dict[str, Any]] = [
-    {"role": "system", "content": "From __MIN_CLAIM__ to __MAX_CLAIM__."},
-    {"role": "system", "name": "example_user", "content": 'A "note".'},
-    {"role": "system", "name": "example_assistant", "content": "Claim 1: A."},
-    {"role": "user", "content": ""},
-]
-JUDGE: list[dict[str, Any]] = [
-    {"role": "system", "content": "Judge {all}."},
-    {"role": "system", "name": "example_user", "content": {"note": "A.", "claims": ["B."]}},
-    {
-        "role": "system",
-        "name": "example_assistant",
-        "content": [{"claim": "B.", "entailment_prediction": 0}],
-    },
-    {"role": "user", "content": ""},
-]
-LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
 FAMILIES = {
     "aci_bench": "acibench",
     "mimic_rrs": "mimic",
     "doclens_own": "general",
     "meqsum": "meqsum",
 }
-
-
-def _checkout(
-    folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]
-) -> Path:
-    files: dict[str, list[dict[str, Any]]] = {}
-    for family in ("acibench", "general", "meqsum", "mimic"):
-        sections = (
-            [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
-        )
-        for name in sections:
-            files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
-            files[f"{citations}/{name}_citation_entail.json"] = JUDGE
-        for kind in ("claim_entail", *(["claim_entail_same"] if family == "meqsum" else [])):
-            files[f"{claims}/{family}_{kind}.json"] = JUDGE
-            files[f"{claims}/{family}_{kind}_Mistral.json"] = LINES
-        files[f"{citations}/{family}_citation_entail_Mistral.json"] = LINES
-    for place, content in files.items():
-        path = folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=2), encoding="utf-8")
-    return folder
 
 
 def _load(folder: Path, task: str = "aci_bench") -> JudgePrompts:
@@ -107,11 +74,11 @@ def _said(question: Question) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"]
 )
-def test_they_are_found_in_a_checkout(tmp_path: Path, given: str) -> None:
-    (_checkout(tmp_path / "DocLens") / "prompts").mkdir()
+def test_they_are_found_in_asynthetic_checkout(tmp_path: Path, given: str) -> None:
+    (synthetic_checkout(tmp_path / "DocLens") / "prompts").mkdir()
     place = tmp_path / "DocLens" / given
     for task, files in {
-        "aci_bench": 11,
+        "aci_bench": 12,
         "aci_bench_section_two_shot": 11,
         "mimic_rrs": 5,
         "meqsum": 6,
@@ -122,7 +89,7 @@ def test_they_are_found_in_a_checkout(tmp_path: Path, given: str) -> None:
 
 
 def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
-    maker = QuestionMaker(_load(_checkout(tmp_path)), "json_cot")
+    maker = QuestionMaker(_load(synthetic_checkout(tmp_path)), "json_cot")
     question = maker.make("q", text="The note.", form="note", section="subjective")
     assert _said(question) == [
         ("system", "From __1__ to __30__."),  # as their script leaves it
@@ -138,7 +105,7 @@ def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
 
 
 def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> None:
-    maker = QuestionMaker(_load(_checkout(tmp_path)), "json_cot")
+    maker = QuestionMaker(_load(synthetic_checkout(tmp_path)), "json_cot")
     question = maker.claims("q", text='A "b".', claims=["C.", "D."], form="note")
     assert _said(question) == [
         ("system", "Judge {all}."),
@@ -167,7 +134,7 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
 
 
 def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
-    maker = QuestionMaker(_load(_checkout(tmp_path), "mimic_rrs"), "json_cot")
+    maker = QuestionMaker(_load(synthetic_checkout(tmp_path), "mimic_rrs"), "json_cot")
     claims = maker.claims("q", text="A clot.", claims=["A."], form="impression")
     assert json.loads(_said(claims)[-1][1]) == {"radiology_report": "A clot.", "claims": ["A."]}
     cited = maker.citation("q", sentence="S.", cited=[(7, "a")], form="impression", section="full")
@@ -180,7 +147,7 @@ def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
 
 
 def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
-    maker = QuestionMaker(_load(_checkout(tmp_path), "doclens_own"), "cot")
+    maker = QuestionMaker(_load(synthetic_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
     assert _said(claim) == [("user", "Text: __CLAIM__\nClaim: __TEXT__\n\n")]
     cited = maker.citation(
@@ -194,7 +161,7 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     ("broken", "message"), cases("official_judge_prompts", "test_bad_files_are_named")
 )
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
-    path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
+    path = synthetic_checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
     path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
     with pytest.raises(UsageError, match=f"mimic_claim_entail.json.*{message}"):
         _load(tmp_path, "mimic_rrs")
@@ -202,7 +169,7 @@ def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
 
 
 def test_bad_slots_are_named(tmp_path: Path) -> None:
-    folder = _checkout(tmp_path)
+    folder = synthetic_checkout(tmp_path)
     claims, citations = (folder / PLACES[name] for name in ("claims", "citations"))
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(BY_NAME["meqsum"], "official")
@@ -216,6 +183,12 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
+    tagger = folder / PLACES["sections"] / "sectiontagger.py"
+    for broken in ("x = (", TAGGER.replace("objective_exam", "exam"), TAGGER[:100]):
+        tagger.write_text(broken)
+        with pytest.raises(UsageError, match=r"sectiontagger.py: has no tables .* Download it"):
+            _load(tmp_path)
+    assert _load(tmp_path, "aci_bench_section").texts  # which needs none
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
     with pytest.raises(UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"):
         _load(tmp_path)
@@ -227,33 +200,45 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
 
 
 def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
-    judging = Judging(judge=TableJudge({}), prompts=_load(_checkout(tmp_path)), mode="batched")
+    judging = Judging(
+        judge=TableJudge({}), prompts=_load(synthetic_checkout(tmp_path)), mode="batched"
+    )
     with pytest.raises(
         UsageError, match="the authors have judge prompts of the styles json_cot and cot; got json"
     ):
         judge_units([], judging, style="json")
 
 
+# Notes
+
+
+@pytest.mark.parametrize(
+    ("note", "sections"), cases("official_judge_prompts", "test_notes_are_divided_by_their_tables")
+)
+def test_notes_are_divided_by_their_tables(
+    tmp_path: Path, note: str, sections: dict[str, str]
+) -> None:
+    divide = official_division(_load(synthetic_checkout(tmp_path)).texts)
+    assert divide is not None
+    assert divide(note) == dict.fromkeys(SECTIONS, "") | sections
+
+
+@given(st.lists(st.sampled_from(["cc:", "EXAM :", "exam", "p:", "IMPRESSION", "a", "", "\r", "x"])))
+@settings(deadline=None)
+def test_no_part_of_a_note_is_lost_or_doubled(lines: list[str]) -> None:
+    divide = official_division({"data_processing/sectiontagger.py": TAGGER})
+    assert divide is not None
+    note = "\n".join(lines)
+    parts = divide(note).values()
+    assert all(part in note for part in parts)
+    assert Counter("".join(parts)) == Counter(note)
+
+
 # Together
 
 
-def _gpt(call: Call) -> str:
-    """A judge asked with their prompts for GPT: entails what it finds in the text."""
-    content = str(call.messages[-1]["content"])
-    if call.question.id.endswith("/claims"):
-        return "\n".join(
-            f"Claim {n}: {one}."
-            for n, one in enumerate(filter(None, re.split(r"\. ?", content)), 1)
-        )
-    asked = json.loads(content)
-    if "claims" in asked:
-        text = next(iter(asked.values()))
-        return official_entries(*((claim, int(claim in text)) for claim in asked["claims"]))
-    sentence, cited = asked.values()
-    found = [int(one["idx"]) for one in cited if one["content"] in sentence]
-    return json.dumps(
-        {"explanation": "x", "provenance": found, "entailment_prediction": int(bool(found))}
-    )
+def shares_words(text: str, said: str) -> bool:
+    return any(word in text for word in said.strip(".").split())
 
 
 def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
@@ -268,7 +253,8 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
     cut = Reply(key="", text="x", finish="length")
 
     def says(call: Call) -> str | Reply:
-        good, content = _gpt(call), str(call.messages[-1]["content"])
+        content = str(call.messages[-1]["content"])
+        good = official_reply(content, shares_words) or ""
         if call.question.id.endswith("/claims"):
             return good
         if "claims" in json.loads(content):
@@ -282,13 +268,13 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
             return '{"entailment_prediction": 1}'  # their script ends here
         return cut if "Chill" in content else good
 
-    prompts = _load(_checkout(tmp_path))
+    prompts = _load(synthetic_checkout(tmp_path))
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True)
         judging = Judging(judge=session, prompts=prompts, mode="batched")
         sane = judge_units([one], judging)
         calls = session.stats.calls
-        (theirs,) = judge_official([one], sane, judging)
+        (theirs,) = judge_official([one], judging)
     assert sane[0].section.output_claims == (True, False, False, False)
     assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, None, None]
     tallies = {
@@ -315,12 +301,12 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
 @pytest.mark.upstream
 @needs_shared
 def test_the_authors_files_are_read(tmp_path: Path) -> None:
-    for task, files in {"aci_bench": 11, "meqsum": 6, "doclens_own": 5}.items():
+    for task, files in {"aci_bench_section": 11, "meqsum": 6, "doclens_own": 5}.items():
         prompts = _load(checkout(tmp_path / task), task)
         assert len(prompts.texts) == files
         for name, text in prompts.texts.items():
             assert text == (PROMPTS / name).read_text(encoding="utf-8")
-    maker = QuestionMaker(_load(tmp_path / "aci_bench"), "json_cot")
+    maker = QuestionMaker(_load(tmp_path / "aci_bench_section", "aci_bench_section"), "json_cot")
     for section in SECTIONS:
         made = maker.make("q", text="NOTE", form="note", section=section)
         raw = json.loads(
@@ -375,51 +361,40 @@ def test_their_worked_replies_are_readable() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
-    """The calls that their scripts made of `generation.json`, word for word."""
+    """From the outputs of `generation.json` to the calls that their scripts made of them, word for word."""
     cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
+    calls = {case["name"]: case["calls"] for case in cases}
     rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
-    general, meqsum = (_load(checkout(tmp_path / task), task) for task in ("doclens_own", "meqsum"))
-    gpt, mistral = (QuestionMaker(general, style) for style in ("json_cot", "cot"))
-    whole: dict[str, Any] = {"form": "text", "section": "full"}
-    sources = official_sources(rows[0]["input"])
-    seen = 0
-    for call in (call for case in cases for call in case["calls"]):
-        if "user" in call:
-            asked = json.loads(call["user"])
-            if "generated_sentence" in asked:
-                cited = [
-                    (int(one["idx"]), one["content"])
-                    for one in asked["sentence_in_clinical_report"]
-                ]
-                question = gpt.citation(
-                    "q", sentence=asked["generated_sentence"], cited=cited, **whole
-                )
-            elif "claims" in asked:
-                question = gpt.claims(
-                    "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
-                )
-            else:
-                maker = QuestionMaker(meqsum, "json_cot")
-                question = maker.questions(
-                    "q", "question", first=asked["question A"], second=asked["question B"]
-                )
-            assert _said(question)[-1][1] == call["user"]
-        elif call.get("tail", "").startswith("clinical report: "):
-            text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
-            question = mistral.claim("q", text=text, claim=claim, form="text")
-            assert _said(question)[-1][1].strip().endswith(call["tail"])
-        elif "tail" in call:
-            shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
-            texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
-            cited = [
-                (number, text) for text in texts for number, each in sources.items() if each == text
-            ]
-            if len(cited) != len(texts):
-                continue
-            question = mistral.citation("q", sentence=sentence, cited=cited, **whole)
-            assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
-        seen += "user" in call or "tail" in call
-    assert seen >= 40
+    units = [
+        unit(
+            row["example_id"],
+            output=row["output"],
+            reference=row["reference"],
+            sources=tuple(official_sources(row["input"]).values()),
+        )
+        for row in rows
+    ]
+    given: dict[Any, dict[str, list[str]]] = {
+        side: {row["example_id"]: row[f"subclaims_{side}"] for row in rows}
+        for side in ("reference", "output")
+    }
+    prompts = _load(checkout(tmp_path), "doclens_own")
+
+    def asked(style: str) -> dict[str, str]:
+        judge = TableJudge({})
+        judge_official(units, Judging(judge=judge, prompts=prompts), style=style, given=given)
+        return {one.id: _said(one)[-1][1] for one in judge.asked}
+
+    gpt = asked("json_cot")
+    recall = [text for name, text in gpt.items() if name.endswith("/recall")]
+    cited = [text for name, text in gpt.items() if name.rpartition("/")[2].isdigit()]
+    assert Counter(recall) == Counter(call["user"] for call in calls["gpt_claim_recall"])
+    assert Counter(cited) == Counter(call["user"] for call in calls["gpt_citation_split_citation"])
+    # Of Mistral's calls the ends are kept; one that cannot be read is made again.
+    tails = {call["tail"].strip() for call in calls["mistral_citation_citation"]}
+    mistral = {text.strip() for name, text in asked("cot").items() if name.count("/") == 2}
+    assert len(tails) == len(mistral) > 20
+    assert all(any(text.endswith(tail) for tail in tails) for text in mistral)
 
 
 UPSTREAM = SHARED / "data" / "doclens"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,20 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.doclens.judging import CitationVerdict, Unit, UnitVerdict
-from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict
+from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section, SentenceVerdict
+from medical_tasks.benchmarks.doclens.official_prompts import official_input
 from medical_tasks.benchmarks.doclens.official_scoring import (
-    OfficialSentence,
     OfficialVerdict,
     gpt_cited,
     gpt_question,
     judge_official,
     mistral_cited,
-    official_claims_of,
     official_ids,
     official_segments,
-    official_sentence,
     official_sentences,
+    official_sources,
     official_tallies,
     remove_citations_official,
 )
@@ -35,8 +35,13 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging, Unreadable
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
-from tests.benchmarks.doclens.doclens_judges import PerfectJudge, said_in, unit
-from tests.benchmarks.doclens.task_items import cases
+from tests.benchmarks.doclens.doclens_judges import (
+    OfficialJudge,
+    said_in,
+    synthetic_checkout,
+    unit,
+)
+from tests.benchmarks.doclens.task_items import BY_NAME, cases
 from tests.benchmarks.doclens.their_scores import official_scores
 from tests.support import SHARED, needs_shared
 
@@ -71,22 +76,17 @@ def _verdict(
             Section(
                 reference_claims=tuple(bool(one["entailment_prediction"] == 1) for one in recall),
                 output_claims=tuple(bool(one["entailment_prediction"] == 1) for one in precision),
-                sentences=tuple(official_sentence(*_sentence(one)) for one in cited),
+                sentences=tuple(map(_sentence, cited)),
             )
         )
     )
 
 
-def _sentence(record: Mapping[str, Any]) -> tuple[OfficialSentence, CitationVerdict]:
-    citations = tuple(record["citations"])
+def _sentence(record: Mapping[str, Any]) -> SentenceVerdict:
     provenance = record.get("provenance") or ()
     entailed = bool(record["entailment_prediction"] == 1)
-    return (
-        OfficialSentence(target="s", citations=citations, asked=True),
-        CitationVerdict(
-            entailed=entailed, supports={one: entailed and one in provenance for one in citations}
-        ),
-    )
+    supports = tuple(entailed and one in provenance for one in record["citations"])
+    return SentenceVerdict(entailed=entailed, supports=supports)
 
 
 CLAIMS = st.lists(
@@ -175,15 +175,24 @@ def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
 
 
 def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") -> Unit:
-    return unit(name, form=form, output=output, reference="r", sources=sources)
+    return unit(
+        name, form=form, section="subjective", output=output, reference="r", sources=sources
+    )
 
 
-def _known(section: Section = NOTHING) -> UnitVerdict:
-    return UnitVerdict(section=section)
+@pytest.fixture
+def judging(tmp_path: Path) -> Callable[[Any, str], Judging]:
+    """How a judge is asked with prompts of the authors' form."""
+    upstream = synthetic_checkout(tmp_path)
+
+    def made(judge: Any, task: str) -> Judging:
+        prompts = load_judge_prompts(BY_NAME[task], "official", upstream)
+        return Judging(judge=judge, prompts=prompts, mode="batched")
+
+    return made
 
 
-def _judging(judge: Any, mode: Any = "batched") -> Judging:
-    return Judging(judge=judge, prompts=load_judge_prompts(TASK), mode=mode)
+TASK_OF = {"text": "doclens_own", "question": "meqsum"}
 
 
 SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
@@ -192,39 +201,78 @@ SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 @pytest.mark.parametrize(
     ("form", "output", "shares", "asked"), cases("official_scoring", "test_forms")
 )
-def test_forms(form: str, output: str, shares: list[float], asked: int) -> None:
-    judge = PerfectJudge(lambda text, said: said_in(text, said.strip(" .")))
-    (found,) = judge_official([_unit("1", output, SOURCES, form)], [_known()], _judging(judge))
+def test_forms(
+    judging: Callable[[Any, str], Judging], form: str, output: str, shares: list[float], asked: int
+) -> None:
+    judge = OfficialJudge(lambda text, said: said_in(text.lower(), said.strip(" .").lower()))
+    given = judging(judge, TASK_OF.get(form, "aci_bench_section"))
+    (found,) = judge_official([_unit("1", output, SOURCES, form)], given)
     assert [found.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
-    assert len(judge.asked) == asked
+    numbered = [one for one in judge.asked if one.id.rpartition("/")[2].isdigit()]
+    assert len(numbered) == asked
 
 
-@given(st.text("ab.5 []+\n", max_size=20))
-@settings(deadline=None, max_examples=100)
-def test_no_sentence_of_a_report_has_numbers_of_items(output: str) -> None:
-    """Which is why they need not be taken out for judges of entailment."""
-    for sentence in official_sentences(output, method="citation", sources=9):
-        assert not re.search(r"\d+. ", sentence.target)
+def test_what_is_asked_is_what_was_given(judging: Callable[[Any, str], Judging]) -> None:
+    """Claims of the text with its citations, verdicts on it without, sources in small letters and on one line."""
+    judge = OfficialJudge()
+    output = " Lesion  [0].\nNo Effusion [1] [1] x "
+    report = unit(
+        form="impression",
+        output=output,
+        reference="1. Lesion.\n 2. No Effusion.",
+        sources=("A Lesion.", "No  effusion."),
+    )
+    judge_official([report], judging(judge, "mimic_rrs"))
+    start = "v1/plan/official"
+    assert judge.said(f"{start}/output/claims") == output
+    assert judge.said(f"{start}/reference/claims") == "1. lesion. 2. no effusion."
+    recall, precision = (
+        json.loads(judge.said(f"{start}/{name}"))["radiology_report"]
+        for name in ("recall", "precision")
+    )
+    assert (recall, precision) == (" Lesion .\nNo Effusion x ", "1. lesion. 2. no effusion.")
+    assert json.loads(judge.said(f"{start}/1")) == {
+        "sentence_in_summary": ". No Effusion",
+        "sentences_in_the_radiology_report": [{"idx": "1", "content": "no effusion."}],
+    }
+    assert {one.max_tokens for one in judge.asked} == {2000}
 
 
-def test_claims_as_their_files_have_them() -> None:
-    assert official_claims_of(None, whole=True) == official_claims_of(None, whole=False) == ()
-    assert (
-        official_claims_of((None, None), whole=True) == ()
-    )  # a reply that could not be read leaves the average
-    assert official_claims_of((True, None), whole=True) == (True,)
-    assert official_claims_of((True, None), whole=False) == (True, None)
-    known = _known(Section(reference_claims=(True, None), output_claims=None))
-    for mode, of in (("batched", 1), ("single", 2)):
-        (found,) = judge_official([_unit("1", "", ())], [known], _judging(PerfectJudge(), mode))
-        assert found.tallies["claim_recall"].counts.of == of
-        assert found.tallies["claim_precision"].limits == (0.0, 0.0)
+def test_a_blank_question_is_asked_about(judging: Callable[[Any, str], Judging]) -> None:
+    judge = OfficialJudge()
+    blank, cited = (
+        unit(name, form="question", output=output, reference="Is it [new]?", sources=("Ow.",))
+        for name, output in (("blank", ""), ("cited", "Is it new? [0]"))
+    )
+    found = judge_official([blank, cited], judging(judge, "meqsum"))
+    assert json.loads(judge.said("blank/official/recall")) == {
+        "question A": "",
+        "question B": "Is it [new]?",
+    }
+    assert json.loads(judge.said("cited/official/precision")) == {
+        "question A": "Is it [new?",  # each closing bracket goes
+        "question B": "Is it new? [0]",
+    }
+    assert [one.tallies["claim_recall"].counts.of for one in found] == [1, 1]
+    assert [one.tallies["citation_recall"].counts.of for one in found] == [0, 1]
 
 
-def test_without_a_reply_there_are_limits_and_a_reason() -> None:
-    judge = PerfectJudge(lambda text, said: None)
+def test_sources_are_numbered_and_taken_apart_as_theirs() -> None:
+    assert official_input(["[doctor] Hi\nthere", "[patient] Ow"], "note") == (
+        "[0][doctor] Hi\nthere\n[1][patient] Ow"
+    )
+    assert official_input(["A b.", "C"], "question") == "[0] a b. [1] c "
+    assert official_input(["A b.", "C"], "text") == "[0] A b. [1] C "
+    numbered = official_sources("[0] See [4] and [1]  b\n[2] c")
+    assert numbered == {0: "See", 4: "and", 1: "b", 2: "c"}
+
+
+def test_without_a_reply_there_are_limits_and_a_reason(
+    judging: Callable[[Any, str], Judging],
+) -> None:
+    judge = OfficialJudge(lambda text, said: None)
     (found,) = judge_official(
-        [_unit("1", "No fracture [0].", SOURCES, "note")], [_known()], _judging(judge)
+        [_unit("1", "No fracture [0].", SOURCES, "section")], judging(judge, "aci_bench_section")
     )
     assert (
         found.tallies["citation_recall"].limits

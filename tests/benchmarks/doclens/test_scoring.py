@@ -45,9 +45,11 @@ from medical_tasks.runs.results import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.doclens.doclens_judges import (
+    OfficialJudge,
     PerfectJudge,
     cited_by_itself,
     said_in,
+    synthetic_checkout,
     text_item,
     unit,
 )
@@ -100,7 +102,9 @@ def test_gold_of_the_demo(mode: str) -> None:
     for score in _scored("aci_bench", items, cited, arguments={"official": "yes"}, mode=mode):
         assert (score.unscored, score.limits) == (None, {})
         assert _of_metrics(score) == [1.0] * 4, score.parsed
-        assert [score.values[f"{name}_official"] for name in METRICS[:2]] == [1.0] * 2
+        assert not any(
+            name in score.values for name in OFFICIAL
+        )  # they are of the authors' prompts
         for name in ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu"):
             assert score.values[name] == 1.0
         parts = [score.values[f"{name}_{section}"] for name in METRICS for section in SECTIONS]
@@ -166,13 +170,12 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
 def test_an_empty_output(form: str, task: str, response: str) -> None:
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture.", sentences=["No fracture."], form=form)
-    (score,) = _scored(task, [item], [response], judge, {"official": "yes"})
+    (score,) = _scored(task, [item], [response], judge)
     recall, precision, cited, precise = _of_metrics(score)
     assert (recall, cited) == (0.0, 0.0)
     assert math.isnan(precision)
     assert math.isnan(precise)
     assert (score.weights["claim_recall"], score.weights["citation_recall"]) == (1, 0)
-    assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0 to them
     assert (score.unscored, score.parsed, score.why) == (
         None,
         "recall 0/1, precision 0/0, sentences 0/0, citations 0/0",
@@ -193,9 +196,7 @@ def test_degenerate_rows() -> None:
         text_item(str(place), reference=text, sentences=["Normal."])
         for place, (text, _) in enumerate(rows)
     ]
-    scores = _scored(
-        "doclens_own", items, [output for _, output in rows], arguments={"official": "yes"}
-    )
+    scores = _scored("doclens_own", items, [output for _, output in rows])
     wanted: list[tuple[float, ...]] = [
         (math.nan, math.nan, math.nan, math.nan),
         (math.nan, 0.0, 1.0, 1.0),
@@ -217,7 +218,7 @@ def test_a_missing_verdict_has_limits_and_a_reason() -> None:
     judge = PerfectJudge(lambda text, said: None if "effusion" in said else said_in(text, said))
     text, sentences = cited_by_itself("No fracture. No effusion.")
     item = text_item("1", reference="No fracture. No effusion.", sentences=sentences)
-    (score,) = _scored("doclens_own", [item], [text], judge, {"official": "yes"})
+    (score,) = _scored("doclens_own", [item], [text], judge)
     assert [score.limits[name] for name in METRICS] == [(0.5, 1.0)] * 4
     assert (score.unscored, score.why) == ("judge: http 500", "judge: http 500")
     assert score.weights["claim_recall"] == 2
@@ -225,12 +226,6 @@ def test_a_missing_verdict_has_limits_and_a_reason() -> None:
         score.parsed
         == "recall 1 to 2/2, precision 1 to 2/2, sentences 1 to 2/2, citations 1 to 2/2"
     )
-    # Theirs: a list that came without one of its claims is as long as it is; a sentence without a reply ends the script.
-    assert (score.values["claim_recall_official"], score.weights["claim_recall_official"]) == (
-        1.0,
-        1,
-    )
-    assert score.limits["citation_recall_official"] == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("reads", ["prompt", "pair"])
@@ -240,7 +235,7 @@ def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
         item = text_item("1", reference="No fracture.", sentences=sentences, form=form)
         judge = TableJudge({})
         judge.reads = reads
-        (score,) = _scored(task, [item], [text], judge, {"official": "yes"})
+        (score,) = _scored(task, [item], [text], judge)
         assert {name: score.limits[name] for name in METRICS} == dict.fromkeys(
             METRICS, (0.0, 1.0)
         ), task
@@ -253,26 +248,107 @@ def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
 
 def test_nothing_of_a_text_is_told() -> None:
     item = text_item("1", reference="Zebra fever.", sentences=["Zebra cough."])
-    (score,) = _scored(
-        "doclens_own", [item], ["Zebra rash [0]. Zebra pain."], arguments={"official": "yes"}
-    )
+    (score,) = _scored("doclens_own", [item], ["Zebra rash [0]. Zebra pain."])
     assert "ebra" not in score.parsed + score.why + str(score.unscored)
 
 
 def test_outputs_without_citations() -> None:
     judge = PerfectJudge()
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
-    (score,) = _scored(
-        "doclens_own", [item], ["No fracture."], judge, {"citations": "no", "official": "yes"}
-    )
+    (score,) = _scored("doclens_own", [item], ["No fracture."], judge, {"citations": "no"})
     assert _of_metrics(score) == pytest.approx([1.0, 1.0, math.nan, math.nan], nan_ok=True)
-    for name in (*METRICS[2:], *OFFICIAL[2:]):
+    for name in METRICS[2:]:
         assert math.isnan(score.values[name])
         assert score.weights[name] == 0
     assert score.parsed == "recall 1/1, precision 1/1"
-    assert not any(
-        "sentence" in question.id or "official" in question.id for question in judge.asked
-    )
+    assert not any("sentence" in question.id for question in judge.asked)
+
+
+def _official(
+    folder: Path,
+    task: str,
+    item: Item,
+    response: str,
+    judge: Judge,
+    arguments: Mapping[str, str] | None = None,
+) -> ItemScore:
+    """A score with the authors' figures, by a judge that is asked with prompts of their form."""
+    prompts = load_judge_prompts(BY_NAME[task], "official", synthetic_checkout(folder))
+    judging = Judging(judge=judge, prompts=prompts, mode="batched")
+    told = {"official": "yes", **(arguments or {})}
+    (score,) = score_items(BY_NAME[task], [item], [response], judging=judging, arguments=told)
+    return score
+
+
+def test_the_authors_figures_are_of_their_prompts_alone(tmp_path: Path) -> None:
+    item = text_item("1", reference="No fracture.", sentences=["No fracture."])
+    told = {"official": "yes"}
+    pairs = TableJudge({})
+    pairs.reads = "pair"
+    for score in (
+        _scored("doclens_own", [item], ["No fracture [0]."], arguments=told)[0],
+        _official(tmp_path, "doclens_own", item, "No fracture [0].", pairs),
+    ):
+        assert not any(name in held for name in OFFICIAL for held in (score.values, score.limits))
+    output = " No fracture [0]. Rash [0].\n"
+    score = _official(tmp_path, "doclens_own", item, output, OfficialJudge())
+    # Claims, and sentences cut behind citations, of which what follows the last is dropped.
+    assert [score.values[name] for name in OFFICIAL] == [1.0, 0.5, 0.5, 0.5]
+    assert [score.weights[name] for name in OFFICIAL] == [1, 2, 2, 2]
+
+
+def test_an_empty_output_by_the_authors_rules(tmp_path: Path) -> None:
+    item = text_item("1", reference="No fracture.", sentences=["No fracture."])
+    for response in ("", "<think>No fracture"):
+        score = _official(tmp_path, "doclens_own", item, response, OfficialJudge())
+        assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0
+    blank = _official(tmp_path, "doclens_own", item, " \n", OfficialJudge(lambda *_: False))
+    assert blank.values["claim_recall_official"] == 0.0
+    uncited = _official(tmp_path, "doclens_own", item, "a", OfficialJudge(), {"citations": "no"})
+    assert [uncited.weights[name] for name in OFFICIAL] == [1, 1, 0, 0]
+    assert all(math.isnan(uncited.values[name]) for name in OFFICIAL[2:])
+
+
+def test_a_missing_verdict_leaves_the_authors_figures_open(tmp_path: Path) -> None:
+    judge = OfficialJudge(lambda text, said: None if "effusion" in said else said_in(text, said))
+    item = text_item("1", reference="No fracture.", sentences=["No fracture", "No effusion"])
+    output = "No fracture [0]. No effusion [1]"
+    score = _official(tmp_path, "doclens_own", item, output, judge)
+    assert score.values["claim_recall_official"] == 1.0
+    assert score.limits["claim_precision_official"] == (0.0, 1.0)
+    assert score.limits["citation_recall_official"] == (0.5, 1.0)
+    assert score.unscored == "judge: http 500"
+
+
+def test_a_note_is_divided_and_split_as_the_authors_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the headings of their tables, and by Punkt that learnt abbreviations."""
+    note = "CC: Pain at 5 p.m. Severe [0].\nEXAM\nNo rash [1].\n"
+    reference = "CC:\nPain.\n"
+    sections = divide_note(reference)
+    item = text_item("1", reference=reference, sentences=["a"], form="note", sections=sections)
+    judge = OfficialJudge()
+    score = _official(tmp_path, "aci_bench", item, note, judge)
+    assert judge.said("1/subjective/official/output/claims") == note[: note.index("EXAM")]
+    assert judge.said("1/objective_exam/official/output/claims") == note[note.index("EXAM") :]
+    assert score.weights["citation_recall_official"] == 3
+    assert "untrained Punkt" in capsys.readouterr().err
+    (tmp_path / "english").mkdir()
+    for name in ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab"):
+        (tmp_path / "english" / name).write_text("p.m\n" * name.startswith("abbrev"))
+    given = {"punkt": str(tmp_path / "english")}
+    score = _official(tmp_path, "aci_bench", item, note, judge, given)
+    assert score.weights["citation_recall_official"] == 2
+    assert "untrained" not in capsys.readouterr().err
+    told = scoring_identity(BY_NAME["aci_bench"], {"official": "yes", **given})
+    assert told["punkt"].startswith("punkt_tab ")
+    told = scoring_identity(BY_NAME["aci_bench"], {"official": "yes"})
+    assert told["punkt"] == "punkt untrained"
+    with pytest.raises(MissingError, match="abbrev_types.txt"):
+        scoring_identity(BY_NAME["aci_bench"], {"official": "yes", "punkt": str(tmp_path / "no")})
+    with pytest.raises(UsageError, match="aci_bench: punkt splits notes .* Give official=yes too"):
+        scoring_identity(BY_NAME["aci_bench"], given)
 
 
 def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
