@@ -8,6 +8,7 @@ messages of the command line. Folders of runs may be given as paths or as `Resul
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -206,11 +207,10 @@ def score(
     """
     from medical_tasks.runs.responses import GivenAnswers
 
-    chosen = _options("score", task=task, judge=judge, adjudicated=adjudicated, **options)
-    chosen.responses = (
-        Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
-    )
-    done = rescored(chosen)
+    given = Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
+    with _tables("score", task=task, judge=judge, adjudicated=adjudicated, **options) as chosen:
+        chosen.responses = given
+        done = rescored(chosen)
     if done is None:
         raise UsageError(
             "mt.score is for one process, and does not forecast. Use `medical-tasks score` for these."
@@ -239,7 +239,8 @@ def adjudicate(
 
     Answers that the judge did not read are in the sheet's `failed`; they raise nothing.
     """
-    done = adjudicated(_options("adjudicate", run=_folder(run), judge=judge, **options))
+    with _tables("adjudicate", run=_folder(run), judge=judge, **options) as chosen:
+        done = adjudicated(chosen)
     if done is None:
         raise UsageError("mt.adjudicate is for one process. Call it without torchrun.")
     return done
@@ -295,7 +296,8 @@ def score_text(
 
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     if isinstance(table, str | os.PathLike):
-        place, sheet = Path(table), read_rows(Path(table))
+        with _tables("score-text", table=table, metrics=names, **options) as chosen:
+            content = scored(chosen, read_rows(chosen.table, chosen))
     else:
         if references is not None:
             told, known = list(table), list(references)
@@ -313,11 +315,9 @@ def score_text(
             raise UsageError(
                 "mt.score_text: give a table of predictions and references, or the references as well."
             )
-        place, sheet = (
-            Path("texts"),
-            [(f"row {number}", row) for number, row in enumerate(table, start=1)],
-        )
-    content = scored(_options("score-text", table=place, metrics=names, **options), sheet)
+        chosen = _options("score-text", table="texts", metrics=names, **options)
+        rows = [(f"row {number}", row) for number, row in enumerate(table, start=1)]
+        content = scored(chosen, rows)
     return TextScores(content, table_of(content))
 
 
@@ -341,9 +341,8 @@ def report(
 ) -> list[Path]:
     """Writes the report of one or more runs (`out`: a file, or a folder for HTML and Markdown) and returns its files."""
     several = [runs] if isinstance(runs, Results | str | os.PathLike) else list(runs)
-    return list(
-        reported(_options("report", runs=[_folder(each) for each in several], **options)).values()
-    )
+    with _tables("report", runs=[_folder(each) for each in several], **options) as chosen:
+        return list(reported(chosen).values())
 
 
 def reported(arguments: argparse.Namespace) -> dict[str, Path]:
@@ -357,7 +356,8 @@ def export(
     run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **options: Any
 ) -> Exported:
     """Writes a run in the form of another tool, `to` as in `export`: its `files`, and the fields that are `left_open`."""
-    return exported(_options("export", run=_folder(run), to=to, out=out, **options))
+    with _tables("export", run=_folder(run), to=to, out=out, **options) as chosen:
+        return exported(chosen)
 
 
 def exported(arguments: argparse.Namespace) -> Exported:
@@ -375,7 +375,8 @@ def build(
     **options: Any,
 ) -> BuiltDataset:
     """Builds a dataset from its official files (`source`), or its synthetic demo (`config="demo"`)."""
-    return built(_options("build", dataset=dataset, config=config, source=source, **options))
+    with _tables("build", dataset=dataset, config=config, source=source, **options) as chosen:
+        return built(chosen)
 
 
 def built(arguments: argparse.Namespace) -> BuiltDataset:
@@ -444,7 +445,8 @@ def calc(name: int | str, **inputs: Any) -> Result:
 
 def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
     """Scores a submission package's answers again and says what matches."""
-    return verified(_options("verify", package=package, **options))[1]
+    with _tables("verify", package=package, **options) as chosen:
+        return verified(chosen)[1]
 
 
 def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
@@ -454,6 +456,17 @@ def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
 
     package = read_package(arguments.package)
     return package.manifest.submitter.model, verify_as_asked(package, arguments)
+
+
+@contextlib.contextmanager
+def _tables(verb: str, **given: Any) -> Iterator[argparse.Namespace]:
+    """The verb's options; within the block tables are read as they say."""
+    from medical_tasks.cli.entry import choice_of
+    from medical_tasks.io.cell_forms import reading_tables
+
+    chosen = _options(verb, **given)
+    with reading_tables(choice_of(chosen, python=True)):
+        yield chosen
 
 
 def _options(verb: str, **given: Any) -> argparse.Namespace:

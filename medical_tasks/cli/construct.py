@@ -141,9 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     step, needed, allowed = chosen.steps[arguments.step]
     command = f"construct {arguments.benchmark} {arguments.step}"
-    check_options(
-        arguments, command, needed, allowed, words={"benchmark": "", "step": "", "paths": "PATH"}
-    )
+    any_step = dict.fromkeys(("benchmark", "step", "sheet", "decimal", "dates"), "")
+    check_options(arguments, command, needed, allowed, words={**any_step, "paths": "PATH"})
     # Whatever step: an error about text that is held may not be told in its own words.
     subject = policy.Subject.of(chosen.dataset, task=f"construct {chosen.dataset.name}")
     with policy.protect([subject], policy.attestation_from(arguments)):

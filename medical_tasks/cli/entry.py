@@ -35,6 +35,7 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
+from medical_tasks.io.cell_forms import TableChoice, reading_tables
 from medical_tasks.io.files import packaged
 from medical_tasks.io.output import as_json, styled
 
@@ -125,6 +126,7 @@ class _Parser(argparse.ArgumentParser):
 Options = Mapping[str, Mapping[str, Any]]
 """What a verb takes, by group ("" for none) and name, as argparse wants it, or a name among what verbs share."""
 
+_OF_TABLES = ("sheet", "decimal", "dates")
 _TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
 
 
@@ -160,6 +162,8 @@ def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None
         from medical_tasks.runs.judge_arguments import add_judge_arguments
 
         add_judge_arguments(parser, several="judges" in groups)
+    if "tables" in verb.get("also", ()):
+        add_options(parser, {"tables": {f"--{name}": f"--{name}" for name in _OF_TABLES}})
     if "guard" in verb.get("also", ()):
         from medical_tasks.guard.policy import add_guard_arguments
 
@@ -323,6 +327,17 @@ def _run_verb(verb: str, words: Sequence[str]) -> int:
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
         return int(module.run_with(words))
     arguments = read_words(verb, words)
+    with reading_tables(choice_of(arguments)):
+        return _run_module(module, arguments)
+
+
+def choice_of(arguments: argparse.Namespace, *, python: bool = False) -> TableChoice:
+    """What was said about tables to a verb that may read some."""
+    said = {name: value for name, value in vars(arguments).items() if name in _OF_TABLES}
+    return TableChoice(**said, python=python)
+
+
+def _run_module(module: ModuleType, arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return int(module.run(arguments))
     from medical_tasks.runs.folder import is_main_process

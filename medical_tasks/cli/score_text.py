@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from medical_tasks._version import __version__
 from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.cli.correlate import column_names
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
-from medical_tasks.io.sheets import read_table
+from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
 from medical_tasks.models.opener import parse_model_args
 from medical_tasks.runs.numbers import interval, metric_label, valued
@@ -41,7 +42,7 @@ _FORM = '{"prediction": "...", "reference": "..."}'
 def run(arguments: argparse.Namespace) -> int:
     """Prints the figures."""
     check_out(arguments.out, [arguments.table], "the table itself")
-    content = scored(arguments, read_rows(arguments.table))
+    content = scored(arguments, read_rows(arguments.table, arguments))
     tell_figures(table_of(content), content, arguments.out)
     return 0
 
@@ -190,9 +191,13 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
     return found
 
 
-def read_rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
+def read_rows(path: Path, arguments: argparse.Namespace) -> list[tuple[str, Mapping[str, Any]]]:
     """Reads a table of texts, a record a row."""
-    rows = read_table(path, form=_FORM)
+    compared = []
+    for part in ("prediction", "reference"):
+        names = column_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
+        compared.append("|".join(re.escape(folded(name)) for name in names))
+    rows = read_table(path, form=_FORM, knows=has_columns(*compared, numbers="|".join(compared)))
     if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
         raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")
     return rows

@@ -131,10 +131,6 @@ _VALUE: Final = re.compile(
     re.IGNORECASE,
 )
 _STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
-# What they show, and save, in the place of a text that they took for a formula.
-_ERROR: Final = re.compile(
-    r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE
-)
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
@@ -179,11 +175,6 @@ def _is_taken(text: str) -> bool:
     return _VALUE.fullmatch(stripped) is not None and _STAYS.fullmatch(stripped) is None
 
 
-def is_formula_error(text: str) -> bool:
-    """Whether a cell shows the error of a formula in the place of what somebody typed."""
-    return _ERROR.fullmatch(text) is not None
-
-
 def file_name(identifier: str) -> str:
     """Makes a file's name of an id; one that could lead elsewhere is written in hexadecimal."""
     safe = identifier[0] not in ".-" and all(sign.isalnum() or sign in "._-" for sign in identifier)
@@ -203,9 +194,14 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
             )
 
 
-def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
-    """Reads an edited sheet, CSV or XLSX, without its empty rows; `columns` may be in any order."""
-    sheet = sheets.read_sheet(path, sheets.read_content(path, form=_AGAIN), form=_AGAIN)
+def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[SheetRow]:
+    """Reads an edited sheet, CSV or XLSX, without its empty rows.
+
+    `columns` may be in any order; into `numbers`, one of them, people write numbers or dates.
+    """
+    content = sheets.read_content(path, form=_AGAIN)
+    knows = sheets.has_columns(*columns, numbers=numbers)
+    sheet = sheets.read_sheet(path, content, form=_AGAIN, knows=knows)
     missing = [name for name in columns if name not in sheet.columns]
     if missing or len(sheet.columns) != len(columns):
         # Where the header is lost the first row stands in its place: only expected names are shown.

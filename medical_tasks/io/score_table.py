@@ -134,10 +134,14 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     )
 
 
+def _knows_scores(names: Sequence[str]) -> Sequence[str] | None:
+    return names if len(names) > 1 else None
+
+
 def read_cells(path: Path, *, form: str) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
     """Reads a table of scores: its header, its rows with their places, cells without blanks around them, and its SHA-256."""
     content = read_content(path, form=f"Give a table of scores, CSV or XLSX. {form}")
-    sheet = read_sheet(path, content, form=form)
+    sheet = read_sheet(path, content, form=form, knows=_knows_scores)
     if "" in sheet.columns:
         raise UsageError(f"{path}: column 1 has no name in the header. Name it or take it out.")
     cells = [

@@ -11,20 +11,23 @@ import datetime
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.errors import UsageError, listed
+from medical_tasks.errors import UsageError, did_you_mean, listed
+from medical_tasks.io.cell_forms import note, settled, table_choice
 from medical_tasks.io.files import csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named
-from medical_tasks.io.xml_files import workbook_rows
+from medical_tasks.io.xml_files import BookSheet, BrokenCell, workbook_sheets
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
 _AGAIN: Final = "Save it as CSV UTF-8 (in Excel: Save As, CSV UTF-8), or as XLSX."
 _QUOTED: Final = "A text with separators or line ends must stand in quotes."
 _CUT: Final = 32_767  # what a cell of Excel holds, in units of UTF-16
+_UPPER: Final = 20  # rows with something in them, of which one is the header
 _SHOWN: Final = 5
 _PARQUET, _ZIP, _OLE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _MARKS: Final = {
@@ -36,9 +39,11 @@ _MARKS: Final = {
 # other scripts runs of accented letters.
 _NOT_1252: Final = re.compile("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
-_Cells = tuple[
-    str, dict[int, Any]
-]  # a row's place, and its cells that are not empty by column from 1
+
+class _Row(NamedTuple):
+    place: str  # as in a spreadsheet, `row 3`
+    cells: dict[int, Any]  # those that are not empty, by column from 1
+    width: int  # how many there are, empty ones too
 
 
 class Sheet(NamedTuple):
@@ -69,7 +74,31 @@ def read_content(path: Path, *, form: str) -> bytes:
         return read_bytes(path)
 
 
-def read_table(path: Path, *, form: str) -> list[tuple[str, Any]]:
+Knows = Callable[[Sequence[str]], Collection[str] | None]
+"""What a reader says of the names in a row: None where they are not the header of its table, else
+the columns whose cells may be no more than a number or a date."""
+
+
+def has_columns(*needed: str, numbers: str = "") -> Knows:
+    """Knows a header with some columns, each a pattern of their names as `folded` writes them.
+
+    >>> has_columns("id|key", "text", numbers="text")(["Key", "note", "Text"])
+    ['Text']
+    """
+
+    def knows(names: Sequence[str]) -> Collection[str] | None:
+        known = [folded(name) for name in names]
+        if all(any(re.fullmatch(form, name) for name in known) for form in needed):
+            return [name for name in names if re.fullmatch(numbers, folded(name))]
+        return None
+
+    return knows
+
+
+ANY_HEADER: Final = has_columns()
+
+
+def read_table(path: Path, *, form: str, knows: Knows = ANY_HEADER) -> list[tuple[str, Any]]:
     """Reads the records of a file of any form; `form` is one as JSON, for messages."""
     content = read_content(
         path, form=f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {form}"
@@ -77,12 +106,14 @@ def read_table(path: Path, *, form: str) -> list[tuple[str, Any]]:
     return (
         list(read_json(path, content, form=form))
         if is_json(path, content)
-        else read_sheet(path, content).rows
+        else read_sheet(path, content, knows=knows).rows
     )
 
 
 def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
     """Reads JSON Lines or a JSON list, whose values stay as they are there."""
+    if table_choice().said:
+        note(f"{path}: JSON is read as it is; what was said about tables is not used.")
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         return (
             (f"record {n}", value)
@@ -91,33 +122,66 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
     return json_lines(path, content, form=form)
 
 
-def read_sheet(path: Path, content: bytes, *, form: str = _FORM) -> Sheet:
-    """Reads a table, told by its content; blank rows are none. Cells that a spreadsheet has cut are named on stderr."""
-    if content.startswith(_PARQUET):
-        return _parquet(path, content)
+def read_sheet(
+    path: Path, content: bytes, *, form: str = _FORM, knows: Knows = ANY_HEADER
+) -> Sheet:
+    """Reads a table, told by its content; blank rows are none.
+
+    The header is the first of the upper rows that a reader `knows`, on the one sheet that has it.
+    Notes on stderr say what was read where more than that could be meant.
+    """
     if content.startswith(_OLE) or (content.startswith(_ZIP) and not is_workbook(content)):
         raise UsageError(
             f"{path}: of another spreadsheet program, an old Excel file (.xls) or one with a password. {_AGAIN}"
         )
-    rows = (
-        _workbook(path, content, form)
-        if is_workbook(content)
-        else _csv(path, _decoded(path, content))
-    )
-    sheet = _with_header(path, rows, form)
+    local = False
+    if content.startswith(_PARQUET):
+        sheet = _parquet(path, content)
+    elif is_workbook(content):
+        sheet = _workbook(path, content, form, knows)
+    else:
+        rows, separator = _csv(path, _decoded(path, content), knows)
+        sheet = _with_header(path, rows, form, knows)
+        local = separator in ";\t"
+
+    if table_choice().sheet and not is_workbook(content):
+        note(f"{path}: has no sheets; what was said of sheets is not used.")
+
+    numbers = knows(sheet.columns) or ()
+    sheet = Sheet(sheet.columns, settled_rows(path, sheet.rows, numbers, local=local))
     cut = [
         f"{place}, column {named(name)}"
         for place, cells in sheet.rows
         for name, value in cells.items()
-        if value and len(value) <= _CUT and len(value.encode("utf-16-le", "replace")) == 2 * _CUT
+        if isinstance(value, str)
+        and len(value) <= _CUT
+        and len(value.encode("utf-16-le", "replace")) == 2 * _CUT
     ]
     if cut:
-        print(
-            f"note: {path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold {_CUT:,} characters. "
-            "Take such texts from where they were made.",
-            file=sys.stderr,
+        note(
+            f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold {_CUT:,} characters. "
+            "Take such texts from where they were made."
         )
     return sheet
+
+
+def settled_rows(
+    path: object,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    columns: Collection[str],
+    *,
+    local: bool = False,
+) -> list[tuple[str, dict[str, Any]]]:
+    """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
+    cells = {(place, name): row[name] for name in columns for place, row in rows}
+    anew = settled(str(path), cells, local=local)
+    return [
+        (
+            place,
+            {name: anew.get((place, name), cell_text(value)) for name, value in row.items()},
+        )
+        for place, row in rows
+    ]
 
 
 def folded(name: str) -> str:
@@ -142,78 +206,144 @@ def cell_text(value: Any) -> Any:
     )
 
 
-def _with_header(path: Path, rows: Sequence[_Cells], form: str) -> Sheet:
-    """Names the cells of rows by the first one; only the first column may go without a name."""
-    if len(rows) < 2:
-        raise UsageError(f"{path}: {'has a header and no rows' if rows else 'is empty'}. {form}")
-    names = {place: str(text).strip() for place, text in rows[0][1].items()}
-    if any(1 in cells for _, cells in rows):
+def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
+    """Where the header is, by a reader; None where no row near the top is known."""
+    for place, row in enumerate(rows[:_UPPER]):
+        if knows([str(text).strip() for text in row.cells.values()]) is not None:
+            return place
+    return None
+
+
+def _with_header(path: Path, rows: Sequence[_Row], form: str, knows: Knows) -> Sheet:
+    """Names the cells of rows by the header; only the first column may go without a name."""
+    if not rows:
+        raise UsageError(f"{path}: is empty. {form}")
+    start = _header(rows, knows) or 0
+    if start:
+        note(f"{path}: the header is in {rows[start].place}; what is above it is not read.")
+    header, *body = rows[start:]
+    names = {place: str(text).strip() for place, text in header.cells.items()}
+    if any(1 in row.cells for row in body):
         names = {1: ""} | names
-    if twice := next(
-        (name for name in names.values() if list(names.values()).count(name) > 1), None
-    ):
-        raise UsageError(f"{path}: two columns are named {named(twice)}. Rename one of them.")
-    for where, cells in rows[1:]:
-        if stray := next((place for place in cells if place not in names), None):
-            raise UsageError(
-                f"{path}, {where}: a cell in column {stray}, which has no name in the header. Name it. {_QUOTED}"
-            )
+    name, count = Counter(names.values()).most_common(1)[0]
+    if count > 1:
+        raise UsageError(f"{path}: two columns are named {named(name)}. Rename one of them.")
+    for row in rows[start:]:
+        _check_row(path, row, header, names, form)
+    if not body:
+        raise UsageError(f"{path}: has a header and no rows. {form}")
     named_cells = [
-        (where, {name: cells.get(place) for place, name in names.items()})
-        for where, cells in rows[1:]
+        (row.place, {name: row.cells.get(place) for place, name in names.items()}) for row in body
     ]
     return Sheet(list(names.values()), named_cells)
 
 
-def _workbook(path: Path, content: bytes, form: str) -> list[_Cells]:
-    rows = workbook_rows(path, content, again=form).items()
-    texts = [
-        (
-            f"row {n}",
-            {place: cell_text(value) for place, value in cells.items() if str(value).strip()},
-        )
-        for n, cells in rows
-    ]
-    return [row for row in texts if row[1]]
-
-
-def _csv(path: Path, text: str) -> list[_Cells]:
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-
-    def parsed(separator: str) -> Any:
-        return csv.reader(
-            csv_lines(path, io.StringIO(text, newline="")), delimiter=separator, strict=True
-        )
-
-    def width(separator: str) -> int:
-        try:
-            return len(next(filter(None, parsed(separator)), []))
-        except csv.Error:
-            return 0
-
-    declared = re.match(r"sep=([^\r\n])\r?\n", text)  # as Excel takes it
-    reader = parsed(declared[1] if declared else max((",", ";", "\t"), key=width))
-    rows: list[_Cells] = []
-    header = 0
-    try:
-        for number, cells in enumerate(reader, start=1):
-            if (declared and number == 1) or not any(map(str.strip, cells)):
-                continue
-            header = header or len(cells)
-            if len(cells) < header:
-                raise UsageError(
-                    f"{path}, row {number}: {len(cells)} cells, the header has {header}. {_QUOTED}"
-                )
-            rows.append(
-                (
-                    f"row {number}",
-                    {n: cell for n, cell in enumerate(cells, start=1) if cell.strip()},
-                )
+def _check_row(path: Path, row: _Row, header: _Row, names: Collection[int], form: str) -> None:
+    """Refuses a row of which a cell is lost, or belongs to no column."""
+    for place, cell in row.cells.items():
+        if isinstance(cell, BrokenCell):
+            raise UsageError(f"{path}, {row.place}: {cell}")
+        if place not in names:
+            raise UsageError(
+                f"{path}, {row.place}: a cell in column {place}, which has no name in the header ({header.place}). Name it. "
+                f"{_QUOTED} A header is found below a title if it has the right names. {form}"
             )
-    except csv.Error as error:
+    if row.width < (width := max(header.cells)):
         raise UsageError(
-            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). {_QUOTED} {_AGAIN}"
-        ) from error
+            f"{path}, {row.place}: {row.width} cells, the header has {width}. {_QUOTED}"
+        )
+
+
+def _workbook(path: Path, content: bytes, form: str, knows: Knows) -> Sheet:
+    sheets = workbook_sheets(path, content, again=form)
+    rows = {
+        sheet.name: [
+            _Row(f"row {number}", cells, sys.maxsize) for number, cells in sheet.rows.items()
+        ]
+        for sheet in sheets
+    }
+    known = {name for name in rows if _header(rows[name], knows) is not None}
+    sheet = _meant(path, sheets, known, form)
+    table = _with_header(path, rows[sheet.name], form, knows)
+
+    first, last = (int(table.rows[end][0].split()[1]) for end in (0, -1))
+    hidden = [f"row {number}" for number in sheet.hidden_rows if first <= number <= last]
+    if hidden:
+        note(f"{path}: hidden, and read all the same: {listed(hidden, _SHOWN)}.")
+    merged = [area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first]
+    if merged:
+        note(f"{path}: of merged cells the first has the value: {listed(merged, _SHOWN)}.")
+    return table
+
+
+def _meant(path: Path, sheets: Sequence[BookSheet], known: set[str], form: str) -> BookSheet:
+    """The sheet to read: the one with a `known` header of those named, or else of those that are shown."""
+    shown = ", ".join(sheet.label for sheet in sheets)
+    chosen = _chosen(path, sheets)
+    filled = [sheet for sheet in chosen or sheets if sheet.rows and (chosen or sheet.visible)]
+    likely = [sheet for sheet in filled if sheet.name in known] or filled
+    if len(likely) != 1:
+        what = (
+            "more than one"
+            if known.intersection(sheet.name for sheet in likely)
+            else "none that is shown"
+        )
+        example = table_choice().option("sheet", (likely or sheets)[0].name)
+        raise UsageError(
+            f"{path}: of the sheets {shown}, {what} has the columns to read. Name it, as in {example}. {form}"
+        )
+    if len(sheets) > 1 and not chosen:
+        note(f"{path}: read the sheet {likely[0].name!r}; there are {shown}.")
+    return likely[0]
+
+
+def _chosen(path: Path, sheets: Sequence[BookSheet]) -> list[BookSheet]:
+    """The sheets of a workbook that were named; where names were given, one must be among them."""
+    wanted = table_choice().sheet
+    chosen = [sheet for sheet in sheets if sheet.name in wanted]
+    if wanted and not chosen:
+        hint = did_you_mean(wanted[0], [sheet.name for sheet in sheets])
+        there = ", ".join(sheet.label for sheet in sheets)
+        raise UsageError(
+            f"{path}: no sheet {' or '.join(map(repr, wanted))}.{hint} There are {there}."
+        )
+    return chosen
+
+
+def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
+    """The rows, and what separates their cells."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    declared = re.match(r"sep=([^\r\n])\r?\n", text)  # as Excel takes it
+    tables = {
+        separator: _parsed(path, text, separator, int(declared is not None))
+        for separator in (declared[1] if declared else ",;\t")
+    }
+
+    def unlikely(separator: str) -> tuple[int, int]:
+        """A title can hold any sign, and a row of numbers too: the first header counts, and the widest."""
+        rows = tables[separator]
+        start = _header(rows, knows)
+        width = max(rows[start or 0].cells) if rows else 0
+        return _UPPER if start is None else start, -width
+
+    separator = min(tables, key=unlikely)
+    return tables[separator], separator
+
+
+def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
+    lines = csv_lines(path, io.StringIO(text, newline=""))
+    rows: list[_Row] = []
+    number = 0
+    try:
+        for number, cells in enumerate(
+            csv.reader(lines, delimiter=separator, strict=True), start=1
+        ):
+            filled = {place: cell for place, cell in enumerate(cells, start=1) if cell.strip()}
+            if filled and number > skipped:
+                rows.append(_Row(f"row {number}", filled, len(cells)))
+    except csv.Error as error:
+        why = BrokenCell(f"not a whole CSV file ({error}). {_QUOTED} {_AGAIN}")
+        rows.append(_Row(f"row {number + 1}", {1: why}, 1))
     return rows
 
 
@@ -228,9 +358,8 @@ def _decoded(path: Path, content: bytes) -> str:
                 f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). {_AGAIN}"
             ) from None
         special = " ".join(dict.fromkeys(re.findall(r"[^\x00-\x7f\s]", text)))
-        print(
-            f"note: {path}: not UTF-8, read as Windows-1252 with {special}. Is one of them wrong? {_AGAIN}",
-            file=sys.stderr,
+        note(
+            f"{path}: not UTF-8, read as Windows-1252 with {special}. Is one of them wrong? {_AGAIN}"
         )
     if "\0" in text:
         raise UsageError(f"{path}: not a text, it has a character with the code 0. {_AGAIN}")
@@ -247,8 +376,5 @@ def _parquet(path: Path, content: bytes) -> Sheet:
         raise UsageError(
             f"{path}: not a whole parquet file ({str(error)[:80]}). Write it again."
         ) from error
-    rows = [{name: cell_text(value) for name, value in row.items()} for row in table.to_pylist()]
-    return Sheet(
-        list(table.column_names),
-        [(f"row {number}", row) for number, row in enumerate(rows, start=1)],
-    )
+    rows = [(f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1)]
+    return Sheet(list(table.column_names), rows)

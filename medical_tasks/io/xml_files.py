@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import re
 import warnings
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ErrorString
@@ -65,53 +67,98 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
+_NO_UNIT: Final = re.compile(r'\[[^]]*\]|"[^"]*"|\\.')  # of a form: colours and languages, texts
 SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
 
-def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[int, Any]]:
-    """The cells of the first sheet that are not empty, by row and column from 1; a share shown in percent is a text."""
-    from openpyxl import load_workbook
-    from openpyxl.utils.escape import unescape
+_MEND: Final = "Mend the cell or take the column out."
 
-    found: dict[int, dict[int, Any]] = {}
-    formulas = results = False
+
+class BrokenCell(str):
+    """Stands for what cannot be read; its text says why, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookSheet:
+    """A sheet of a workbook."""
+
+    name: str
+    visible: bool
+    rows: dict[int, dict[int, Any]]  # cells that are not empty, by row and column from 1
+    hidden_rows: Sequence[int]
+    merged: Sequence[str]  # such as B2:B4, of which B2 alone has a value
+
+    @property
+    def label(self) -> str:
+        """Names it for a person."""
+        return repr(self.name) + " (hidden)" * (not self.visible)
+
+
+def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet]:
+    """Reads all sheets; a share shown in percent is a text, and so is a date shown without a year."""
+    from openpyxl import load_workbook
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
             if size > SIZE_LIMIT_BYTES:
                 raise ValueError(f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}")
-            for name in archive.namelist():
-                part = archive.read(
-                    name
-                )  # compares its checksum; zeros could hide the word as UTF-16
-                if b"<!DOCTYPE" in part.replace(b"\0", b""):
-                    raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
-                if name.startswith("xl/worksheets/"):
-                    formulas = formulas or re.search(rb"<f[ />]", part) is not None
-                    results = results or re.search(rb"<f[^<]*(</f>)?<v>[^<]", part) is not None
-        if formulas and not results:
-            raise ValueError(
-                "its formulas have no results, since no spreadsheet program has saved it"
-            )
+            # Reading compares checksums; zeros could hide the word as UTF-16.
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        for name, part in parts.items():
+            if b"<!DOCTYPE" in part.replace(b"\0", b""):
+                raise ValueError(f"{name} declares entities, or could: it has a DOCTYPE")
         with warnings.catch_warnings(action="ignore"):  # of what is in the file and not read
-            sheet = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets[0]
-            sheet.reset_dimensions()  # what the file says of them may be wrong
-            for number, row in enumerate(sheet.iter_rows(), start=1):
-                cells = {
-                    place: cell
-                    for place, cell in enumerate(row, start=1)
-                    if cell.value not in (None, "")
-                }
-                if any(cell.data_type == "e" for cell in cells.values()):
-                    raise ValueError(f"row {number} has an error of a formula in place of a text")
-                if cells:
-                    found[number] = {place: _value(cell, unescape) for place, cell in cells.items()}
+            book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            if not book.worksheets:
+                raise ValueError("it has no sheet")
+            # The path is not public; what openpyxl does not tell of a sheet is in that part.
+            return [_sheet(each, parts[each._worksheet_path]) for each in book.worksheets]
     except MemoryError:
         raise
     except Exception as error:  # of a damaged file openpyxl raises whatever it stumbles over
         raise UsageError(f"{path}: not a whole XLSX file ({error}). {again}") from error
-    return found
+
+
+_HIDDEN_ROW: Final = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*\shidden="(?:1|true)")[^>]*\sr="(\d+)"')
+_MERGED: Final = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\sref="([A-Z]+\d+:[A-Z]+\d+)"')
+# A formula whose value is absent or empty; a text that is empty is a value.
+_NO_RESULT: Final = re.compile(
+    rb'<(?:\w+:)?c\b(?![^>]*\st="str")[^>]*\sr="([A-Z]+\d+)"[^>]*>\s*'
+    rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</"
+)
+
+
+def _sheet(sheet: Any, part: bytes) -> BookSheet:
+    from openpyxl.utils.cell import coordinate_to_tuple
+    from openpyxl.utils.escape import unescape
+
+    rows: dict[int, dict[int, Any]] = {}
+    sheet.reset_dimensions()  # what the file says of them may be wrong
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        shown = {place: _value(cell, unescape) for place, cell in enumerate(row, start=1)}
+        cells = {
+            place: value
+            for place, value in shown.items()
+            if value is not None and str(value).strip()
+        }
+        if cells:
+            rows[number] = cells
+
+    for found in _NO_RESULT.finditer(part):
+        number, place = coordinate_to_tuple(found[1].decode())
+        rows.setdefault(number, {})[place] = BrokenCell(
+            f"{found[1].decode()} has a formula and no result, as no spreadsheet program has saved it. {_MEND}"
+        )
+    return BookSheet(
+        name=sheet.title,
+        visible=sheet.sheet_state == "visible",
+        rows=dict(sorted(rows.items())),
+        hidden_rows=[int(row) for row in _HIDDEN_ROW.findall(part)],
+        merged=[area.decode() for area in _MERGED.findall(part)],
+    )
 
 
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
@@ -137,9 +184,18 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
 
 
 def _value(cell: Any, unescape: Callable[[str], str]) -> Any:
+    """What a cell shows; `24. Jul` has no year, whatever the spreadsheet holds."""
     value = cell.value
+    if cell.data_type == "e":
+        return BrokenCell(f"{cell.coordinate} has {value}, a formula's error. {_MEND}")
     if isinstance(value, str):
         return unescape(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and "%" in cell.number_format:
         return f"{value * 100:.15g}%"
+    if isinstance(value, datetime.date):
+        units = _NO_UNIT.sub("", cell.number_format.lower())
+        if "y" not in units:
+            return f"{value:%d-%b}"
+        if "d" not in units:
+            return f"{value:%b-%y}"
     return value

@@ -391,7 +391,7 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
         raise UsageError(
             f"--adjudicated {path}: the reader of {task.name} leaves no answer open. Leave it out."
         )
-    rows = construction.read_sheet(path, COLUMNS)
+    rows = construction.read_sheet(path, COLUMNS, numbers="reading")
     own = [row for row in rows if row.cells["task"].strip() == task.name]
     if not own:
         there = listed(sorted({row.cells["task"] for row in rows}), _NAMED)
@@ -438,11 +438,6 @@ def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading
         )
     if not text:
         return "", None
-    if construction.is_formula_error(text):
-        return (
-            f"{text} is the error of a formula. Format the column as Text, and write the reading again",
-            None,
-        )
     if len(text) > _LONGEST_READING:
         return (
             f"the reading has {len(text)} characters, at most {_LONGEST_READING} are taken. Write down the final answer alone",

@@ -26,6 +26,7 @@ from medical_tasks.data.task_data import (
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
+from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.opener import (
     check_repeats,
@@ -388,8 +389,12 @@ def _answered(
     responses = read_responses(
         arguments.responses, ids, content=content, check=check, task=task, items=items
     )
-    name = f"responses/{arguments.responses.name}"
-    source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    choice = table_choice()
+    sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
+    name = f"responses/{arguments.responses.name}{sheet}"
+    source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    if choice.said:
+        source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
     unanswered = {
         item.id: "not in the responses" for item in data.items if item.id not in responses

@@ -21,20 +21,22 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
-from medical_tasks.data.construction import is_formula_error
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError, listed
+from medical_tasks.io.cell_forms import TableChoice, reading_tables, table_choice
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import (
     cell_text,
     folded,
+    has_columns,
     is_json,
     is_workbook,
     read_content,
     read_json,
     read_sheet,
+    settled_rows,
 )
 from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
@@ -65,9 +67,13 @@ _TEXTS: Final = (
 )
 _GOLD: Final = "answer"  # of the model where no other column can be
 _QUESTION: Final = "question"
+_CHANGED_ID: Final = re.compile(
+    r"[0-9]\.[0-9]+E\+[0-9]+|[0-9]{2}(/[0-9]{2}/[0-9]{4}|-[A-Z][a-z]{2})"
+)
 _OTHER_SHEETS: Final = (".ods", ".numbers", ".xlsb")
 _SHOWN: Final = 5
 _ZIP: Final = b"PK"
+_KNOWS_ANSWERS: Final = has_columns("|".join((*_TEXTS, _GOLD)), numbers="|".join((*_TEXTS, _GOLD)))
 _ENCRYPTED: Final = 1
 _PACKED: Final = (
     zipfile.ZIP_STORED,
@@ -182,12 +188,12 @@ def read_responses(
     elif strange:
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
-        rounded = any(re.fullmatch(r"[0-9]\.[0-9]+E\+[0-9]+", answer.id) for answer in strange)
+        changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
         raise UsageError(
             f"{path}: {counted} of the task: {listed(unknown, _SHOWN)}. Its ids look like {sample}. Is it the right task "
             "and --config?"
-            + " A spreadsheet has rounded ids: format the column as Text and paste them again."
-            * rounded
+            + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and paste them again."
+            * changed
         )
     return found
 
@@ -313,11 +319,6 @@ def _table_answers(
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
         _check_text(where, response)
-        if is_formula_error(response):
-            raise UsageError(
-                f"{where}: {response} is a formula's error: the spreadsheet took an answer that begins with = + - or @ for one. "
-                "Format the column as Text and paste the answer again."
-            )
         yield Answer(id=identifier, text=response, place=place)
 
 
@@ -457,8 +458,11 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
 def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
     """The places of a file's records and what stands there, and whether it is a table."""
     if isinstance(path, GivenAnswers):
-        values = json_lines(Path(str(path)), content, form=_FORM)
-        return ((place.replace("line", "row"), value) for place, value in values), path.table
+        lines = json_lines(Path(str(path)), content, form=_FORM)
+        rows = [(place.replace("line", "row"), value) for place, value in lines]
+        if path.table:
+            rows = settled_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
+        return rows, path.table
     if (
         content.startswith(_ZIP)
         and not is_workbook(content)
@@ -466,7 +470,7 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     ):
         _, content = unzipped(path, content)
     elif not is_json(path, content):
-        return read_sheet(path, content, form=_TABLE).rows, True
+        return read_sheet(path, content, form=_TABLE, knows=_KNOWS_ANSWERS).rows, True
     return read_json(path, content, form=_FORM), False
 
 
@@ -690,7 +694,9 @@ def _from_file(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
         )
     ids = [item.id for item in data.answerable]
-    found = read_responses(responses, ids, task=task, items=data.answerable)
+    said = recipe["model"].get("tables")
+    with reading_tables(TableChoice(**said) if said else table_choice()):
+        found = read_responses(responses, ids, task=task, items=data.answerable)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(

@@ -199,7 +199,7 @@ def test_a_reading_of_a_clear_answer_counts_for_nothing(
             [{"reading": "3"}, {"reading": "4"}],
             "row 3: the item .* has another reading in a row before",
         ),
-        ([{"reading": "#NAME?"}], "row 2: #NAME\\? is the error of a formula"),
+        ([{"reading": "#NAME?"}], "a formula's error in column 'reading', row 2"),
         ([{"reading": "3 " * 150}], "the reading has 299 characters, at most 200 are taken"),
         ([{"reading": "3", "read_by": "my colleague"}], "column 'read_by': must be 'person' or"),
         ([{"reading": ""}], "no row of medcalc has a reading. Fill in the column 'reading'"),

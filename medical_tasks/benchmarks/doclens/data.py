@@ -29,7 +29,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
-from medical_tasks.io.sheets import folded, read_content, read_sheet, read_table
+from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet, read_table
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
@@ -267,7 +267,9 @@ def read_meqsum_rows(
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
-    sheet = read_sheet(path, read_content(path, form=again), form=again)
+    content = read_content(path, form=again)
+    knows = has_columns(*map(folded, names.values()))
+    sheet = read_sheet(path, content, form=again, knows=knows)
     check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
     for place, cells in sheet.rows:
         values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
@@ -419,7 +421,8 @@ class OwnText:
 def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts, a record each or a row of a table."""
     texts: dict[str, OwnText] = {}
-    for place, value in read_table(path, form=_FORM):
+    knows = has_columns("example_id|id", "input|source", "reference")
+    for place, value in read_table(path, form=_FORM, knows=knows):
         where = f"{path}, {place}"
         if not isinstance(value, dict):
             raise UsageError(

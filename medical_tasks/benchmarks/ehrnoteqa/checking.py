@@ -6,6 +6,7 @@ The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, me
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
-from medical_tasks.io.sheets import read_content, read_sheet
+from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
@@ -180,7 +181,9 @@ class HumanScores:
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     """Reads a file of scores."""
-    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM)
+    marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
+    knows = has_columns("id", "response", numbers=marks)
+    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
     columns = _columns(path, header, raters)
     found: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}

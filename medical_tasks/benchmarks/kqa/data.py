@@ -33,7 +33,7 @@ from medical_tasks.io.json_records import (
     optional,
     read_records,
 )
-from medical_tasks.io.sheets import folded, is_json, read_content, read_sheet
+from medical_tasks.io.sheets import folded, has_columns, is_json, read_content, read_sheet
 from medical_tasks.spec import Item, TaskSpec
 
 
@@ -213,7 +213,8 @@ def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator
 def read_gold_file(path: Path) -> list[dict[str, Any]]:
     """Reads questions with statements of a user's own, in the dataset's own format or a table, as rows for `load_items`."""
     if not is_json(path, content := read_content(path, form=_TABLE)):
-        rows = read_sheet(path, content, form=_TABLE).rows
+        knows = has_columns("question", "(must|nice_to)_have.*")
+        rows = read_sheet(path, content, form=_TABLE, knows=knows).rows
         return list(_gold_rows(_table_record(path, place, row) for place, row in rows))
     again = "Write it anew, for example with `medical-tasks decompose`."
     return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))

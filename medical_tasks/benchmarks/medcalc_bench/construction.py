@@ -41,7 +41,7 @@ from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell
-from medical_tasks.io.sheets import folded, read_table
+from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.asking import asked
@@ -104,7 +104,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def read_notes(path: Path) -> dict[str, str]:
     """Reads notes by their ids, of a file of any form."""
     notes: dict[str, str] = {}
-    for place, value in read_table(path, form=_FORM):
+    knows = has_columns(*map("|".join, _NAMES.values()))
+    for place, value in read_table(path, form=_FORM, knows=knows):
         given = value.items() if isinstance(value, dict) else ()
         cells = {folded(name): str(cell or "").strip() for name, cell in given}
         found = {
@@ -352,7 +353,11 @@ def _import(arguments: Namespace) -> int:
         missing_ok=True
     )  # no earlier review is released for one that does not end
     pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
-    rows = [row for path in arguments.paths for row in construction.read_sheet(path, COLUMNS)]
+    rows = [
+        row
+        for path in arguments.paths
+        for row in construction.read_sheet(path, COLUMNS, numbers="correction")
+    ]
     place = folder / "adjudication.csv"
     if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
         rows += construction.read_sheet(place, COLUMNS)

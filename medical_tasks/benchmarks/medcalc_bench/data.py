@@ -50,7 +50,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
-from medical_tasks.io.sheets import cell_text, folded, read_table
+from medical_tasks.io.sheets import cell_text, folded, has_columns, read_table
 from medical_tasks.spec import Item, TaskSpec
 
 CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
@@ -264,7 +264,9 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
     fold, known = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
-    for number, (place, value) in enumerate(read_table(path, form=_OWN_FORM), start=1):
+    knows = has_columns("patient_note", numbers="ground_truth_answer|(lower|upper)_limit")
+    table = read_table(path, form=_OWN_FORM, knows=knows)
+    for number, (place, value) in enumerate(table, start=1):
         try:
             if not isinstance(value, dict):
                 raise UsageError(
