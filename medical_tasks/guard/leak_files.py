@@ -15,11 +15,12 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from medical_tasks.errors import failure_kind
 from medical_tasks.guard.leak_views import (
     Closed,
     Contained,
@@ -27,7 +28,6 @@ from medical_tasks.guard.leak_views import (
     contained,
     decoded,
     encoded,
-    inflated,
     readings,
     rearranged,
     sniffed,
@@ -44,17 +44,11 @@ _HASH_BYTES = 64
 _KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
-_BROKEN = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    RecursionError,
-    RuntimeError,
-    NotImplementedError,
-    zlib.error,
-)
-_BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError, MemoryError)
+# Parts of a PNG picture that hold its points, colours or camera's data; any other may hold a text.
+_PNG_FACTS = (
+    *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"bKGD"),
+    *(b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL", b"fdAT", b"cICP", b"mDCv", b"cLLi"),
+)  # fmt: skip
 
 
 class Looking:
@@ -67,14 +61,19 @@ class Looking:
         self._unpacked = 0
         self._seen: set[int] = set()
 
-    def file(self, path: Path) -> Iterator[str]:
-        """Yields the texts in a file, in every reading; some more than once."""
+    def file(self, path: Path, keep: Callable[[str], object]) -> None:
+        """Gives `keep` the texts in a file, in every reading; some more than once."""
+        with self._noted("file"), open_file(path) as stream:
+            for text in self._stream(stream, 0, path):
+                keep(text)
+
+    @contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
+        """Notes that `what` cannot be read, whatever is raised: readers of damaged files raise errors of any kind."""
         try:
-            with open_file(path) as stream:
-                yield from self._stream(stream, 0, path)
-        # The reason's class alone: a parser's words may quote the file.
-        except (*_BROKEN, *_BROKEN_FORMS) as error:
-            self._closed(f"{type(error).__name__} while reading it")
+            yield
+        except Exception as error:
+            self._closed(f"{what} cannot be read to its end ({failure_kind(error)})")
 
     def _closed(self, reason: str) -> None:
         self.reasons[reason] = None
@@ -97,22 +96,16 @@ class Looking:
         if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
             form = ""  # what belongs to no database here
         if form in _OPENERS:
-            try:
+            with self._noted(form):
                 stream.seek(0)
                 yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:
-                self._closed(f"{type(error).__name__} while reading {form}")
         elif " " in form:
             self._closed(f"{form} cannot be looked into")
         stream.seek(0)
-        for number, block in enumerate(self._blocks(stream)):
+        for block in self._blocks(stream):
             texts, whole = decoded(block)
             if not form and not whole:
-                plain = b"" if number else inflated(block)
-                if plain:
-                    yield from self._found([plain], depth)
-                else:
-                    self._closed("bytes of an unknown form")
+                self._closed("bytes of an unknown form")
             yield from self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)
@@ -159,9 +152,9 @@ class Looking:
     def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
         """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
         form, (texts, whole) = sniffed(raw), decoded(raw)
-        if form or whole or (plain := inflated(raw)):
+        if form or whole:
             before = dict(self.reasons)
-            yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
+            yield from self._stream(io.BytesIO(raw), depth)
             # A hash may begin like anything; bytes that were lost in a text are the file around it, which was opened.
             if form and (len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50):
                 self.reasons = before
@@ -176,26 +169,21 @@ class Looking:
     ) -> Iterator[str]:
         for name, opened in parts:
             yield from self._text(name, depth)
-            try:
-                with opened() as member:
-                    yield from self._unpack(_parts(member), depth)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:
-                self._closed(f"{type(error).__name__} while reading a member of an archive")
+            with self._noted("member of an archive"), opened() as member:
+                yield from self._unpack(_parts(member), depth)
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
         with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
-            try:
+            with self._noted("packed content"):  # what came before the damage is looked through
                 for block in blocks:
                     self._unpacked += len(block)
                     if self._unpacked > _UNPACKED_LIMIT:
                         self._closed(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
                         break
                     place.write(block)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:  # what came before it is looked through
-                self._closed(f"{type(error).__name__} while unpacking it")
             place.seek(0)
             yield from self._stream(place, depth + 1)
 
@@ -211,6 +199,7 @@ class Looking:
                 raise EOFError
 
         yield from self._unpack(blocks(), depth)
+        yield from self._found([unpack.unused_data + stream.read()], depth)
 
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
@@ -221,7 +210,10 @@ class Looking:
 
     def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with tarfile.open(fileobj=stream) as archive:
-            entries = ((entry.name, partial(_member, archive, entry)) for entry in archive)
+            entries = (
+                (f"{entry.name}\n{entry.linkname}", partial(_member, archive, entry))
+                for entry in archive
+            )
             yield from self._members(entries, depth)
 
     def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
@@ -277,8 +269,8 @@ class Looking:
         while len(head := stream.read(8)) == 8:
             part = stream.read(int.from_bytes(head[:4], "big") + 4)
             packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
-            if head[4:] in (b"zTXt", b"iTXt") and packed:
-                yield from self._found([part[packed.start() :]], depth)
+            if head[4:] not in _PNG_FACTS:
+                yield from self._found([part, part[packed.start() :] if packed else b""], depth)
             elif head[4:] == b"IEND":
                 yield from self._found([stream.read()], depth)
 
@@ -342,7 +334,9 @@ def _parts(stream: Any) -> Iterator[bytes]:
 
 
 def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    return archive.extractfile(entry) or io.BytesIO()
+    # A link holds nothing but its name and its target's, which need not be in the archive.
+    holds = not (entry.issym() or entry.islnk())
+    return (archive.extractfile(entry) if holds else None) or io.BytesIO()
 
 
 def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
