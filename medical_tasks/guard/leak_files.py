@@ -204,6 +204,10 @@ class Looking:
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
+            before = min((file.header_offset for file in files), default=archive.start_dir)
+            stream.seek(0)
+            if before and not decoded(stream.read(min(before, _CHUNK)))[1]:
+                self._closed("bytes of an unknown form before an archive")
             yield from self._members(
                 ((file.filename, partial(archive.open, file)) for file in files), depth
             )
@@ -245,14 +249,15 @@ class Looking:
             yield from self._found(values.add(row), depth)
         yield from self._found(values.rest(), depth)
 
-    def _numpy(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _numpy(self, stream: Any, depth: int, path: Path | None) -> Iterator[str]:
         import numpy as np
 
-        array = np.load(stream, allow_pickle=False)
-        if array.dtype.kind in "OVM" or array.size > 10**8:
-            raise ValueError
-        if array.dtype.kind != "f":
-            yield from self._rows([array.ravel().tolist()], depth)
+        while stream.peek(1):  # arrays may be stored one after another
+            array = np.load(stream, allow_pickle=False)
+            if array.dtype.kind in "OVM" or array.size > 10**8:
+                raise ValueError
+            if array.dtype.kind != "f":
+                yield from self._rows([array.ravel().tolist()], depth)
 
     def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         """A pickle's constants; it is never loaded. What they make together is not known."""
@@ -266,13 +271,17 @@ class Looking:
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return
-        while len(head := stream.read(8)) == 8:
-            part = stream.read(int.from_bytes(head[:4], "big") + 4)
-            packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
-            if head[4:] not in _PNG_FACTS:
+        kind = b""
+        while kind != b"IEND":
+            head = stream.read(8)
+            kind = head[4:]
+            part = stream.read(int.from_bytes(head[:4], "big"))
+            if stream.read(4) != zlib.crc32(kind + part).to_bytes(4, "big"):
+                raise ValueError
+            if kind not in _PNG_FACTS:
+                packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
                 yield from self._found([part, part[packed.start() :] if packed else b""], depth)
-            elif head[4:] == b"IEND":
-                yield from self._found([stream.read()], depth)
+        yield from self._found([stream.read()], depth)
 
     def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
