@@ -22,6 +22,7 @@ from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, redact_reason
+from medical_tasks.io.cells import is_formula_error
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
@@ -438,7 +439,7 @@ def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading
         )
     if not text:
         return "", None
-    if construction.is_formula_error(text):
+    if is_formula_error(text):
         return (
             f"{text} is the error of a formula. Format the column as Text, and write the reading again",
             None,

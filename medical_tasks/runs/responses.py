@@ -18,10 +18,10 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
-from medical_tasks.data.construction import is_formula_error
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError, listed
+from medical_tasks.io.cells import is_formula_error
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
 from medical_tasks.io.sheets import (

@@ -24,8 +24,9 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 )
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, is_formula_error
+from medical_tasks.data.construction import SheetRow
 from medical_tasks.errors import UsageError
+from medical_tasks.io.cells import is_formula_error
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",

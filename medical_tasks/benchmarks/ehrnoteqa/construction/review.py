@@ -20,11 +20,11 @@ from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
     file_name,
-    is_formula_error,
     read_sheet,
     refuse,
 )
 from medical_tasks.errors import UsageError
+from medical_tasks.io.cells import is_formula_error
 from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.json_records import Field, is_text
 
