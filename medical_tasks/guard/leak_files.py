@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import pickletools
 import re
 import shutil
@@ -39,6 +40,8 @@ _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
 _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
 _DEEPEST = 8  # encodings and archives in one another
 _UNPACKED_LIMIT = 8 * 2**30
+_UNPACKED_LEAST = 2**27  # which a file may unpack to, however small it is
+_UNPACKED_TIMES = 100  # of its own size
 _IN_MEMORY = 8 * 2**20
 _HASH_BYTES = 64
 _KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
@@ -59,11 +62,14 @@ class Looking:
         self.pictures = 0
         self._scratch = scratch
         self._unpacked = 0
+        self._most = 0  # bytes that the file may unpack to
         self._seen: set[int] = set()
 
     def file(self, path: Path, keep: Callable[[str], object]) -> None:
         """Gives `keep` the texts in a file, in every reading; some more than once."""
         with self._noted("file"), open_file(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            self._most = min(_UNPACKED_LIMIT, max(_UNPACKED_LEAST, _UNPACKED_TIMES * size))
             for text in self._stream(stream, 0, path):
                 keep(text)
 
@@ -180,8 +186,8 @@ class Looking:
             with self._noted("packed content"):  # what came before the damage is looked through
                 for block in blocks:
                     self._unpacked += len(block)
-                    if self._unpacked > _UNPACKED_LIMIT:
-                        self._closed(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
+                    if self._unpacked > self._most:
+                        self._closed(f"unpacks to more than {self._most // 2**20:,} MiB")
                         break
                     place.write(block)
             place.seek(0)

@@ -56,10 +56,10 @@ _SEPARATED = re.compile(
 )
 _NUMBER = re.compile(r"(0?[xX])?([0-9A-Fa-f]{1,8})")
 _DUMP = re.compile(
-    r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
+    r"(?m)^[ \t]*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
 )
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
-_VALUE = re.compile(r"[\[{]\s*[\"'{\[(\d-]")
+_VALUE = re.compile(r"[\[{]\s*[\"'(\d-]|\[\s*[\[{]")
 _IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
 _ATTEMPTS = 24  # characters read in vain for values, for each one of the text
 _LITERAL_LIMIT = 2**20
@@ -231,6 +231,7 @@ _MEASURED = re.compile(r"-?\d+\.\d{2,}(?:[eE]-?\d+)?|-?\d(?:\.\d+)?[eE]-\d+")
 _TAGGED = re.compile(r"(?<!\S)([^\s/|:=_]+)[/|:=_](\S+)")
 _SPACED = re.compile(r"(?<!\w\w)(?<=\w)[ \n,.-](?=\w(?!\w))")
 _LETTERS = re.compile(r"(?:(?<!\w)\w[ \n,.-]+){12}")
+_JOINED = re.compile(r"@@[\s'\",]+|(?<![\s'\",])[\s'\",]+##")
 _MARK = re.compile("[\u0120\u2581]|</w>")
 _BETWEEN = re.compile(r"""['",\s\[\]]+""")
 _LEAST_LINES = 3
@@ -259,7 +260,7 @@ def rearranged(text: str) -> Iterator[str]:
             with contextlib.suppress(UnicodeError):
                 yield whole.translate(_BYTE_LETTERS).encode("latin-1").decode("utf-8")
         if "##" in view or "@@" in view:
-            yield re.sub(r"@@[\s'\",]+|[\s'\",]+##", "", view)
+            yield _JOINED.sub("", view)
     yield from _without_numbers(text)
     words = text.split()
     often, count = Counter(words).most_common(1)[0] if words else ("", 0)
@@ -439,6 +440,7 @@ def _of_numbers(
 def _values_in(text: str) -> Iterator[Any]:
     """Yields the JSON values and Python literals that stand in a text, wherever; one that is in another comes with it alone."""
     decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
+    end = last = -1  # where the line ends, and its last closing bracket
     while match := _VALUE.search(text, at):
         start, at = match.start(), match.start() + 1
         if spent > _ATTEMPTS * len(text) + 10**6:
@@ -450,8 +452,9 @@ def _values_in(text: str) -> Iterator[Any]:
             continue
         except (ValueError, RecursionError) as error:
             spent += getattr(error, "pos", start + 1000) - start
-        end = text.find("\n", start) % (len(text) + 1)
-        last = max(text.rfind(sign, start, end) for sign in "])}")
+        if start > end:
+            end = text.find("\n", start) % (len(text) + 1)
+            last = max(text.rfind(sign, start, end) for sign in "])}")
         if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
             spent += 8 * max(last - start, 0)  # these take longer
             with contextlib.suppress(
