@@ -386,7 +386,7 @@ LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is
         lambda text: " ".join(B64(word.encode()).decode() for word in text.split())
     ),
     "wrapped within 20 columns": text_of(lambda text: "\n".join(re.findall(".{1,17}", text))),
-    "few random bytes": lambda text: B64(random.Random(1).randbytes(200)),
+    "random bytes": lambda text: B64(random.Random(1).randbytes(200)),
 }
 
 
