@@ -84,8 +84,9 @@ def _check_same_rows(run: Path, source: str) -> None:
         }
     except Exception as error:  # what the file says instead may be text of the source
         raise UsageError(
-            f"{run / RESULTS_FILE}: not the results of a run ({failure_kind(error)}), so that it cannot be told on which rows of "
-            f"{name} it was. Give the run's own command again, or --source the official files of {name}."
+            f"{run / RESULTS_FILE}: not the results of a run ({failure_kind(error)}), "
+            f"so that it cannot be told on which rows of {name} it was. "
+            f"Give the run's own command again, or --source the official files of {name}."
         ) from None
     for task, (config, split, sha256) in used.items():
         built = config in built_configs(folder)

@@ -49,8 +49,9 @@ _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
 # Parts of a PNG picture that hold its points, colours or camera's data; any other may hold a text.
 _PNG_FACTS = (
-    *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"bKGD"),
-    *(b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL", b"fdAT", b"cICP", b"mDCv", b"cLLi"),
+    *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT"),
+    *(b"sRGB", b"bKGD", b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL"),
+    *(b"fdAT", b"cICP", b"mDCv", b"cLLi"),
 )  # fmt: skip
 
 
@@ -75,7 +76,7 @@ class Looking:
 
     @contextmanager
     def _noted(self, what: str) -> Iterator[None]:
-        """Notes that `what` cannot be read, whatever is raised: readers of damaged files raise errors of any kind."""
+        """Notes that `what` cannot be read, whatever is raised: parsers raise errors of any kind."""
         try:
             yield
         except Exception as error:

@@ -1,8 +1,9 @@
 """What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
 
-Read is what programs make of a text by themselves: logs, notebooks, pages, requests, tokenizers, archives. What only somebody
-who hides a text would write, such as ROT13, base85 or code points, is not. What is decoded on a guess counts only where it gives
-text or a known form, so that hashes and keys stay what they are.
+Read is what programs make of a text by themselves: logs, notebooks, pages, requests, tokenizers,
+archives. What only somebody who hides a text would write, such as ROT13, base85 or code points, is
+not. What is decoded on a guess counts only where it gives text or a known form, so that hashes and
+keys stay what they are.
 """
 
 from __future__ import annotations
@@ -400,7 +401,7 @@ def _escaped(text: str) -> Iterator[bytes]:
 
 
 def _numbered(text: str) -> Iterator[Contained]:
-    """Yields what numbers with signs between them stand for: `104, 101, 32` or `68:65:20` are the bytes of "he "."""
+    """Yields what numbers in a row stand for: `104, 101, 32` or `68:65:20` are bytes of "he "."""
     for match in _SEPARATED.finditer(text):
         found = _NUMBER.findall(match[0])
         numbers = [number for _, number in found]

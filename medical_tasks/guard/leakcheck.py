@@ -282,11 +282,13 @@ _ASCII = bytes(
     ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
     for byte in range(256)
 )
-# Signs inside words that nobody sees, which copying from a page or a PDF file brings along: soft hyphens, zero-width blanks and
-# joiners, marks of direction, fillers, variation selectors and tags. And marks above and below letters: some programs drop accents.
+# Signs inside words that nobody sees, which copying from a page or a PDF file brings along: soft
+# hyphens, zero-width blanks and joiners, marks of direction, fillers, variation selectors and tags.
+# And marks above and below letters: some programs drop accents.
 _UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+    "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
 _TABLE_BITS = (16, 27)  # size of the table of a first look, least and most
 _SEED = 20250924

@@ -221,7 +221,7 @@ def protect(
 
 @contextlib.contextmanager
 def holding_text() -> Iterator[None]:
-    """Leaves no core file, and makes a `WithheldError` of every error that is not of this package: others' quote what they read."""
+    """Leaves no core file; makes a `WithheldError` of others' errors, which quote what they read."""
     try:
         with no_core_files():
             yield

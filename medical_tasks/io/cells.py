@@ -1,4 +1,4 @@
-"""Cells of tables that a spreadsheet program opens: no text becomes a formula, a number or a date there, and each comes back.
+"""Cells of tables for spreadsheet programs: no text becomes a formula, and each comes back.
 
     cell              CSV that is read again (`escaped`)   CSV for people alone (`table_cell`)
     =1+1              '=1+1                                '=1+1
@@ -6,7 +6,8 @@
     3-5               '3-5                                 3-5
     120/80 mmHg       120/80 mmHg                          120/80 mmHg
 
-`plain` takes the apostrophe away again. A workbook keeps texts as texts: `workbook_text` writes what `plain` gives back.
+`plain` takes the apostrophe away again. A workbook keeps texts as texts: `workbook_text` writes
+what `plain` gives back.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _ESCAPED: Final = (*_FORMULA, _QUOTE)
 _LEADING: Final = ("\t", "\r", "\n")
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-# What is a number, a date, a time or a truth value to such programs, which write it in their own way: 0.50 becomes 0.5, 3-5 the
-# fifth of March, the id 0071 a 71.
+# What is a number, a date, a time or a truth value to such programs, which write it in their own
+# way: 0.50 becomes 0.5, 3-5 the fifth of March, the id 0071 a 71.
 _MONTHS: Final = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
     "|dec(ember)?"
@@ -43,7 +44,7 @@ def escaped(text: str) -> str:
 
 
 def table_cell(value: object) -> object:
-    """Writes a value of a table that nobody reads back: a text that begins like a formula and is no number gets an apostrophe."""
+    """Writes a value of a table that nobody reads back: no text begins a formula, numbers stay."""
     if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
         return value
     return (

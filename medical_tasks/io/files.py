@@ -63,7 +63,7 @@ def named_path(text: str) -> Path:
 
 
 def found_at(path: Path) -> str:
-    """Says what is at a path: `file`, `folder`, `other`, or "" for nothing, and for a name that is too long to be one."""
+    """Says what is at a path: `file`, `folder`, `other`; "" for nothing and for too long a name."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

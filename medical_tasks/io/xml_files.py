@@ -121,7 +121,7 @@ def workbook_rows(path: Path, content: bytes, *, again: str) -> dict[int, dict[i
 
 
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    """Makes a workbook of one sheet; every cell is a text, as in `cells`, and signs that XML has no place for are `?`."""
+    """Makes a workbook of one sheet of texts, as in `cells`; what XML has no place for is `?`."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 

@@ -160,7 +160,7 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
 def read_error(
     status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
 ) -> AttemptError:
-    """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried, redirects are never followed."""
+    """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
