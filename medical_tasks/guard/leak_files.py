@@ -113,7 +113,9 @@ class Looking:
             texts, whole = decoded(block)
             if not form and not whole:
                 self._closed("bytes of an unknown form")
-            yield from self._text(texts[0], depth)
+            # Packed bytes look encoded here and there by chance; what they hold was opened.
+            opened = form in _OPENERS and form != "sqlite"  # which has bytes of deleted rows
+            yield from readings(texts[0]) if opened else self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)
 
