@@ -330,12 +330,6 @@ FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "408": ("judge: http 408", lambda case: Fault.status_code(408)),
     "500": ("judge: http 500", lambda case: Fault.status_code(500, case.wrong)),
     "503": ("judge: http 503", lambda case: Fault.status_code(503)),
-    "redirect": (
-        "judge: http 302",
-        lambda case: Fault(
-            "reply", 302, {"Location": "/v1/chat/completions"}, text(case.wrong).body
-        ),
-    ),
     "hang": ("judge: timeout", lambda case: Fault.hang()),
     "drip": ("judge: timeout", lambda case: Fault.drip()),
     "cut body": ("judge: connection", lambda case: Fault.cut()),

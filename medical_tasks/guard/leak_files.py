@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import pickletools
 import re
 import shutil
@@ -15,11 +16,12 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from medical_tasks.errors import failure_kind
 from medical_tasks.guard.leak_views import (
     Closed,
     Contained,
@@ -27,7 +29,6 @@ from medical_tasks.guard.leak_views import (
     contained,
     decoded,
     encoded,
-    inflated,
     readings,
     rearranged,
     sniffed,
@@ -39,22 +40,19 @@ _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
 _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
 _DEEPEST = 8  # encodings and archives in one another
 _UNPACKED_LIMIT = 8 * 2**30
+_UNPACKED_LEAST = 2**27  # which a file may unpack to, however small it is
+_UNPACKED_TIMES = 100  # of its own size
 _IN_MEMORY = 8 * 2**20
 _HASH_BYTES = 64
 _KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
-_BROKEN = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    RecursionError,
-    RuntimeError,
-    NotImplementedError,
-    zlib.error,
-)
-_BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError, MemoryError)
+# Parts of a PNG picture that hold its points, colours or camera's data; any other may hold a text.
+_PNG_FACTS = (
+    *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT"),
+    *(b"sRGB", b"bKGD", b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL"),
+    *(b"fdAT", b"cICP", b"mDCv", b"cLLi"),
+)  # fmt: skip
 
 
 class Looking:
@@ -65,16 +63,24 @@ class Looking:
         self.pictures = 0
         self._scratch = scratch
         self._unpacked = 0
+        self._most = 0  # bytes that the file may unpack to
         self._seen: set[int] = set()
 
-    def file(self, path: Path) -> Iterator[str]:
-        """Yields the texts in a file, in every reading; some more than once."""
+    def file(self, path: Path, keep: Callable[[str], object]) -> None:
+        """Gives `keep` the texts in a file, in every reading; some more than once."""
+        with self._noted("file"), open_file(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            self._most = min(_UNPACKED_LIMIT, max(_UNPACKED_LEAST, _UNPACKED_TIMES * size))
+            for text in self._stream(stream, 0, path):
+                keep(text)
+
+    @contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
+        """Notes that `what` cannot be read, whatever is raised: parsers raise errors of any kind."""
         try:
-            with open_file(path) as stream:
-                yield from self._stream(stream, 0, path)
-        # The reason's class alone: a parser's words may quote the file.
-        except (*_BROKEN, *_BROKEN_FORMS) as error:
-            self._closed(f"{type(error).__name__} while reading it")
+            yield
+        except Exception as error:
+            self._closed(f"{what} cannot be read to its end ({failure_kind(error)})")
 
     def _closed(self, reason: str) -> None:
         self.reasons[reason] = None
@@ -97,23 +103,19 @@ class Looking:
         if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
             form = ""  # what belongs to no database here
         if form in _OPENERS:
-            try:
+            with self._noted(form):
                 stream.seek(0)
                 yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:
-                self._closed(f"{type(error).__name__} while reading {form}")
         elif " " in form:
             self._closed(f"{form} cannot be looked into")
         stream.seek(0)
-        for number, block in enumerate(self._blocks(stream)):
+        for block in self._blocks(stream):
             texts, whole = decoded(block)
             if not form and not whole:
-                plain = b"" if number else inflated(block)
-                if plain:
-                    yield from self._found([plain], depth)
-                else:
-                    self._closed("bytes of an unknown form")
-            yield from self._text(texts[0], depth)
+                self._closed("bytes of an unknown form")
+            # Packed bytes look encoded here and there by chance; what they hold was opened.
+            opened = form in _OPENERS and form != "sqlite"  # which has bytes of deleted rows
+            yield from readings(texts[0]) if opened else self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)
 
@@ -159,9 +161,9 @@ class Looking:
     def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
         """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
         form, (texts, whole) = sniffed(raw), decoded(raw)
-        if form or whole or (plain := inflated(raw)):
+        if form or whole:
             before = dict(self.reasons)
-            yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
+            yield from self._stream(io.BytesIO(raw), depth)
             # A hash may begin like anything; bytes that were lost in a text are the file around it, which was opened.
             if form and (len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50):
                 self.reasons = before
@@ -176,26 +178,21 @@ class Looking:
     ) -> Iterator[str]:
         for name, opened in parts:
             yield from self._text(name, depth)
-            try:
-                with opened() as member:
-                    yield from self._unpack(_parts(member), depth)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:
-                self._closed(f"{type(error).__name__} while reading a member of an archive")
+            with self._noted("member of an archive"), opened() as member:
+                yield from self._unpack(_parts(member), depth)
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
         with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
-            try:
+            with self._noted("packed content"):  # what came before the damage is looked through
                 for block in blocks:
                     self._unpacked += len(block)
-                    if self._unpacked > _UNPACKED_LIMIT:
-                        self._closed(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
+                    if self._unpacked > self._most:
+                        self._closed(f"unpacks to more than {self._most // 2**20:,} MiB")
                         break
                     place.write(block)
-            except (*_BROKEN, *_BROKEN_FORMS) as error:  # what came before it is looked through
-                self._closed(f"{type(error).__name__} while unpacking it")
             place.seek(0)
             yield from self._stream(place, depth + 1)
 
@@ -211,17 +208,25 @@ class Looking:
                 raise EOFError
 
         yield from self._unpack(blocks(), depth)
+        yield from self._found([unpack.unused_data + stream.read()], depth)
 
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
+            before = min((file.header_offset for file in files), default=archive.start_dir)
+            stream.seek(0)
+            if before and not decoded(stream.read(min(before, _CHUNK)))[1]:
+                self._closed("bytes of an unknown form before an archive")
             yield from self._members(
                 ((file.filename, partial(archive.open, file)) for file in files), depth
             )
 
     def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with tarfile.open(fileobj=stream) as archive:
-            entries = ((entry.name, partial(_member, archive, entry)) for entry in archive)
+            entries = (
+                (f"{entry.name}\n{entry.linkname}", partial(_member, archive, entry))
+                for entry in archive
+            )
             yield from self._members(entries, depth)
 
     def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
@@ -253,14 +258,15 @@ class Looking:
             yield from self._found(values.add(row), depth)
         yield from self._found(values.rest(), depth)
 
-    def _numpy(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+    def _numpy(self, stream: Any, depth: int, path: Path | None) -> Iterator[str]:
         import numpy as np
 
-        array = np.load(stream, allow_pickle=False)
-        if array.dtype.kind in "OVM" or array.size > 10**8:
-            raise ValueError
-        if array.dtype.kind != "f":
-            yield from self._rows([array.ravel().tolist()], depth)
+        while stream.peek(1):  # arrays may be stored one after another
+            array = np.load(stream, allow_pickle=False)
+            if array.dtype.kind in "OVM" or array.size > 10**8:
+                raise ValueError
+            if array.dtype.kind != "f":
+                yield from self._rows([array.ravel().tolist()], depth)
 
     def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         """A pickle's constants; it is never loaded. What they make together is not known."""
@@ -274,13 +280,17 @@ class Looking:
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
             return
-        while len(head := stream.read(8)) == 8:
-            part = stream.read(int.from_bytes(head[:4], "big") + 4)
-            packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
-            if head[4:] in (b"zTXt", b"iTXt") and packed:
-                yield from self._found([part[packed.start() :]], depth)
-            elif head[4:] == b"IEND":
-                yield from self._found([stream.read()], depth)
+        kind = b""
+        while kind != b"IEND":
+            head = stream.read(8)
+            kind = head[4:]
+            part = stream.read(int.from_bytes(head[:4], "big"))
+            if stream.read(4) != zlib.crc32(kind + part).to_bytes(4, "big"):
+                raise ValueError
+            if kind not in _PNG_FACTS:
+                packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
+                yield from self._found([part, part[packed.start() :] if packed else b""], depth)
+        yield from self._found([stream.read()], depth)
 
     def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
@@ -342,7 +352,9 @@ def _parts(stream: Any) -> Iterator[bytes]:
 
 
 def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    return archive.extractfile(entry) or io.BytesIO()
+    # A link holds nothing but its name and its target's, which need not be in the archive.
+    holds = not (entry.issym() or entry.islnk())
+    return (archive.extractfile(entry) if holds else None) or io.BytesIO()
 
 
 def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:

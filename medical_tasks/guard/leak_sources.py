@@ -7,13 +7,12 @@ import gzip
 import json
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from medical_tasks.errors import UsageError, listed, system_reason
+from medical_tasks.errors import MedicalTasksError, UsageError, failure_kind, listed
 from medical_tasks.guard.leak_views import Values, readings
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 from medical_tasks.io.files import checked_file
@@ -90,14 +89,11 @@ def source_rows(file: Path) -> Iterator[SourceRow]:
         else:
             rows = _text(file)
         yield from rows
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error, csv.Error) as error:
-        reason = (
-            system_reason(error)
-            if isinstance(error, OSError) and error.errno
-            else type(error).__name__
-        )
+    except (MedicalTasksError, MemoryError):
+        raise
+    except Exception as error:  # readers of damaged files raise errors of any kind
         raise UsageError(
-            f"{file}: the source cannot be read to its end ({reason}). Is it whole?"
+            f"{file}: the source cannot be read to its end ({failure_kind(error)}). Is it whole?"
         ) from error
 
 

@@ -1,14 +1,15 @@
 """What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
 
-What is decoded on a guess counts only where it gives text or a known form, so that hashes and keys stay what they are.
+Read is what programs make of a text by themselves: logs, notebooks, pages, requests, tokenizers,
+archives. What only somebody who hides a text would write, such as ROT13, base85 or code points, is
+not. What is decoded on a guess counts only where it gives text or a known form, so that hashes and
+keys stay what they are.
 """
 
 from __future__ import annotations
 
 import ast
 import base64
-import binascii
-import codecs
 import contextlib
 import csv
 import functools
@@ -21,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
 
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 
@@ -35,10 +36,11 @@ _MISREAD = re.compile(
 )
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
+_TAG_SIGNS = re.compile("[\U000e0020-\U000e007e]")  # ASCII once more, as signs that nobody sees
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
 _QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")  # no end of base64
-# Encoded bytes: base64 of both alphabets, base32 and hex, over as many lines as it takes.
+# Encoded bytes: base64 of both alphabets and hex, over as many lines as it takes.
 _RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}")
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
@@ -51,16 +53,14 @@ _WRAPPED = (
     80,
 )  # letters of a line, where a program breaks encoded bytes into lines
 _SEPARATED = re.compile(
-    r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
+    r"(?<![0-9A-Za-z])(?:(?:0?[xX])?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
 )
-_NUMBER = re.compile(r"(0[xX]|\\?[xX]|[uU]\+)?([0-9A-Fa-f]{1,8})(?:[\s,;:|'\"\])}-]|\Z)")
+_NUMBER = re.compile(r"(0?[xX])?([0-9A-Fa-f]{1,8})")
 _DUMP = re.compile(
-    r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
+    r"(?m)^[ \t]*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
 )
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
-_UU = re.compile(r"(?m)^begin [0-7]{3,4} .*\n((?:[ -`]{2,61}\r?\n)+)")
-_BASE85 = re.compile(r"\S{40,}")
-_VALUE = re.compile(r"[\[{]\s*[\"'{\[(\d-]")
+_VALUE = re.compile(r"[\[{]\s*[\"'(\d-]|\[\s*[\[{]")
 _IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
 _ATTEMPTS = 24  # characters read in vain for values, for each one of the text
 _LITERAL_LIMIT = 2**20
@@ -160,20 +160,8 @@ def _legible(text: str) -> bool:
     )
 
 
-def inflated(raw: bytes) -> bytes:
-    """Undoes deflate without a header, where that is what bytes are; b"" otherwise."""
-    unpack = zlib.decompressobj(-15)
-    try:
-        plain = unpack.decompress(raw, 2**26)
-    except zlib.error:
-        return b""
-    return (
-        plain if unpack.eof and len(plain) > 16 and (decoded(plain)[1] or sniffed(plain)) else b""
-    )
-
-
 def _known(raw: bytes) -> bool:
-    return bool(sniffed(raw)) or decoded(raw)[1] or bool(inflated(raw))
+    return bool(sniffed(raw)) or decoded(raw)[1]
 
 
 # --- readings
@@ -182,6 +170,8 @@ def _known(raw: bytes) -> bool:
 def readings(text: str) -> Iterator[str]:
     """Yields a text, what it is with its escapes undone (as often as there are some), and that without markup or hyphens."""
     yield text
+    if hidden := _TAG_SIGNS.findall(text):
+        yield "".join(chr(ord(sign) - 0xE0000) for sign in hidden)
     for _ in range(_ROUNDS):
         plain = _unescaped(text)
         if plain == text:
@@ -242,9 +232,9 @@ _MEASURED = re.compile(r"-?\d+\.\d{2,}(?:[eE]-?\d+)?|-?\d(?:\.\d+)?[eE]-\d+")
 _TAGGED = re.compile(r"(?<!\S)([^\s/|:=_]+)[/|:=_](\S+)")
 _SPACED = re.compile(r"(?<!\w\w)(?<=\w)[ \n,.-](?=\w(?!\w))")
 _LETTERS = re.compile(r"(?:(?<!\w)\w[ \n,.-]+){12}")
+_JOINED = re.compile(r"@@[\s'\",]+|(?<![\s'\",])[\s'\",]+##")
 _MARK = re.compile("[\u0120\u2581]|</w>")
 _BETWEEN = re.compile(r"""['",\s\[\]]+""")
-_ROTATED, _BACKWARDS = (" gur ", " naq ", " jvgu ", " jnf "), (" eht ", " dna ", " htiw ")
 _LEAST_LINES = 3
 _COLUMNS = 12
 _LONG_LINE = 250  # lines of prose: a run of words stands in one
@@ -271,7 +261,7 @@ def rearranged(text: str) -> Iterator[str]:
             with contextlib.suppress(UnicodeError):
                 yield whole.translate(_BYTE_LETTERS).encode("latin-1").decode("utf-8")
         if "##" in view or "@@" in view:
-            yield re.sub(r"@@[\s'\",]+|[\s'\",]+##", "", view)
+            yield _JOINED.sub("", view)
     yield from _without_numbers(text)
     words = text.split()
     often, count = Counter(words).most_common(1)[0] if words else ("", 0)
@@ -282,10 +272,6 @@ def rearranged(text: str) -> Iterator[str]:
         yield " ".join(tag for _, tag in tagged)
     if _LETTERS.search(text):
         yield _SPACED.sub("", text)
-    if any(word in text for word in _ROTATED):
-        yield codecs.encode(text, "rot13")
-    if any(word in text for word in _BACKWARDS):
-        yield text[::-1]
 
 
 def _by_lines(text: str) -> Iterator[str]:
@@ -361,10 +347,6 @@ def contained(text: str) -> Iterator[Contained]:
     yield from _escaped(text)
     yield from _numbered(text)
     values = Values(whole=True)
-    if all(
-        len(word) > 11 and _CODED.fullmatch(word) for word in text.split(None, 50)[:50]
-    ):  # a line each
-        values.collect(text.split())
     for value in _values_in(text):
         if isinstance(value, Closed):
             yield value
@@ -375,7 +357,7 @@ def contained(text: str) -> Iterator[Contained]:
 
 
 def encoded(text: str) -> Iterator[bytes]:
-    """Yields what stands in a text in base64, base32, base85, hex or uuencode."""
+    """Yields what stands in a text in base64 or hex."""
     if _LONG.search(text):
         for match in _RUN.finditer(text):
             lines = match[0].replace(">", " ").replace("\\", " ").split()
@@ -389,15 +371,6 @@ def encoded(text: str) -> Iterator[bytes]:
             )
             if len(lines) == 1 or wrapped or _known(raw):
                 yield raw
-    for match in _UU.finditer(text):
-        with contextlib.suppress(binascii.Error):
-            yield b"".join(map(binascii.a2b_uu, match[1].splitlines()))
-    for match in _BASE85.finditer(text):
-        for decode in (base64.a85decode, base64.b85decode):
-            with contextlib.suppress(ValueError):
-                raw = decode(match[0].strip("\"'").removeprefix("<~").removesuffix("~>"))
-                if len(raw) > 24 and _known(raw):
-                    yield raw
 
 
 @functools.lru_cache(maxsize=2**13)
@@ -406,27 +379,18 @@ def _unpacked(packed: str) -> bytes:
         raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
         if _known(raw) or len(set(packed.lower())) <= 16:
             return raw
-    tried = []
-    if re.fullmatch("[A-Z2-7]+", packed):
-        tried.append(base64.b32decode(packed[: len(packed) // 8 * 8]))
     letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
     starts = [
         letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)
     ]
-    tried += [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
-    return next((raw for raw in tried if _known(raw)), tried[-4])
+    tried = [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
+    return next((raw for raw in tried if _known(raw)), tried[0])
 
 
 def _escaped(text: str) -> Iterator[bytes]:
     """Bytes that were written as text with escapes: they need not be text."""
     if "=" in text and len(_QUOTED_PRINTABLE.findall(text)) > 2:
         yield quopri.decodestring(text.encode("utf-8", "surrogatepass"))
-    if text.count("%") > _LEAST_LINES:
-        for word in text.split():
-            if word.count("%") > _LEAST_LINES and _known(
-                raw := unquote_to_bytes(word.strip("\"'"))
-            ):
-                yield raw
     if "\\x" in text or "\\0" in text:
         for match in _LITERAL.finditer(text):
             with contextlib.suppress(ValueError, SyntaxError):
@@ -437,29 +401,15 @@ def _escaped(text: str) -> Iterator[bytes]:
 
 
 def _numbered(text: str) -> Iterator[Contained]:
+    """Yields what numbers in a row stand for: `104, 101, 32` or `68:65:20` are bytes of "he "."""
     for match in _SEPARATED.finditer(text):
         found = _NUMBER.findall(match[0])
-        marks, numbers = {mark for mark, _ in found}, [number for _, number in found]
-        if marks == {""} and all(map(str.isdigit, numbers)) and not {*map(len, numbers)} <= {8}:
-            yield from _of_numbers(
-                [*map(int, numbers)], listed=text[match.start() - 1 : match.start()] in ("[", "(")
-            )
-        sizes = {*map(len, numbers)}
-        if sizes == {8} and set("".join(numbers)) <= {"0", "1"}:
-            tried = bytes(int(number, 2) for number in numbers)
-        elif sizes <= {2, 4, 8}:
-            tried = bytes.fromhex("".join(numbers))
-        else:
-            tried = b""
-        if tried and _known(tried):
-            yield tried
-        points = [int(number, 16) for number in numbers]
-        if (
-            marks != {""}
-            and max(points) < 0x110000
-            and _legible(letters := "".join(map(chr, points)))
-        ):
-            yield letters
+        numbers = [number for _, number in found]
+        if all(map(str.isdigit, numbers)) and not any(mark for mark, _ in found):
+            listed = text[match.start() - 1 : match.start()] in ("[", "(")
+            yield from _of_numbers([*map(int, numbers)], listed=listed)
+        if {*map(len, numbers)} == {2} and _known(raw := bytes.fromhex("".join(numbers))):
+            yield raw
     dump = [line.split() for line in _DUMP.findall(text)]
     if len(dump) > 1 and _known(
         raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)
@@ -470,11 +420,9 @@ def _numbered(text: str) -> Iterator[Contained]:
 def _of_numbers(
     numbers: Sequence[int], *, listed: bool, tokens: bool = True
 ) -> Iterator[Contained]:
-    """What whole numbers stand for: characters, bytes, or words of a vocabulary that nobody has here."""
+    """What whole numbers stand for: bytes, or words of a vocabulary that nobody has here."""
     if len(numbers) < 12 or min(numbers) < 0:
         return
-    if max(numbers) < 0x110000 and _legible(text := "".join(map(chr, numbers))):
-        yield text
     if max(numbers) < 256:
         if _known(raw := bytes(numbers)) and (listed or len(set(numbers)) > 8):
             yield raw
@@ -493,6 +441,7 @@ def _of_numbers(
 def _values_in(text: str) -> Iterator[Any]:
     """Yields the JSON values and Python literals that stand in a text, wherever; one that is in another comes with it alone."""
     decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
+    end = last = -1  # where the line ends, and its last closing bracket
     while match := _VALUE.search(text, at):
         start, at = match.start(), match.start() + 1
         if spent > _ATTEMPTS * len(text) + 10**6:
@@ -504,8 +453,9 @@ def _values_in(text: str) -> Iterator[Any]:
             continue
         except (ValueError, RecursionError) as error:
             spent += getattr(error, "pos", start + 1000) - start
-        end = text.find("\n", start) % (len(text) + 1)
-        last = max(text.rfind(sign, start, end) for sign in "])}")
+        if start > end:
+            end = text.find("\n", start) % (len(text) + 1)
+            last = max(text.rfind(sign, start, end) for sign in "])}")
         if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
             spent += 8 * max(last - start, 0)  # these take longer
             with contextlib.suppress(
@@ -603,10 +553,6 @@ class Values:
                 yield "".join(strings)
             if len(strings) > 1 and coded and _known(raw := _unpacked("".join(strings))):
                 yield raw
-            if coded and len(strings) >= _LEAST_LINES:  # each word in base64, or in hex
-                parts = [_word(string) for string in strings]
-                if all(parts):
-                    yield " ".join(parts)
         for place, numbers in self.numbers.items():
             # Two or three numbers may be the bytes of a token, but are no text in tokens.
             tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
@@ -614,12 +560,3 @@ class Values:
                 numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens
             )
         yield from self.blobs
-
-
-def _word(packed: str) -> str:
-    for decode in (bytes.fromhex, lambda text: base64.b64decode(text, validate=True)):
-        with contextlib.suppress(ValueError):
-            word = decode(packed).decode("utf-8")
-            if word.isprintable():
-                return str(word)
-    return ""

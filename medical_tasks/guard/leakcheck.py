@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import unicodedata
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
 from medical_tasks.guard.leak_sources import source_rows, walked
 from medical_tasks.guard.leak_views import readings
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import found_at, read_text
 from medical_tasks.io.progress import Progress
 
 Runs = NDArray[np.uint64]
@@ -59,6 +60,7 @@ class LeakReport:
 @dataclass(kw_only=True)
 class _Folder:
     runs: dict[str, dict[int, Any]] = field(default_factory=dict)
+    name_runs: dict[str, dict[int, Any]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     words: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -146,7 +148,7 @@ def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> Le
         source_words=counts["words"],
         too_short=counts["too short"],
         found=found,
-        row_labels=tuple(wanted.rows),
+        row_labels=tuple(map(_printable, wanted.rows)),
         unreadable=unread,
         pictures=folder_found.pictures,
     )
@@ -155,19 +157,23 @@ def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> Le
 def _look_through(folder: Path, sizes: range) -> _Folder:
     found = _Folder()
     # The folder is closed to others, as mkdtemp makes it.
-    with tempfile.TemporaryDirectory(prefix="medical-tasks-leakcheck-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="medical-tasks-leakcheck-") as scratch,
+        warnings.catch_warnings(action="ignore"),  # readers' warnings may quote what they read
+    ):
         for name, path, problem in _walk(folder):
             found.names.append(name)
-            if problem:
-                found.unreadable[name] = problem
-                continue
-            collected, looking = _Collected(sizes), Looking(Path(scratch))
+            named, collected, looking = _Collected(sizes), _Collected(sizes), Looking(Path(scratch))
             for text in readings(name):  # names may quote as well
+                named.add(text)
                 collected.add(text)
-            for text in looking.file(path):
-                collected.add(text)
+            if problem:
+                looking.reasons[problem] = None
+            else:
+                looking.file(path, collected.add)
             if looking.reasons:
                 found.unreadable[name] = "; ".join(looking.reasons)
+            found.name_runs[name] = named.finished()
             found.runs[name] = collected.finished()
             found.words += collected.words
             found.pictures += looking.pictures
@@ -176,16 +182,18 @@ def _look_through(folder: Path, sizes: range) -> _Folder:
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
     """Yields name, path and problem of all files, hidden ones and those behind links too, each once."""
-    if not folder.exists():
+    there = found_at(folder)
+    if not there:
         raise MissingError(
             f"{folder}: no such folder. Give the folder that `medical-tasks run` or `score` wrote."
         )
-    if folder.is_file():
+    if there == "file":
         yield folder.name, folder, ""
         return
     denied: list[OSError] = []
     for path in walked(folder, denied=denied.append):
-        fault = "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+        is_file = found_at(path) == "file"
+        fault = "" if is_file else "a link that leads nowhere, a socket, a pipe or a device"
         yield str(path.relative_to(folder)), path, fault
     for error in denied:
         yield (
@@ -251,20 +259,21 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
         return sum(len(index.found(part[size])) for size, index in looked_for.items())
 
     def shown(name: str) -> str:
-        named = _Collected(list(looked_for))
-        for view in readings(name):
-            named.add(view)
+        if not count(folder.name_runs[name]):
+            return _printable(name)
         digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-        quotes = count(named.finished())
-        return (
-            f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
-            if quotes
-            else name
-        )
+        return f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
 
     counted = {name: count(part) for name, part in folder.runs.items()}
     found = {shown(name): number for name, number in counted.items() if number}
     return found, {shown(name): problem for name, problem in folder.unreadable.items()}
+
+
+def _printable(name: str) -> str:
+    """Writes signs that a terminal acts on, such as the one that begins a colour, as escapes."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name
+    )
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -273,9 +282,14 @@ _ASCII = bytes(
     ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
     for byte in range(256)
 )
-# Signs inside words that nobody sees: soft hyphen, zero-width blanks and joiners, byte order mark.
-_UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
-_MARKS = re.compile("[\u0300-\u036f]")  # accents: some programs drop them
+# Signs inside words that nobody sees, which copying from a page or a PDF file brings along: soft
+# hyphens, zero-width blanks and joiners, marks of direction, fillers, variation selectors and tags.
+# And marks above and below letters: some programs drop accents.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+    "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
 _TABLE_BITS = (16, 27)  # size of the table of a first look, least and most
 _SEED = 20250924
 
@@ -284,7 +298,7 @@ def words_of(text: str) -> list[bytes]:
     """Splits a text into words (UTF-8), so that case, signs and ways of writing a letter do not matter."""
     if text.isascii():
         return text.encode().translate(_ASCII).split()
-    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.translate(_UNSEEN))).casefold()
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", text)).casefold()
     return [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(plain)]
 
 

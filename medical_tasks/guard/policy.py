@@ -21,7 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError, system_reason
+from medical_tasks.errors import (
+    MedicalTasksError,
+    RefusedError,
+    UsageError,
+    memory_error,
+    system_reason,
+)
 from medical_tasks.guard.addresses import (
     Address,
     is_local,
@@ -207,16 +213,26 @@ def protect(
     policy = _Policy(subjects, attestation)
     _policies.append(policy)
     try:
-        with no_core_files() if policy.subjects else contextlib.nullcontext():
+        with holding_text() if policy.subjects else contextlib.nullcontext():
+            yield
+    finally:
+        _policies.remove(policy)
+
+
+@contextlib.contextmanager
+def holding_text() -> Iterator[None]:
+    """Leaves no core file; makes a `WithheldError` of others' errors, which quote what they read."""
+    try:
+        with no_core_files():
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
-    except Exception as error:  # whatever it is: others' errors quote what they stumbled over
-        if not policy.subjects or is_full_disk(error):
+    except Exception as error:
+        if is_full_disk(error):
             raise
+        if memory_error(error):
+            raise MemoryError from None
         raise WithheldError(told(error)) from None
-    finally:
-        _policies.remove(policy)
 
 
 def protecting() -> bool:

@@ -55,6 +55,22 @@ def readable(
         ) from problem
 
 
+def named_path(text: str) -> Path:
+    """Makes a path of what a user names; `~name` stays as it is where there is no such user."""
+    with contextlib.suppress(RuntimeError):
+        return Path(text).expanduser()
+    return Path(text)
+
+
+def found_at(path: Path) -> str:
+    """Says what is at a path: `file`, `folder`, `other`; "" for nothing and for too long a name."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
+
+
 def checked_file(path: Path) -> Path:
     """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end."""
     path = path.expanduser()

@@ -15,6 +15,7 @@ from typing import Any, Final
 from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.cells import workbook_text
 
 DEPTH_LIMIT: Final = 64
 """Elements within one another; files of tables and of cases have less than ten."""
@@ -72,6 +73,9 @@ SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
 
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LIKE_A_SIGN: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+"""Begins what programs read as the sign of that number; `_x005F_` is the underscore itself."""
 _MEND: Final = "Mend the cell or take the column out."
 
 
@@ -162,16 +166,15 @@ def _sheet(sheet: Any, part: bytes) -> BookSheet:
 
 
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    """Makes a workbook of one sheet; every cell is a text, whatever it begins with, and signs that XML has no place for are `?`."""
+    """Makes a workbook of one sheet of texts, as in `cells`; what XML has no place for is `?`."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("unclear")
 
     def cell(text: str) -> Any:
-        clean = ILLEGAL_CHARACTERS_RE.sub("?", text).encode("utf-8", "replace").decode("utf-8")
+        clean = _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", workbook_text(text)))
         made = WriteOnlyCell(sheet, value=clean)
         made.data_type = "s"  # "=1+1" is no formula
         return made

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-from medical_tasks.data.construction import table_cell
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
+from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.report.collect import report_data

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
-from medical_tasks.io.files import read_bytes
+from medical_tasks.io.files import found_at, read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.door import Door
@@ -228,8 +228,11 @@ class Files:
 
         name = request.path_params["path"] or "index.html"
         path = self._folder / name
-        hidden = "\0" in name or any(part.startswith(".") for part in name.split("/"))
-        if hidden or not path.is_file() or not path.resolve().is_relative_to(self._folder):
+        # A file has one address: `index.html/` and `data//queue.json` are none.
+        spelt = path.as_posix() == f"{self._folder.as_posix()}/{name}"
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        there = spelt and not hidden and found_at(path) == "file"
+        if not there or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
                 return PlainTextResponse(
                     "The leaderboard's store cannot be read now. Reload the page later.", 503

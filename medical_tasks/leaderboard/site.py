@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, tasks
-from medical_tasks.data.construction import table_cell
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, read_text
 from medical_tasks.leaderboard import admission, ranking
 from medical_tasks.leaderboard.board import Board, package_name, published_entries

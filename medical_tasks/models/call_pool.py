@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
+from medical_tasks.models.chat_reply import REDIRECT
 
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
@@ -40,9 +41,9 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         "the endpoint {} does not know this model or address",
         "Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, as /v1. ",
     ),
-    "http 3": (
+    REDIRECT: (
         UsageError,
-        "the endpoint {} redirects every request",
+        "the endpoint {} redirects",
         "Give the address that answers itself as the base URL, or ask who runs the server. ",
     ),
     "": (
@@ -129,7 +130,7 @@ class _Pool(Generic[Job, Result]):
         self._settings = settings
         self._jobs = jobs
         self._call = call
-        self._gate = _Gate(settings, len(jobs))
+        self._gate = _Gate(settings)
         self._running = threading.Event()
         self._stopping = False
         self._begun = 0
@@ -206,7 +207,6 @@ class _Gate:
     """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
 
     settings: ChatSettings
-    jobs: int
     any_answer: bool = False
     row: int = 0  # failures of one reason, with no answer between them
     row_reason: str = ""
@@ -218,21 +218,15 @@ class _Gate:
     def failed(self, failed: CallFailed) -> None:
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
-        # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.
-        moved = failed.reason.startswith("http 3")
-        hopeless = (
-            moved
-            or failed.reason == "connection"
-            or (not self.any_answer and failed.reason in ("http 400", "http 403", "http 422"))
+        hopeless = failed.reason == "connection" or (
+            not self.any_answer and failed.reason in ("http 400", "http 403", "http 422")
         )
-        enough = min(GIVE_UP_AFTER, self.jobs) if moved and not self.any_answer else GIVE_UP_AFTER
-        if failed.every_call or (hopeless and self.row >= enough):
+        if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
             raise self._explain(failed)
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
         key, base = self.settings.key_name, self.settings.base_url.rstrip("/")
-        reason = "http 3" if failed.reason.startswith("http 3") else failed.reason
-        kind, what, step = _EXPLAINED.get(reason, _EXPLAINED[""])
+        kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
         if what == _KEY_REFUSED and not key:
             step = "Name the key's variable: api_key_env=NAME. "
         where = what.format(self.settings.where)

@@ -130,6 +130,7 @@ _OWN_WORDS = (
     "connection",
     "not json",
     "timeout",
+    chat_reply.REDIRECT,
 )  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = (
     "ConnectError",
@@ -145,7 +146,7 @@ _LOST = (
     "http 504",
 )  # the server, or what is behind it, is not there
 # Failures in which the server refused the request; in any other it may have worked all the same, and counts.
-_REFUSED = ("rate limited", "quota exhausted", "prompt too long")
+_REFUSED = ("rate limited", "quota exhausted", "prompt too long", chat_reply.REDIRECT)
 _VERSION = re.compile(
     r"(?<=[^/])/v\d[^/]*$"
 )  # a base URL that does not end in it has its addresses all in one place

@@ -30,6 +30,7 @@ _FILTERED = re.compile(
     r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE
 )
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
+REDIRECT = "redirect"
 _NOT_OFFERED = 501  # the server will not do it later either
 
 
@@ -159,15 +160,15 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
 def read_error(
     status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
 ) -> AttemptError:
-    """Classifies a response that is not a success; redirects (never followed), 408, 409, 429 and 5xx may be retried."""
+    """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
         body = None
-    detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if 300 <= status < 400:
-        detail += f"; the server redirects {_target(headers)}, which is not followed"
-        return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
+        detail = f"HTTP {status}, a redirect {_target(headers, sent)}, which is not followed"
+        return AttemptError(REDIRECT, detail, retry=False, every_call=True)
+    detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if status == 429:
         if (
             _field(body, "code") == "insufficient_quota"
@@ -184,13 +185,16 @@ def read_error(
     return AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
 
 
-def _target(headers: Mapping[str, str]) -> str:
+def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
     """Where a redirect leads: the host alone, since the rest of an address may repeat what was sent."""
+    location = headers.get("location", "")
     try:
-        host = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2]
+        host = urlsplit(location).netloc.rpartition("@")[2]
     except ValueError:
-        host = ""
-    return f"to {host}" if _HOST.fullmatch(host) else "elsewhere"
+        return "elsewhere"
+    if location and not host:
+        return "to another address of the same host"
+    return f"to {host}" if _HOST.fullmatch(host) and not quoted_from(host, sent) else "elsewhere"
 
 
 def _field(body: object, name: str) -> object:

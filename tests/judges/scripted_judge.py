@@ -128,9 +128,6 @@ FAULTS = {
     "cut by a filter": lambda call: Fault.message(
         {"content": json.dumps({"verdict": wrong(call)})}, "content_filter"
     ),
-    "redirect": lambda call: Fault(
-        "reply", 302, {"Location": "/login"}, json.dumps({"verdict": wrong(call)})
-    ),
     "length spent on reasoning": lambda call: Fault.message(
         {"content": None}, "length", completion_tokens=32
     ),

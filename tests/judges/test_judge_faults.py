@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Unscored, Verdict
 from medical_tasks.judges.chat import ChatJudge
@@ -92,3 +93,13 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(sto
     missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
     assert values(outcomes) == expected | {f"q{number}": truth(number) for number in missing}
+
+
+def test_a_judge_that_redirects_ends_the_run_at_its_first_answer(store: Store) -> None:
+    away = Fault("reply", 307, {"Location": "https://other.example/v1/chat"})
+    with FaultServer(lambda call: away) as server:
+        judge = judge_at(server.base_url, concurrency=1)
+        told = f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
+        with pytest.raises(UsageError, match=told):
+            session(judge, store).ask(questions(range(20)))
+    assert len(server.calls) == 1

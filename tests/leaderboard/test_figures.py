@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.construction import table_cell
+from medical_tasks.io.cells import table_cell
 from medical_tasks.leaderboard.ranking import ranges
 from medical_tasks.report.html_parts import assets_text
 from medical_tasks.runs.numbers import number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import socket
@@ -11,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard import serving
@@ -79,10 +82,60 @@ def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/.results.jsonl", "/data/../.results.jsonl", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "//etc/passwd",
-     "/packages/", "/nothing", "/data/board.json.gz/x", "/.results.jsonl.gz", "/index.html%00"],
+     "/packages/", "/nothing", "/data/board.json.gz/x", "/.results.jsonl.gz", "/index.html%00", "/index.html/", "/data//board.json",
+     f"/{'long' * 100}", f"/{'long/' * 5000}", "/%FF%FE", "/%ED%A0%80"],
 )  # fmt: skip
 def test_nothing_but_the_pages_is_served(space: Space, path: str) -> None:
     assert raw(space, f"GET {path}") in (400, 404)
+
+
+@pytest.fixture(scope="module")
+def app(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The server's application and the names of its pages, with a file beside them that is nobody's."""
+    folder = tmp_path_factory.mktemp("here") / "site"
+    made = serving.server_of(str(space.board.storage.folder), folder).config.app  # type: ignore[attr-defined]
+    folder.with_name("beside.html").write_text("beside")
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return made, {name for name in names if not name.startswith(".")}
+
+
+PARTS = (
+    "index.html", "data", "board.json", "packages", "submit", "beside.html", "..", ".", "", "\0", "long" * 80, "%2e%2e", "\\", "~",
+    "C:", "ü", "\ud800", "\u202e", "index.html.gz",
+)  # fmt: skip
+
+
+@given(
+    parts=st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=6),
+    query=st.binary(max_size=30) | st.integers(LONGEST_HEAD, LONGEST_HEAD + 9).map(bytes),
+    method=st.sampled_from(["GET", "HEAD"]),
+)
+@settings(deadline=None, max_examples=300)
+def test_an_address_is_a_page_or_nothing(
+    app: Any, parts: list[str], query: bytes, method: str
+) -> None:
+    serve, pages = app
+    name = "/".join(parts)
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": f"/{name}",
+        "query_string": query,
+        "headers": [],
+    }
+    said: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request"}
+
+    async def send(message: dict[str, Any]) -> None:
+        said.append(message)
+
+    asyncio.run(serve(scope, receive, send))
+    there = (name or "index.html") in pages
+    expected = 431 if len(query) > LONGEST_HEAD else 200 if there else 404
+    assert said[0]["status"] == expected
+    assert b"beside" not in b"".join(message.get("body", b"") for message in said[1:])
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])

@@ -6,6 +6,7 @@ import logging
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
 from medical_tasks.models.chat_client import (
     CallFailed,
     ChatClient,
@@ -33,6 +35,7 @@ from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer, echo_answer
 from tests.models.toy_texts import CASES
 
+SUBJECT = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="keep it here")
 QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
 
@@ -228,15 +231,36 @@ def test_no_proxy_and_no_account_of_the_environment_are_used(
     assert not {"openai-organization", "openai-project"} & set(server.calls[0].headers)
 
 
-def test_redirect_is_not_followed() -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_ends_every_call_and_is_not_followed(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     with FaultServer() as elsewhere:
-        away = Fault("reply", 307, {"Location": f"{elsewhere.base_url}/chat/completions"})
+        host = elsewhere.base_url.removeprefix("http://").removesuffix("/v1")
+        away = Fault("reply", status, {"Location": f"http://me:key@{host}/v1?{QUESTION}"}, QUESTION)
         with FaultServer(lambda call: away) as server:
             failed = failure(quick(server))
-        with FaultServer([away]) as server:
-            ask(quick(server))
-    assert (failed.reason, failed.attempts) == ("http 307", 4)
-    assert elsewhere.calls == []
+            with policy.protect([SUBJECT]):  # without any of the server's words
+                assert failure(quick(server)).detail == failed.detail
+    assert (failed.reason, failed.attempts, failed.every_call) == ("redirect", 1, True)
+    assert failed.detail == f"HTTP {status}, a redirect to {host}, which is not followed"
+    assert (len(server.calls), elsewhere.calls) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("/v2/chat", "to another address of the same host"),
+        ("", "elsewhere"),
+        ("http://[broken", "elsewhere"),
+        ("http://john-smith-was-admitted.example/", "elsewhere"),
+        ("//other.example:81/x", "to other.example:81"),
+    ],
+)
+def test_where_a_redirect_leads_is_told_by_its_host(location: str, told: str) -> None:
+    error = read_error(307, {"location": location}, "", sent=[QUESTION])
+    assert error.detail == f"HTTP 307, a redirect {told}, which is not followed"
 
 
 @given(words=st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=30), at=st.integers(0, 26))

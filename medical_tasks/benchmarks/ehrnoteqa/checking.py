@@ -16,12 +16,12 @@ from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
-from medical_tasks.data.construction import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
+from medical_tasks.io.cells import plain
 from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset

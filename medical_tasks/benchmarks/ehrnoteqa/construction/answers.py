@@ -24,7 +24,6 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
-    escaped,
     file_name,
     read_sheet,
     refuse,
@@ -32,6 +31,7 @@ from medical_tasks.data.construction import (
 )
 from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
+from medical_tasks.io.cells import escaped
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.spec import Item

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.cli.entry import main
-from medical_tasks.data.construction import plain
+from medical_tasks.io.cells import plain
 
 OWN = json.loads(
     Path(__file__).with_name("cases").joinpath("own_files.json").read_text(encoding="utf-8")

@@ -14,7 +14,8 @@ from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.benchmarks.ehrnoteqa.construction.answers import COLUMNS, write_scores
 from medical_tasks.cli.entry import main
 from medical_tasks.data import construction
-from medical_tasks.data.construction import plain, write_sheet
+from medical_tasks.data.construction import write_sheet
+from medical_tasks.io.cells import plain
 from medical_tasks.io.score_table import read_scores
 from tests.benchmarks.ehrnoteqa.construction.construction_files import (
     edit_sheet,
