@@ -32,6 +32,8 @@ _PACKAGES = (
 
 SAME_ROWS: Final = ("source", "version")
 """What may differ of data whose rows are the same: their file has another name, or they are in several versions."""
+INTERVALS: Final = "score"
+"""How intervals are computed (`scoring.means`): changes with the formulas, and with no value."""
 NO_SAMPLE: Final = (
     "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 )
@@ -72,6 +74,7 @@ def make_recipe(
         "metrics": metric_kinds(task),
         "statistics": {
             "confidence": 0.95,
+            "intervals": INTERVALS,
             "bootstrap_seed": BOOTSTRAP_SEED,
             "cluster": task.cluster,
         },

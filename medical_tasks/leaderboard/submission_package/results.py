@@ -19,7 +19,7 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.comparability import asked_officially, comparability
 from medical_tasks.runs.estimation import NO_VERDICT
-from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.recipes import INTERVALS, mapping
 from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec, unclear_limits
@@ -376,6 +376,25 @@ def result_differences(
             forms.is_number(high) and value > high + TOLERANCE
         ):
             yield (*place, "value"), value, low
+
+
+def renew_intervals(
+    task: TaskSpec,
+    entry: Mapping[str, Any],
+    made: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Takes today's intervals for a package whose suite computed them in another way.
+
+    Values and bounds are not touched, and intervals that items do not decide stay as they are.
+    """
+    if entry["recipe"]["statistics"].get("intervals") == INTERVALS:
+        return
+    unknown, today = _unknown(task, rows), dict(_metrics(made))
+    for place, metric in _metrics(entry):
+        for end in _INTERVAL & metric.keys():
+            if place in today and not unknown((*place, end)):
+                metric[end] = today[place].get(end)
 
 
 def counts_unclear(entry: Mapping[str, Any]) -> bool:
