@@ -399,7 +399,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version="2-A",
+            version="3-A",
             generation_size=size,
             groups=groups,
             strata=groups,

@@ -199,7 +199,7 @@ def _task(name: str, title: str) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
-        version="2-A",
+        version="3-A",
         generation_size=_TOKENS,
         groups=("must_haves", "question_form"),
         strata=("must_haves", "question_form"),
