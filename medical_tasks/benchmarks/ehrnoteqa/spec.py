@@ -71,6 +71,7 @@ _SIMILARITY = {
     "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
     "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric clinical_bert",
 }
+_READS: Final = "the letter of the choice that the reply takes, such as D"
 # The authors' longest answer and longest reply of the judge.
 _TOKENS = 600
 _VOTES = 5
@@ -155,7 +156,7 @@ def _task(form: Format, level: int) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=_METRICS[form],
-        version="2-A",
+        version="3-A" if written else "2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
         strata=("num_notes",),
@@ -165,6 +166,7 @@ def _task(form: Format, level: int) -> TaskSpec:
         votes=_VOTES if written else 1,
         options={"format": form, "level": str(level)},
         scoring_arguments=_SIMILARITY if form == "open" else {},
+        reads=_READS if form == "mc" else "",
     )
 
 
