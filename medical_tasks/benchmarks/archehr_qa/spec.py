@@ -77,12 +77,27 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
     return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
 
 
+_READS: Final = (
+    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
+)
+_READ: Final = ("cited", "evidence")
+"""Kinds of tasks whose reader can be unclear."""
+
+
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
     made = []
+    read = {
+        share_name(kind, which, how, part)
+        for which in ("strict", "lenient")
+        for how in ("micro", "macro")
+        for part in ("f1", "precision", "recall")
+    } | ({"overall_score"} if kind == "evidence" else set())
     for each in packaged(__file__, "metrics.json")[kind]:
         low, high = each.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        made.append(MetricSpec(**{**each, "limits": limits, "of": tuple(each.get("of", ()))}))
+        rests = kind in _READ and each["name"] in read
+        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
+        made.append(MetricSpec(**{**each, **named}))
     return tuple(made)
 
 
@@ -203,7 +218,7 @@ def _answer_task(
         dataset=DATASET.name,
         split="test",
         metrics=_metrics("cited"),
-        version="2-A",
+        version="3-A",
         generation_size=512,
         groups=("source",),
         strata=("source",),
@@ -212,6 +227,7 @@ def _answer_task(
         scoring_arguments=dict(_CHECKPOINTS),
         baseline=baseline,
         protocol=protocol,
+        reads=_READS,
     )
 
 
@@ -253,12 +269,13 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
         metrics=_metrics(name),
-        version="2-A",
+        version="2-A" if name == "question" else "3-A",
         generation_size=size,
         groups=("source",),
         strata=("source",),
         options={"form": name},
         scoring_arguments=dict(scoring),
+        reads=_READS if name in _READ else "",
     )
 
 
