@@ -127,7 +127,7 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
             lambda n: abstention_question(own, f"q{n}", **asked, answer=judged(n)),
             [True, False],
             lambda value: json.dumps({"reason": "r", "answered": value}),
-            '{"reason": "r", "answered": "yes"}',
+            '{"reason": "r", "answered": "partly"}',
         ),
     ]
     if upstream is None:

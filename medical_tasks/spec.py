@@ -357,7 +357,7 @@ class ItemScore:
         unclear: "", or why the reader could not tell what the answer is. The answer counts as not right, and `limits` says
             what it could count as: `unclear_limits` makes them.
         limits: the smallest and largest value that absent metrics can have, and of an unclear answer those that rest on the
-            reader.
+            reader; of a pooled share they may lie outside the metric's, where its denominator is as open.
         weights: the denominator of each `ratio` metric on this item; for an absent one the largest possible, `inf` (or no
             entry) when unknown.
         notes: what a reader should know of this answer, each a word, optionally with details behind a colon; `results.json`
@@ -698,7 +698,8 @@ class Benchmark:
             judging: for a task with `TaskSpec.judge`.
             arguments: of `TaskSpec.scoring_arguments`.
             readings: for a task with `TaskSpec.reads`, item id to the final answer as a person or a judge read it; "" where
-                the reply gives none. Other answers are read by the task's own reader.
+                the reply gives none. Other answers are read by the task's own reader. Scores hold at least the metrics that
+                rest on the reader.
         """
         given: dict[str, Any] = {"judging": required(judging)} if task.judge else {}
         given |= {"arguments": arguments} if task.scoring_arguments else {}

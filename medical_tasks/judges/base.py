@@ -37,11 +37,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A reply that is no verdict."""
+    """A reply that is no verdict, or not a whole one.
+
+    Attributes:
+        known: of a verdict in several parts what can be read all the same, in the form of the question's value; it
+            counts where asking again brings no whole verdict. None where nothing can.
+
+    Example: a sentence is entailed, and which citations it needs is not told: `known=(True, None)`.
+    """
 
     problem: (
         str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
     )
+    known: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)

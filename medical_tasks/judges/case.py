@@ -128,6 +128,8 @@ class Case:
             elif thread.reasks < self.rules.reasks and not question.once:
                 self._ask_again(thread, read.problem)
                 return
+            elif read.known is not None:
+                thread.value = (read.known,)
             else:
                 thread.problem = CUT if cut else UNREADABLE
         self._proceed()

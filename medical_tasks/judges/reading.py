@@ -9,21 +9,28 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
 from medical_tasks.io.json_records import once
 from medical_tasks.judges.base import Unreadable
+from medical_tasks.scoring.normal_form import alike, normal_form, without_marks
 
 
 @dataclass(frozen=True)
 class Checker:
-    """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None."""
+    """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None.
+
+    Attributes:
+        meant: makes the value of what a reply has, where that is spelt otherwise ("Yes." for "yes").
+        aside: whether a verdict stands without it, as without its explanation.
+    """
 
     holds: Callable[[Any], bool]
     rule: str
     schema: Mapping[str, Any]
+    meant: Callable[[Any], Any] = lambda value: value
+    aside: bool = False
 
     def __call__(self, value: Any) -> str | None:
         """The rule, where the value breaks it."""
@@ -59,8 +66,25 @@ MAX_CHOICE = 200
 _Value = TypeVar("_Value")
 
 _NO_ANSWER = Unreadable("there is reasoning and no answer after it")
-_MARKS = " \t\r*_`#"
-_BRACKETS = "\"'()[]“”‘’"
+_MARKS = " \t\r*_`#✅❌"
+_BRACKETS = "\"'()[]{}"
+_PAIRS: Final = ('""', "''", "()", "[]", "{}")
+_SAYS: Final = re.compile(r"\w")
+_FENCED: Final = re.compile(
+    r"(```|~~~)(?: ?json)?[ \t]*\n(.*?)(?:\n?\1)?", re.DOTALL | re.IGNORECASE
+)
+_IN_TAGS: Final = re.compile(r"\A<(\w{1,20})>(.*)</\1>\Z", re.DOTALL)
+_LAST_COMMA: Final = re.compile(r",(\s*[}\]][}\]\s]*)\Z")
+_INTRODUCTION: Final = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay|ok)[,.!:] ?)?(?:(?:here(?: is|'s)|below is|this is) )?(?:(?:the|my) )?"
+    r"(?:(?:requested|final) )?(?:json|answer|verdict|object|reply|response|result|output|assessment|evaluation)?"
+    r"(?: (?:json|object|reply|response))?:?\s*(?=[{\[`~])",
+    re.IGNORECASE,
+)
+_ASIDES: Final = frozenset(
+    "confidence certainty explanation reason reasoning rationale justification comment analysis".split()
+)
+"""Keys that may stand in an object beside those that are asked for."""
 _INTRODUCES = re.compile(
     r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE
 )
@@ -70,67 +94,165 @@ _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 MAX_CLAIM = 2_000
 """Longest sentence that is looked at for a closing claim, in characters."""
 
+
+def _any_of(phrases: str) -> str:
+    """A pattern of alternatives, "|" between them."""
+    return "|".join(phrase.strip() for phrase in phrases.split(" | "))
+
+
 # The grammar of a closing claim; `read_closing_claim` says it in words.
-_ANY: Mapping[str, str] = {
-    name: "|".join(parts)
-    for name, parts in json.loads(
-        Path(__file__).with_name("closing_claim.json").read_text(encoding="utf-8")
-    ).items()
-}
-_MARKUP = re.compile(
-    r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])"
+_SAID: Final = _any_of(
+    "answer | verdict | label | conclusion | judge?ment | decision | classification | result | "
+    "evaluation | assessment | outcome | prediction"
 )
-_HEADING = re.compile(r"^[ \t]*#+([^\n:]*):?[ \t]*$", re.MULTILINE)
-_INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
-_BREAK = re.compile(
-    r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*"
+_SURE: Final = _any_of(
+    "therefore | thus | hence | so | clearly | indeed | definitely | certainly | obviously | simply | "
+    "consequently | also | again | absolutely | surely | accordingly"
 )
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
-_MARKERS = re.compile(r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE)
-_VERDICT = (
-    r"(?P<not>not )?(?:\"(?P<v1>true|false)\.?\"|“(?P<v2>true|false)\.?”|‘(?P<v3>true|false)\.?’|'(?P<v4>true|false)\.?'|"
-    r"\((?P<v5>true|false)\)|\[(?P<v6>true|false)\]|(?P<v7>true|false|untrue))"
+_SURELY: Final = rf"(?:(?:most )?(?:{_SURE})[,:]? )*"
+_CONDITION: Final = _any_of(
+    r"if | unless | whether | otherwise | suppos\w+ | assum\w+ | provided | lest | would | could | "
+    r"unsure | unclear | uncertain | doubt\w* | not (?:sure|certain|clear|the case) | "
+    "(?:wrong|incorrect|mistaken) (?:to|that) | "
+    "(?:cannot|can't|can not|couldn't|don't|do not) "
+    "(?:say|tell|conclude|claim|think|believe|infer|argue|decide|determine)"
 )
-_ASKED = r"hypothesis|statement|claim|entailment|(?P<bare>it|this)"
-_OF_WHAT = rf"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:{_ANY['asked_of']})))?"
-_NOUN = rf"(?:(?:the|my|our|this) )?(?:(?:{_ANY['adjectives']}) )*(?:{{nouns}})"
-_SURELY = rf"(?:(?:{_ANY['surely']}),? )*"
-_HEAD = (
-    rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}"
+"""What leaves open all that stands behind it in a sentence."""
+_ALTERNATIVE: Final = _any_of("either | neither | nor | or")
+_HEDGE: Final = _any_of(
+    "might | perhaps | maybe | possibly | probably | likely | unlikely | "
+    "seems? | appears? | true | false | untrue"
+)
+"""What leaves its own clause open, or says another verdict."""
+_SPEECH: Final = _any_of(
+    "but | however | although | though | says? | said | claims? | states? | tells? | told | asserts? | "
+    "insists? | writes?"
+)
+_TAKES_BACK: Final = _any_of(
+    r"wrong | incorrect | mistake\w* | errors? | wait | actually | correction | rather | instead | plant\w* | "
+    r"ignor\w+ | instruct\w+ | opposite | contrary | sorry | (?:dis)?agree\w* | reject\w* | refuse\w* | only | "
+    "except | not (?:so|really|quite|true) | next | question"
+)
+_SO: Final = _any_of(
+    rf"{_SURE} | overall | finally | ultimately | altogether | and | but | yet | yes | no | in this case | "
+    "according to the premise | as a (?:result|consequence) | as such | "
+    "after (?:careful |closer )?(?:analysis|comparison|consideration|review) | "
+    "in (?:conclusion|summary|short|sum|other words) | simply put | to (?:conclude|sum up|summari[sz]e) | "
+    "for (?:this|that|these|those) reasons? | "
+    "(?:based on|given|considering|in view of|in light of) "
+    "(?:this|that|these|(?:all (?:of )?)?the above)(?: [a-z]+)? | "
+    "(?:(?:i|we|i can|we can) (?:therefore |thus |firmly )?(?:conclude|find|decide|judge|determine|infer|believe|think)"
+    "|i(?: am|'m) (?:confident|certain|sure)|it follows|(?:which|this|that) (?:means|implies)|meaning)(?: that)?"
+)
+_MARKUP: Final = re.compile(
+    r"\\(?:boxed\b|text\b|textbf\b|mathrm\b|[()])|[*`{}$#✅]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])|❌(?= ?false)|(?<=false) ?❌",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(r"^ ?#+([^\n:]*):?[ ]*$", re.MULTILINE)
+_HEADED: Final = re.compile(rf"^ ?#+ ?((?:final )?(?:{_SAID}|score)):?\n+", re.I | re.M)
+_TAGGED: Final = re.compile(
+    rf"<(?:final_)?({_SAID}|score|choice)>([^<>]{{1,400}})</(?:final_)?\1>", re.I
+)
+_ANGLED: Final = re.compile(r"<(true|false|yes|no|[01])>(?![^<]*</)", re.IGNORECASE)
+_NO_LINE: Final = re.compile(r"^[^\w\n]+$|^ ?(?:→|==)(?=[ \w])", re.MULTILINE)
+_POLITE: Final = re.compile(
+    r"(?:i hope (?:this|that) helps|(?:please )?let me know if [^.!?\n]{0,80})[.!]?\s*\Z",
+    re.IGNORECASE,
+)
+_INTRODUCED: Final = re.compile(r"([:,→]) ?\n+ ?")
+_BREAK: Final = re.compile(
+    r"(?<=[.!?])[\"')\]]* ?(?:\n+ ?| (?=[A-Z\"'(\[]|(?:true|false)\W{0,9}\Z))| ?\n+ ?"
+)
+_ABBREVIATED: Final = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
+_MARKERS: Final = re.compile(
+    r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE
+)
+_NUMBERED: Final = re.compile(r"\A(?:\(?[0-9]{1,2}[.)] |[-•] (?=\w+ \w))")
+_VERDICT: Final = (
+    r"(?P<not>not )?(?:(?P<quote>[\"'])?(?P<word>true|false|untrue)\.?(?(quote)(?P=quote))"
+    r"|\((?P<round>true|false)\)|\[(?P<square>true|false)\])"
+)
+_ASKED: Final = r"hypothesis|statement|claim|entailment|(?P<bare>it|this|that)"
+_ASKED_OF: Final = "question|triplet|pair|task|case|hypothesis|statement|example"
+_OF_WHAT: Final = (
+    rf"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:{_ASKED_OF})|given the premise))?"
+)
+_NOUN: Final = (
+    r"(?:(?:the|my|our|this|in) )?"
+    r"(?:(?:final|correct|right|overall|resulting|best|appropriate|proper) )*(?:{nouns})"
+)
+_HEAD: Final = (
+    rf"(?:(?:{{said}}|{{asked}}|the (?:response|output)){_OF_WHAT}"
     rf"(?:,? (?:therefore|thus|hence|then),?)?"
-    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| must be| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
-    rf"|(?:{{said}}|output|response|{{labels}}){_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
-    rf"|(?:i|we) {_SURELY}(?:{_ANY['verbs']})"
+    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| must be| has to be| remains| becomes| ?'s"
+    rf"|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
+    rf"|(?:{{said}}|final|output|response|{{labels}}){_OF_WHAT} ?(?:[:=]|[-–—=]*→|[-–—]) ?(?:is )?"
+    rf"|(?:i|we)(?: would|'d| will|'ll)? {_SURELY}"
+    r"(?:answer|conclude|choose|select|reply|respond|label|mark|classify|judge|deem|rate|say|pick"
+    r"|go with|(?:a|')m going with)"
     rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
-    rf"|(?:making|which makes|this makes) (?:it|{{said}}) )?"
+    rf"|(?:making|which makes|this makes) (?:it|{{said}}|{{made}}) )?"
 )
-_WHY = re.compile(r",? (?:because|since|given that) ", re.IGNORECASE)
-_SAYING_WHY = re.compile(
-    r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )",
+# What may stand behind a verdict: a reason, which says nothing of the verdict.
+_REASON: Final = re.compile(
+    r"(?:,? (?:because|since|given that|given the|due to)| as (?=(?:the|it|there|no|both|this)\b)"
+    r"|, as(?! (?:far|long|if|though|of|yet|such|soon)\b)"
+    r"|(?:[,:;(]| [-–—]| \() ?(?:the|both|it|its|this(?! (?:time|once))|there|these|they|neither"
+    r"|nothing|each|all|no(?= [a-z])|confidence|not (?:mentioned|stated|named|supported|given)))\b",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(rf"\b(?:{_ANY['speaks']})\b", re.IGNORECASE)
-_OPEN = re.compile(rf"\?|^(?:had|were|should)\b|\b(?:{_ANY['open']})\b", re.IGNORECASE)
-_BECAUSE = r"(?:since|because|as|given|considering|based on|due to)\b[^:\"“”]*,"
-_SO = rf"(?:(?:{_ANY['so']})[,:;]? ?)"
-_LABEL = r"(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict): )?"
-_WORDS = re.compile(rf"{_SO}*{_LABEL}{_SO}*", re.IGNORECASE)
-_LEAD = re.compile(
-    rf"(?:{_BECAUSE} )?{_SO}*{_LABEL}{_SO}*|"
-    rf"[^:\"“”]*[^:\"“”\s](?:; {_SO}*|(?:,| [-–—]) {_SO}+| (?:and )?(?:so|therefore|thus|hence) (?:that )?)",
+_WORD: Final = re.compile(r"\b(?:true|false|untrue)\b[\"')\]]?", re.IGNORECASE)
+_OPENS: Final = re.compile(rf"\?|^(?:had|were|should)\b|\b(?:{_CONDITION})\b", re.IGNORECASE)
+# Behind yes or no: what leaves it open, and what denies a yes.
+_LEFT_OPEN: Final = re.compile(
+    r"\?|\b(?:yes|no(?! [a-z])|if|unless|whether|otherwise|or|maybe|perhaps|probably|possibly|might"
+    r"|could|would|should|but|however|although|though|unsure|unclear|not (?:sure|certain|clear)"
+    r"|assuming|provided|depend\w*|partly|partially|except|seems?)\b",
+    re.IGNORECASE,
+)
+_DENIED: Final = re.compile(
+    r"n't\b|\b(?:cannot|never|neither|nor|none|incorrect\w*|wrong\w*|mismatch\w*|differ\w*|fails?"
+    r"|contradict\w*|not(?! (?:choice |option )?[A-E]\b))\b",
+    re.IGNORECASE,
+)
+_EXPLAINED: Final = re.compile(
+    r"([a-z]+)(?:,? (?:because|since|as|given that)\b|[,;:]| [-–—]| \()(.+)", re.IGNORECASE
+)
+_UNCERTAIN: Final = re.compile(
+    rf"^(?:{_ALTERNATIVE})\b|\b(?:{_HEDGE}|{_SPEECH}|{_TAKES_BACK})\b", re.IGNORECASE
+)
+_SPOKEN_OF: Final = re.compile(rf"\b(?:{_SPEECH}|asked|reads?|writ\w+|form|example)\b", re.I)
+_OR: Final = re.compile(rf"\b(?:{_ALTERNATIVE})\b", re.IGNORECASE)
+_BECAUSE: Final = r"(?:since|because|as|based on|given|considering|due to)\b[^:\"]*,"
+_LABEL: Final = (
+    r"(?:(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict|reasoning|explanation|reason)"
+    r"|step [0-9]{1,2}): )?"
+)
+_JOINED: Final = rf"(?:(?:{_SO})[,:;.]? ?)*"
+_WORDS: Final = re.compile(rf"{_JOINED}{_LABEL}{_JOINED}", re.IGNORECASE)
+_LEAD: Final = re.compile(
+    rf"{_JOINED}(?:{_BECAUSE} )?{_JOINED}{_LABEL}{_JOINED}|"
+    rf"{_LABEL}(?P<clause>[^:\"]*[^:\"\s])(?:; {_JOINED}|(?:,| [-–—]) (?:(?:{_SO})[,:;]? ?)+| → "
+    r"| [-–—] (?P<apart>)| and (?P<joined>)"
+    r"| (?:and )?(?:so|therefore|thus|hence|consequently) (?:that )?)",
     re.IGNORECASE,
 )
 
 
-def _claim_pattern(said: str, asked: str, labels: str) -> re.Pattern[str]:
+def _claim_pattern(said: str, asked: str, made: str, labels: str) -> re.Pattern[str]:
     head = _HEAD.format(
-        said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked), labels=labels
+        said=_NOUN.format(nouns=said),
+        asked=_NOUN.format(nouns=asked),
+        made=_NOUN.format(nouns=made),
+        labels=labels,
     )
-    return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!\s]*$", re.IGNORECASE)
+    return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!,;:\s]*$", re.IGNORECASE)
 
 
-_OF_ANSWERS = _claim_pattern(_ANY["said"], r"answer(?P<bare>)", "contradict(?:s|ed|ion)")
-_OF_EITHER = _claim_pattern(_ANY["said"], _ASKED, "entail(?:s|ed|ment)")
+_OF_ANSWERS: Final = _claim_pattern(_SAID, r"answer(?P<bare>)", "answer", "contradict(?:s|ed|ion)")
+_OF_EITHER: Final = _claim_pattern(
+    _SAID, _ASKED, "hypothesis|statement|claim", "(?:is )?entail(?:s|ed|ment)"
+)
 
 
 def quoted(text: str) -> str:
@@ -141,23 +263,40 @@ def quoted(text: str) -> str:
 _WORDY = (
     600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
 )
+_TRUTHS: Final = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _bare_word(value: Any) -> Any:
+    return value.strip(" .\"'").casefold() if isinstance(value, str) else value
+
+
 boolean = Checker(
-    lambda value: isinstance(value, bool), "must be true or false", {"type": "boolean"}
+    lambda value: isinstance(value, bool),
+    "must be true or false",
+    {"type": "boolean"},
+    meant=lambda value: _TRUTHS.get(_bare_word(value), value) if isinstance(value, str) else value,
 )
 free_text = Checker(
     lambda value: isinstance(value, str) and bool(value.strip()),
     "must be a text",
     {"type": "string", "maxLength": _WORDY},
 )
+explanation = replace(free_text, aside=True)
+"""A text that no verdict rests on."""
 
 
 def one_of(*allowed: str) -> Checker:
     """Makes a check for one of some words, spelt as they are."""
-    schema = {"type": "string", "enum": list(allowed)}
+    words: dict[Any, str] = {word.casefold(): word for word in allowed}
+    if set(words) == {"yes", "no"}:
+        words |= {truth: words[word] for word, truth in _TRUTHS.items() if word in words}
     return Checker(
         lambda value: isinstance(value, str) and value in allowed,
         f"must be one of {', '.join(allowed)}",
-        schema,
+        {"type": "string", "enum": list(allowed)},
+        meant=lambda value: (
+            words.get(_bare_word(value), value) if isinstance(value, str | bool) else value
+        ),
     )
 
 
@@ -172,43 +311,70 @@ def whole_number(low: int, high: int) -> Checker:
 
 
 def read_json(text: str) -> Any | Unreadable:
-    """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block, after any `</think>`."""
+    """Reads a reply that is one JSON object or array, bare or in one fenced block, after any `</think>`.
+
+    A line that introduces it ("Here is the JSON:") and words of politeness behind it are nothing of it.
+    """
     # An object can hold the end mark of reasoning inside a string: what begins as JSON has no reasoning before it.
-    spoken = text if text.lstrip().startswith(("{", "[", "```")) else _spoken(text)
-    if spoken is None:
+    text = without_marks(text)
+    said = text if text.startswith(("{", "[", "```")) else _spoken(text)
+    if said is None:
         return _NO_ANSWER
-    try:
-        value = json.loads(
-            _unfenced(spoken.strip()),
-            object_pairs_hook=once,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict | list):
-        return value
+    said = _IN_TAGS.sub(r"\2", without_marks(said))
+    written = _unfenced(
+        _INTRODUCTION.sub("", _POLITE.sub("", without_marks(said)), count=1).strip()
+    )
+    for attempt in (written, _LAST_COMMA.sub(r"\1", alike(written))):
+        value = _json_value(attempt)
+        if isinstance(value, dict | list):
+            return value
     return Unreadable(
-        "no JSON"
-        if "{" not in spoken and "[" not in spoken
-        else "not one JSON value and nothing else"
+        "no JSON" if "{" not in said and "[" not in said else "not one JSON value and nothing else"
     )
 
 
+def _json_value(written: str) -> Any:
+    """The value of a text, with line breaks inside its strings or without; None of what is no JSON."""
+    try:
+        return _JSON.decode(written)
+    except (ValueError, RecursionError):
+        return None
+
+
 def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
-    """Reads a reply that is one JSON object with exactly the given keys; else says what is wrong first."""
+    """Reads a reply that is one JSON object with the given keys; else says what is wrong first.
+
+    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and others may stand there.
+    """
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
     if not isinstance(value, dict):
         return Unreadable("a JSON array where one object is asked for")
-    if set(value) != set(keys):
-        return Unreadable(f"the object needs the keys {', '.join(keys)} and no others")
-    for key, check in keys.items():
-        broken = check(value[key])
-        if broken is not None:
+    return _checked(value, keys, "the object needs")
+
+
+def _checked(
+    value: Mapping[str, Any], keys: Mapping[str, Check], what: str
+) -> dict[str, Any] | Unreadable:
+    """The values of an object as they are meant, under the keys that are asked for."""
+    given = {key.strip().casefold(): each for key, each in value.items()}
+    names = {key.casefold(): key for key in keys}
+    needed = {key for key, check in keys.items() if not getattr(check, "aside", False)}
+    found = {names[key]: each for key, each in given.items() if key in names}
+    strange = given.keys() - names.keys() - _ASIDES
+    if len(given) < len(value) or strange or not needed <= found.keys():
+        return Unreadable(f"{what} the keys {', '.join(keys)} and no others")
+    for key in [key for key in keys if key in found]:
+        check = keys[key]
+        if isinstance(check, Checker):
+            found[key] = check.meant(found[key])
+        broken = check(found[key])
+        if broken is not None and key in needed:
             return Unreadable(f"{key} {broken}")
-    return value
+    return found
 
 
 def object_reader(
@@ -243,11 +409,9 @@ def read_verdicts(
     keys = {"id": free_text, **keys}
     found: dict[str, dict[str, Any]] = {}
     for entry in value["verdicts"]:
-        if not isinstance(entry, dict) or set(entry) != set(keys):
-            return Unreadable(f"each verdict needs the keys {', '.join(keys)} and no others")
-        for key, check in keys.items():
-            if broken := check(entry[key]):
-                return Unreadable(f"{key} {broken}")
+        entry = _checked(entry if isinstance(entry, dict) else {}, keys, "each verdict needs")
+        if isinstance(entry, Unreadable):
+            return entry
         if entry["id"] not in ids:
             return Unreadable("a verdict has an id that was not asked about")
         if entry["id"] in found:
@@ -262,9 +426,18 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
 
     def read(written: str) -> str | Unreadable:
         word = words.get(written.strip(_BRACKETS + _MARKS).casefold())
+        if word is None and (found := _EXPLAINED.match(written)) and goes_with(found[1], found[2]):
+            word = words.get(found[1].casefold())
         return Unreadable(f"{label} is not one of {', '.join(allowed)}") if word is None else word
 
     return _read_line(text, label, read)
+
+
+def goes_with(word: str, reason: str) -> bool:
+    """Whether what stands behind yes or no goes with it: it leaves nothing open, and denies no yes."""
+    if word.casefold() not in _TRUTHS or _LEFT_OPEN.search(reason):
+        return False
+    return not (_TRUTHS[word.casefold()] and _DENIED.search(reason))
 
 
 def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
@@ -287,72 +460,124 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"), maybe with a reason
     before or after it. "not true" and "untrue" are false. Everything else is unreadable: another negation ("not false"), a
     hedge, a question, a condition, an alternative, a quotation, a verdict word in another sentence, two claims that differ.
-    `of_statement`: whether the statement may be called true in place of the answer.
+    A reply may begin with its claim if all that follows is explanation. An object's one field for the answer is a claim.
+
+    Args:
+        text: the judge's reply.
+        of_statement: whether the statement may be called true in place of the answer.
     """
-    if (spoken := _spoken(text)) is None:
+    if (said := _spoken(text)) is None:
         return _NO_ANSWER
-    sentences = _sentences(_MARKUP.sub("", _HEADING.sub(r"\1:", spoken)))
+    sentences = _sentences(_plain_claims(said))
     if not sentences:
         return Unreadable("the reply is empty")
     pattern = _OF_EITHER if of_statement else _OF_ANSWERS
-    value = _claim(sentences[-1], pattern, alone=len(sentences) == 1)
+    alone = len(sentences) == 1
+    claims = {each: _claim(each, pattern, alone=alone) for each in dict.fromkeys(sentences)}
+    value = claims[sentences[-1]]
+    if value is None and not any(map(_takes_back, sentences[1:])):
+        value = claims[sentences[0]]
     if value is None:
         return Unreadable("the last sentence does not say true or false and nothing else")
-    if any(
-        _claim(sentence, pattern) not in (None, value) for sentence in dict.fromkeys(sentences[:-1])
-    ):
+    if any(claim is (not value) for claim in claims.values()):
         return Unreadable("the verdict stands twice and differs")
     return value
+
+
+def _plain_claims(said: str) -> str:
+    """A reply in normal form without markup, politeness and lines of marks; an object is its field for the answer."""
+    text = normal_form(said)
+    field = _answer_field(text)
+    if field is not None:
+        return field
+    text = _ANGLED.sub(r"\1", _TAGGED.sub(r"\n\1: \2\n", text))
+    text = _MARKUP.sub("", _HEADING.sub(r"\1:", _POLITE.sub("", text.strip())))
+    text = _NO_LINE.sub("", text).strip()
+    return text if "\n" in text else text.removeprefix("- ").removeprefix("• ")
+
+
+def _answer_field(text: str) -> str | None:
+    """What an object says in its one field that is named for the answer; None for no such object."""
+    value = read_json(text)
+    if not isinstance(value, dict):
+        return None
+    named = [value[key] for key in value if re.fullmatch(f"(?:final_)?(?:{_SAID})", key.casefold())]
+    if len(named) != 1 or not isinstance(named[0], str | bool):
+        return None
+    return str(named[0])
+
+
+def _takes_back(sentence: str) -> bool:
+    """Whether a sentence behind a claim may be anything but its explanation."""
+    return bool(_OPENS.search(sentence) or _UNCERTAIN.search(sentence))
 
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a reply. What a colon at a line's end introduces, and what an open quotation holds, is part of one."""
     written = _INTRODUCED.sub(r"\1 ", text.strip())
     found: list[str] = []
-    start = seen = straight = curly = 0
+    start = seen = quotes = 0
     for gap in _BREAK.finditer(written):
-        straight += written.count('"', seen, gap.end())
-        curly += written.count("“", seen, gap.end()) - written.count("”", seen, gap.end())
+        quotes += written.count('"', seen, gap.end())
         seen = gap.end()
-        inside = (
-            straight % 2
-            or curly > 0
-            or (gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start()))
+        inside = quotes % 2 or (
+            gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start())
         )
         if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
             continue
         found.append(" ".join(written[start : gap.end()].split()))
         start = gap.end()
-    return [sentence for sentence in (*found, " ".join(written[start:].split())) if sentence]
+    sentences = [each for each in (*found, " ".join(written[start:].split())) if each]
+    if len(sentences) > 1:
+        sentences[-1] = _NUMBERED.sub("", sentences[-1], count=1)
+    return sentences
 
 
 def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> bool | None:
     """What a sentence says by itself, None for nothing; `alone`: it is the whole reply, so that quotation marks quote nobody."""
     if len(sentence) > MAX_CLAIM:
         return None
-    written = sentence.replace("’", "'") if "n’t" in sentence or "’s" in sentence else sentence
+    written = sentence.lstrip(". ")
     if (found := pattern.search(written) or _with_reason(written, pattern)) is None:
         return None
+    word = (found["word"] or found["round"] or found["square"]).casefold()
+    if found["not"] or found["isnt"]:
+        if word != "true" or (found["not"] and found["isnt"]):
+            return None
+        word = "false"
+    value = word == "true"
     lead = written[: found.start()]
     if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
         lead += "so "
     # A quotation may be anybody's; what "it" is said of behind another clause is not known to be what was asked.
-    quotes = found[0][:1] in "\"“‘'" and not alone
-    if quotes or _OPEN.search(lead) or not (_WORDS if found["bare"] else _LEAD).fullmatch(lead):
+    quotes = found[0][:1] in "\"'" and not alone
+    before = (_WORDS if found["bare"] else _LEAD).fullmatch(lead)
+    if quotes or before is None or _OPENS.search(lead):
         return None
-    word = next(found[f"v{number}"] for number in range(1, 8) if found[f"v{number}"]).casefold()
-    if found["not"] or found["isnt"]:
-        return False if word == "true" and not (found["not"] and found["isnt"]) else None
-    return word == "true"
+    clause = "" if found["bare"] else before["clause"] or ""
+    if clause and before["apart"] is not None and _SPOKEN_OF.search(clause):
+        return None
+    if clause and before["joined"] is not None and _WORD.match(found[0]):
+        return None
+    if _WORD.search(clause) and _claim(clause, pattern) is not value:
+        return None
+    return value
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    if (why := _WHY.search(sentence)) and not _OPEN.search(sentence, why.end()):
-        return pattern.search(sentence[: why.start()])
-    why = _SAYING_WHY.search(sentence)
-    if why is None or _SPEAKS.search(sentence, why.end()) or _OPEN.search(sentence, why.end()):
-        return None
-    return pattern.search(sentence[: why.end()])
+    """The claim of a sentence that goes on with its reason, in which no verdict stands and nothing is left open."""
+    for verdict in _WORD.finditer(sentence):
+        end = verdict.end()
+        why = _REASON.match(sentence, end)
+        if why is None:
+            continue
+        reason = sentence[end:]
+        named = why[0].strip(", ").casefold() in ("because", "since", "given that")
+        unsure = _WORD.search(reason) if named else _UNCERTAIN.search(reason) or _OR.search(reason)
+        if unsure or _OPENS.search(reason):
+            return None
+        return pattern.search(sentence[:end])
+    return None
 
 
 def _spoken(text: str) -> str | None:
@@ -369,10 +594,9 @@ def _opens_thinking(text: str) -> bool:
 
 
 def _unfenced(text: str) -> str:
-    if not (text.startswith("```") and text.endswith("```") and len(text) > 6):
-        return text
-    language, line_end, inside = text[3:-3].partition("\n")
-    return inside if line_end and language.strip().lower() in ("", "json") else text
+    """What is inside a fenced block that is the whole text, whether its end is marked or not."""
+    found = _FENCED.fullmatch(text)
+    return found[2] if found else text
 
 
 def _read_line(
@@ -382,7 +606,7 @@ def _read_line(
     spoken = _spoken(text)
     if spoken is None:
         return _NO_ANSWER
-    lines = [line for line in spoken.split("\n") if line.strip()]
+    lines = _lines(spoken)
     if not lines:
         return Unreadable("the reply is empty")
     written = _labelled(lines[-1], label)
@@ -399,7 +623,7 @@ def _read_line(
         return value
     # Which of two is the verdict and which a quotation cannot be known. Drafts do not count in reasoning that is
     # marked from its beginning; a bare end mark may be quoted as well.
-    for line in lines if _opens_thinking(text) else text.split("\n"):
+    for line in lines if _opens_thinking(text) else _lines(text):
         other = _labelled(line, label)
         if other is None or len(other) > MAX_CHOICE:
             continue
@@ -409,16 +633,35 @@ def _read_line(
     return value
 
 
+def reply_lines(text: str) -> list[str]:
+    """The lines of a reply that say something, without its reasoning and emphasis; none when reasoning never ends."""
+    return [
+        line.strip(_MARKS).replace("*", "").replace("`", "") for line in _lines(_spoken(text) or "")
+    ]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a reply that say something, in normal form; tags around an answer are its label."""
+    text = _HEADED.sub(r"\1: ", _TAGGED.sub(r"\n\1: \2\n", normal_form(text)))
+    text = _ANGLED.sub(r"\1", text)
+    return [line for line in text.split("\n") if _SAYS.search(line) and not line.startswith("```")]
+
+
 def _labelled(line: str, label: str) -> str | None:
-    line = line.strip(_MARKS)
-    if line[: len(label)].casefold() != label.casefold():
-        return None
-    rest = line[len(label) :].lstrip(_MARKS)
-    return _bare(rest[1:]) if rest[:1] in (":", "=") else None
+    """What stands behind a label: `Score: 4`, `Final score - 4`, `So, the score is 4.`."""
+    found = re.match(
+        rf"[\s*_`#\"'(-]*(?:(?:so|thus|therefore|hence),? )?(?:(?:the|my) )?(?:final )?(?:{re.escape(label)}|answer|verdict)"
+        r"[\s*_`]*(?::|=|→| [-–—] | is:? | (?=[0-9]))(.*)",
+        line,
+        re.IGNORECASE,
+    )
+    return None if found is None else _bare(found[1])
 
 
 def _bare(written: str) -> str:
-    return written.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
+    """What is written without marks around it, and without one pair of brackets or quotation marks."""
+    bare = written.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
+    return bare[1:-1].strip() if bare[:1] + bare[-1:] in _PAIRS else bare
 
 
 def _no_constant(name: str) -> Any:
@@ -430,3 +673,8 @@ def _finite(written: str) -> float:
     if not math.isfinite(value):
         raise ValueError("too large a number")
     return value
+
+
+_JSON: Final = json.JSONDecoder(
+    object_pairs_hook=once, parse_constant=_no_constant, parse_float=_finite, strict=False
+)

@@ -417,7 +417,9 @@ class _Found:
             if self.joining:
                 more = math.fsum(each[end] * each[2] for each in self.joining)
                 ends.append((top + more) / (bottom + math.fsum(each[2] for each in self.joining)))
-            made[name] = _number(worst(ends)) if ends else None
+            # Of a pooled share an unclear answer leaves the denominator open as well: see `ItemScore.limits`.
+            least, most = self.metric.limits
+            made[name] = _number(min(max(worst(ends), least), most)) if ends else None
         return made
 
 

@@ -85,7 +85,22 @@ def _adjudicated(
     read = answered.task.benchmark.score_items(
         answered.task, unclear, responses, judging=judging, arguments=arguments, readings=texts
     )
-    return {score.id: score for score in read}
+    return {score.id: _read_anew(scores[score.id], score) for score in read}
+
+
+def _read_anew(before: ItemScore, read: ItemScore) -> ItemScore:
+    """The score of an answer by what somebody read in it; what rests on no reader stays as it was."""
+    undecided = {name: each for name, each in before.limits.items() if name not in before.values}
+    return replace(
+        before,
+        values={**before.values, **read.values},
+        parsed=read.parsed,
+        why=read.why,
+        unclear=read.unclear,
+        limits={**undecided, **read.limits},
+        weights={**before.weights, **read.weights},
+        notes=read.notes,
+    )
 
 
 @doing("score the answers and write the results")

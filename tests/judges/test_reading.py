@@ -18,6 +18,7 @@ from medical_tasks.benchmarks.kqa import judge_prompts as kqa
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,
+    explanation,
     free_text,
     one_of,
     quoted,
@@ -66,9 +67,11 @@ def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | Non
 
 def test_words_and_keys_of_objects() -> None:
     assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {"label": "neutral"}
-    assert problem(read_object('{"label": "Neutral"}', {"label": one_of("neutral", "other")})) == (
-        "label must be one of neutral, other"
-    )
+    labels = {"label": one_of("neutral", "other")}
+    assert read_object('{"label": " Neutral."}', labels) == {"label": "neutral"}
+    assert problem(read_object('{"label": "no"}', labels)) == "label must be one of neutral, other"
+    answered = {"answered": one_of("yes", "no"), "reason": explanation}
+    assert read_object('{"answered": true, "confidence": 0.9}', answered) == {"answered": "yes"}
     assert problem(read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})).startswith(
         "label must"
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 from typing import Any, Final, Generic, TypeVar
 
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.reasoning import spoken
 
 EMPTY: Final = "empty"
@@ -20,6 +21,10 @@ NO_CITATIONS: Final = "no citations"
 UNKNOWN_IDS: Final = "unknown ids"
 TOO_LONG: Final = "too long"
 WRONG_FORM: Final = "wrong form"
+OPEN_ID: Final = "?"
+"""What a group cites that leaves open which sentences it means; no note has such an id."""
+OPEN_GROUP: Final = "citations that leave open which sentences they mean"
+"""Why a reply is unclear."""
 PROBLEMS: Final = (EMPTY, NO_CITATIONS, UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
 """What an answer can have, in this order."""
 
@@ -49,6 +54,7 @@ class Answer:
     problems: tuple[
         str, ...
     ]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
+    unclear: str = ""  # why it cannot be told which sentences it cites
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
@@ -76,6 +82,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
         citations=citations,
         words=words,
         problems=tuple(problem for problem in PROBLEMS if found[problem]),
+        unclear=OPEN_GROUP if any(group.unclear for some in groups for group in some) else "",
     )
 
 
@@ -192,6 +199,7 @@ class Reply(Generic[_Found]):
 
     found: tuple[_Found, ...]
     problems: tuple[str, ...] = ()
+    unclear: str = ""  # why it cannot be told which sentences it names
 
 
 def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
@@ -227,7 +235,16 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
             if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])
         ]
         listed = tuple(cited for found in leading for cited in read_ids(found[1], known_ids))
-    return Reply(found=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
+    unclear = any(group.unclear for group in groups) or (
+        not listed
+        and any("sentence" in line.lower() or re.search("[0-9]", line) for line in lines)
+        and all(map(_is_only_open, rests))
+    )
+    return Reply(
+        found=tuple(dict.fromkeys(listed or (OPEN_ID,) * unclear)),
+        problems=() if listed or unclear else (NO_IDS,),
+        unclear=OPEN_GROUP if unclear else "",
+    )
 
 
 def read_alignment(
@@ -342,25 +359,69 @@ def _json_rows(
 MAX_RANGE: Final = 100
 """Most sentences a range can cite."""
 
+# ---- Groups of citations: the rules ----
+
 _DASH = "[-\u2010-\u2015\u2212]"
-_SEPARATOR: Final = re.compile(r"[,;&\s\uff0c\uff1b\u3001]+|\band\b", re.IGNORECASE)
-_AROUND_DASH: Final = re.compile(rf"(?<=\d)(?:\s*{_DASH}\s*|\s+to\s+)(?=[sS#]?\d)", re.IGNORECASE)
+_RANGED: Final = re.compile(
+    rf"(?<=\d)(?:\s*(?:{_DASH}|~|\.{{2,3}}|…)\s*|\s+(?:to|through)\s+)(?=[sS#]?\d)", re.IGNORECASE
+)
+_SEPARATOR: Final = re.compile(
+    r"[,;&\s/+|]+|[\])}]+(?=[\[({])|\b(?:and|as\s+well\s+as)\b", re.IGNORECASE
+)
 _RANGE: Final = re.compile(rf"[sS#]?(\d{{1,6}}){_DASH}[sS#]?(\d{{1,6}})", re.ASCII)
 _RANGE_BEGIN: Final = re.compile(rf"(\d+)\s*{_DASH}", re.ASCII)
-_NUMBER: Final = re.compile(r"[sS#]?0*(\d{1,6})", re.ASCII)
-_AROUND_ID: Final = "\"'`\u201c\u201d\u2018\u2019[](){}*\\"
+_NUMBER: Final = re.compile(r"[sS#№]?0*(\d{1,6})", re.ASCII)
+_AROUND_ID: Final = "\"'`[](){}<>*\\^†_.:=\u200b\u2060\ufeff"
+_NUMBER_WORDS: Final = {
+    word: str(number)
+    for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+}
+_NAMED: Final = (
+    "sentences?|sent|ids?|notes?|lines?|refs?|references?|citations?|cited?|cites|sources?|evidence"
+)
+"""What a number may be called in a citation."""
+_SAID: Final = re.compile(
+    rf"(?:{_NAMED}|see|from|numbers?|nos?|both|and|as well as|plus|to)", re.IGNORECASE
+)
+_PREFIX: Final = re.compile(rf"(?:{_NAMED})[_=:#.-]{{1,2}}(?=[sS#]?\d)", re.IGNORECASE)
+_NONE: Final = re.compile(
+    r"[^\w?]*(?:none|nothing|null|n/?a|not applicable|uncited|not cited"
+    r"|no (?:citations?|sentences?|evidence|ids?|sources?))[^\w?]*|[^\w?.]*",
+    re.IGNORECASE,
+)
+"""A group that says that it cites nothing."""
+_UNSURE: Final = re.compile(
+    r"\?|[<>]\s*\d|\d\s*\+(?!\s*\d)|\.{3}\s*$|\b(?:or|maybe|perhaps|possibly|probably|not|but|except|any|either|around|about|above"
+    r"|below|all|first|last|same|ibid|if|some|unsure|unknown|unclear|etc|ff|on|before|after)\b",
+    re.IGNORECASE,
+)
+"""What leaves open which sentences a group means."""
 
-_ONE = rf"[\"']?[sS#]?[0-9]{{1,4}}(?:[ \t]{{0,3}}{_DASH}[ \t]{{0,3}}[sS#]?[0-9]{{1,4}})?[\"']?"
-_BETWEEN = r"(?:[ \t]{0,3}[,;&][ \t]{0,3}(?:and[ \t]{1,3})?|[ \t]{1,3}and[ \t]{1,3}|[ \t]{1,3})"
-_LIST = rf"[ \t,;]{{0,4}}(?:{_ONE}(?:{_BETWEEN}{_ONE}){{0,99}})?[ \t,;]{{0,4}}"
-_PIPES: Final = re.compile(rf"\|{_LIST}\|(?:{_LIST}\|)*")
-_SMALL = rf"[0-9]{{1,3}}(?:[ \t]{{0,3}}{_DASH}[ \t]{{0,3}}[0-9]{{1,3}})?"
-_BRACKET = rf"\[[ \t]{{0,3}}{_SMALL}(?:{_BETWEEN}{_SMALL}){{0,99}}[ \t]{{0,3}}\]"
-_BRACKETS: Final = re.compile(rf"{_BRACKET}(?:[ \t,;]{{0,3}}{_BRACKET})*")
+# An item of a list, and what may stand around it: every sign once, so that it takes linear time.
+_LISTED: Final = re.compile(
+    rf"(?:[\s,;&:\[\](){{}}<>\"'`*_^†\\#№+=]|\.(?!\d)|{_DASH}|/(?=[\s\[]*[sS#]?\d)|(?:{_SAID.pattern})(?![A-Za-z])"
+    r"|[sS#]?[0-9]{1,4}(?![0-9A-Za-z%]))*+",
+    re.IGNORECASE,
+)
+_LONGEST_LIST: Final = 600
+_ITEM = rf"(?:(?:{_NAMED})(?:[ .:#=_-]|number |no\. ){{0,3}})?[sS#^]?[0-9]{{1,3}}"
+_ITEMS = (
+    rf"{_ITEM}(?:(?: ?[,;&/|] ?(?:and )?| and | to | ?{_DASH} ?| ){_ITEM}){{0,99}}"
+    r" ?,?\^?(?:†(?:source)?)?"
+)
+_SQUARE = rf"\\?\[\[? ?(?:see )?{_ITEMS} ?\\?\]?\](?:\(#?[0-9]{{1,3}}\))?"
+_BRACKET: Final = re.compile(
+    rf"(?P<all>{_SQUARE}(?:(?: ?[,;&] ?| and | |{_DASH}){_SQUARE}|{_SQUARE})*|\{{{{?{_ITEMS}\}}\}}?"
+    rf"|<(?:sup|cite|ref)>{_ITEMS}</(?:sup|cite|ref)>|\((?:see )?(?:{_NAMED})\b[ .:#]{{0,3}}{_ITEMS}\)|\([sS]{_ITEMS}\))",
+    re.IGNORECASE,
+)
+_OPEN_BRACKET: Final = re.compile(
+    r"\[([^\[\]|]{1,60})\]|\(((?:sentences?|sent)\b[^()|]{1,60})\)", re.I
+)
 _LAST: Final = re.compile(r"\|([^|]*)\|$")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "*": "*", "_": "_", "`": "`", '"': '"'}
 _LIST_WORD: Final = re.compile(
-    r"(?:and|to|ids?|sentences?)[:.,;]?|[sS#]?[0-9]+(?:[^\w\s][0-9]+)*[^\w\s]?", re.IGNORECASE
+    rf"(?:{_SAID.pattern})[:.,;]?|[sS#]?[0-9]+(?:[^\w\s][0-9]+)*[^\w\s]?", re.IGNORECASE
 )
 _FIRST: Final = re.compile(r"[ \t.!?\"'\u201c(]*+(.)")
 _DIGIT: Final = re.compile(r"\d", re.ASCII)
@@ -368,28 +429,44 @@ _DIGIT: Final = re.compile(r"\d", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Citations that stand together, from `start` to `end` of the line; the ids are in order, each once, known or not."""
+    """Citations that stand together.
+
+    Attributes:
+        start: where they begin in the line.
+        end: where they end.
+        ids: in order, each once, known or not; `OPEN_ID` where it is unclear.
+        unclear: whether they name sentences and leave open which ("2 or 3", "not 4").
+    """
 
     start: int
     end: int
     ids: tuple[str, ...]
+    unclear: bool = False
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Reads an id list: what stands between the marks. Each id counts once.
 
     What is no number is an id all the same, which no note has; so is a range that runs backwards or over `MAX_RANGE` sentences.
+
+    Example: "sentences 2-3 and S5" names 2, 3 and 5.
     """
+    if _NONE.fullmatch(text):
+        return ()
     found: list[str] = []
-    for part in _SEPARATOR.split(_AROUND_DASH.sub("-", text)):
+    for part in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
         token = part.strip(_AROUND_ID)
+        if token not in known_ids:
+            token = _PREFIX.sub("", token)
+            if _SAID.fullmatch(token):
+                continue
         if any(map(str.isalnum, token)):
-            found += _resolved(token, known_ids)
+            found += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
     return tuple(dict.fromkeys(found))
 
 
 def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line, in square brackets where it has none in the official form."""
+    """Finds the groups of a line, in brackets where it has none in the official form."""
     return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
 
 
@@ -398,20 +475,16 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
     The group at the line's end may hold any words. One within the line holds numbers alone, and a sentence or group follows it.
     """
+    line = alike(line)
+    if "|" not in line:
+        return []
     end = _end(line)
-    groups = [
-        Group(
-            start=found.start(),
-            end=found.end(),
-            ids=read_ids(found[0].replace("|", " "), known_ids),
-        )
-        for found in _PIPES.finditer(line)
-    ]
+    groups = [_group(line, start, stop, known_ids) for start, stop in _listed_between_bars(line)]
     if not groups or groups[-1].end != end:
         last = _LAST.search(line[:end])
-        if last is not None and _may_be_ids(last[1]):
+        if last is not None and (_may_be_ids(last[1]) or _is_open(last[1])):
             groups = [group for group in groups if group.end <= last.start()]
-            groups.append(Group(start=last.start(), end=end, ids=read_ids(last[1], known_ids)))
+            groups.append(_group(line, last.start(), end, known_ids))
     if not groups or groups[-1].end != end:
         groups = [
             group
@@ -421,11 +494,40 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     return [_widened(line, group) for group in groups]
 
 
+def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
+    """Where bars stand with nothing but lists of numbers between them."""
+    bars = [place for place, sign in enumerate(line) if sign == "|"]
+    first = 0
+    for place, (bar, following) in enumerate(pairwise(bars)):
+        if following - bar < _LONGEST_LIST and _LISTED.fullmatch(line, bar + 1, following):
+            continue
+        if place > first:
+            yield bars[first], bar + 1
+        first = place + 1
+    if len(bars) - 1 > first:
+        yield bars[first], bars[-1] + 1
+
+
+def _group(line: str, start: int, end: int, known_ids: Collection[str]) -> Group:
+    text = line[start + 1 : end - 1]
+    if _is_open(text) and text.strip() not in known_ids:
+        return Group(start=start, end=end, ids=(OPEN_ID,), unclear=True)
+    return Group(start=start, end=end, ids=read_ids(text.replace("|", " "), known_ids))
+
+
+def _is_open(text: str) -> bool:
+    """Whether a group leaves open which sentences it means."""
+    return bool(_UNSURE.search(text)) and len(text) < _LONGEST_LIST and not _NONE.fullmatch(text)
+
+
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
-    """Finds groups in square brackets, `[1, 2]` or `[1][2]`; a range begins with a known id, if any is known."""
+    """Finds groups in brackets, `[1, 2]`, `[1][2]` or `(sentence 1)`; a range begins with a known id, if any is known."""
+    line = alike(line)
+    if not any(sign in line for sign in "[({<"):
+        return []
     groups = []
-    for found in _BRACKETS.finditer(line):
-        text = re.sub(r"[\[\]]", " ", found[0])
+    for found in _BRACKET.finditer(line):
+        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", found[0]))
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
         # "[120-80]" is a blood pressure, "[70-100]" what is normal.
@@ -433,7 +535,19 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
             not known_ids or all(first in known_ids for first in begun)
         ):
             groups.append(_widened(line, Group(start=found.start(), end=found.end(), ids=ids)))
+    for found in () if groups else _OPEN_BRACKET.finditer(line):
+        if _is_only_open(found[1] or found[2]):
+            groups.append(Group(start=found.start(), end=found.end(), ids=(OPEN_ID,), unclear=True))
     return groups
+
+
+def _is_only_open(text: str) -> bool:
+    """Whether a text that leaves open which sentences it means says nothing else."""
+    rest = _SAID.sub("", _UNSURE.sub("", text)).strip(" ,.;:0123456789()")
+    return _is_open(text) and not rest
+
+
+_LINKED: Final = re.compile(r"(?<=\])\(#?[0-9]{1,3}\)|</?(?:sup|cite|ref)>", re.IGNORECASE)
 
 
 def _end(line: str) -> int:
@@ -447,7 +561,9 @@ def _widened(line: str, group: Group) -> Group:
     start, end = group.start, group.end
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
-    return Group(start=start, end=end, ids=group.ids)
+    if start and line[start - 1] == "\\":
+        start -= 1
+    return replace(group, start=start, end=end)
 
 
 def _may_be_ids(text: str) -> bool:

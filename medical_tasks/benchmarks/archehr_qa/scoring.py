@@ -16,12 +16,15 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
+    OPEN_GROUP,
     PROBLEMS,
     SENTENCE_ENDS,
     Answer,
+    Reply,
     read_alignment,
     read_answer,
     read_evidence,
+    read_ids,
     unfenced,
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
@@ -48,7 +51,7 @@ _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
 
 NOTE_WORDS: Final = frozenset(
-    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, *ENDS.values()))
+    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, OPEN_GROUP, *ENDS.values()))
     .replace(":", " ")
     .split()
 )
@@ -61,14 +64,23 @@ def score_items(
     responses: Sequence[str],
     *,
     arguments: Mapping[str, str] | None = None,
+    readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics."""
+    """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics.
+
+    `readings`: item id to the ids of the sentences that a reply cites, as somebody read it.
+    """
     given = arguments or {}
     check_scoring_args(task, given)
     check_lengths(task, items, responses)
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
-    return _SCORED[_kind(task)](task, items, responses, given)
+    kind = _kind(task)
+    if kind == "cited":
+        return _cited_answers(task, items, responses, given, readings or {})
+    if kind == "evidence":
+        return _evidence(task, items, responses, readings or {})
+    return (_alignment if kind == "alignment" else _texts)(task, items, responses, given)
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -89,9 +101,18 @@ def _kind(task: TaskSpec) -> str:
 
 
 def _cited_answers(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    given: Mapping[str, str],
+    readings: Mapping[str, str],
 ) -> list[ItemScore]:
-    answers = _answers(items, responses)
+    answers = [
+        replace(answer, citations=_read_as(item, readings[item.id]), unclear="")
+        if item.id in readings
+        else answer
+        for item, answer in zip(items, _answers(items, responses), strict=True)
+    ]
     theirs = [official_answer(spoken(response).strip()) for response in responses]
     texts = [answer.text for answer in answers]
     compared = {
@@ -124,9 +145,15 @@ def _cited_answers(
                 ended=bool(labels) and not (official.citations and has_bleu(official.text)),
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
                 problems=answer.problems,
+                unclear=answer.unclear,
             )
         )
     return scores
+
+
+def _read_as(item: Item, reading: str) -> tuple[str, ...]:
+    """The sentences that somebody read in a reply."""
+    return read_ids(reading, item.fields["sentence_ids"])
 
 
 def _texts(
@@ -171,17 +198,29 @@ def _texts(
 
 
 def _evidence(
-    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    readings: Mapping[str, str],
 ) -> list[ItemScore]:
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
         known, labels = item.fields["sentence_ids"], labels_of(item)
         reply = read_evidence(response, known)
         official = official_ids(response, reply.found)
-        counts = [_named_counts(labels, ids) for ids in (reply.found, official)]
-        ended, parsed = not set(official) <= set(known), _cited(reply.found, item)
+        if item.id in readings:
+            reply = Reply(found=_read_as(item, readings[item.id]))
         scores.append(
-            _score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems)
+            _score(
+                task,
+                item,
+                {},
+                [_named_counts(labels, ids) for ids in (reply.found, official)],
+                ended=not set(official) <= set(known),
+                parsed=_cited(reply.found, item),
+                problems=reply.problems,
+                unclear=reply.unclear,
+            )
         )
     return scores
 
@@ -243,6 +282,7 @@ def _score(
     ended: bool,
     parsed: str,
     problems: Sequence[str] = (),
+    unclear: str = "",
 ) -> ItemScore:
     every: dict[str, float] = dict(values)
     weights: dict[str, float] = {}
@@ -253,7 +293,35 @@ def _score(
     if ended:
         every = {name: value for name, value in every.items() if not name.endswith(OFFICIAL)}
     why = "; ".join((*problems, *([ENDS[_kind(task)]] if ended else [])))
-    return ItemScore(id=item.id, values=every, parsed=parsed, why=why, weights=weights)
+    return ItemScore(
+        id=item.id,
+        values=every,
+        parsed=parsed,
+        why=why,
+        unclear=unclear,
+        limits=_open_limits(task, item, every, weights) if unclear else {},
+        weights=weights,
+    )
+
+
+def _open_limits(
+    task: TaskSpec, item: Item, values: Mapping[str, float], weights: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """What the figures could be of a reply that leaves open which sentences it cites.
+
+    Pooled shares are of the cited sentences, too, and their number is as open: the limits of their numerators are wide enough
+    for any, at the denominator that is counted.
+    """
+    sentences = len(item.fields["sentence_ids"])
+    right = len(positives(labels_of(item), lenient=True))
+    limits: dict[str, tuple[float, float]] = {}
+    for metric in (each for each in task.metrics if each.read):
+        weight = weights.get(metric.name, 0.0)
+        if metric.kind == "ratio" and weight and "recall" not in metric.name:
+            limits[metric.name] = (-sentences / weight, max(1.0, 2 * right / weight))
+        elif not math.isnan(values.get(metric.name, math.nan)):
+            limits[metric.name] = (0.0, 1.0)
+    return limits
 
 
 def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
@@ -265,19 +333,6 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     )
     unknown = [f"unknown {len(each) - len(known)}"] if len(each) > len(known) else []
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
-
-
-_SCORED: Final[
-    Mapping[
-        str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]
-    ]
-] = {
-    "cited": _cited_answers,
-    "answer": _texts,
-    "question": _texts,
-    "evidence": _evidence,
-    "alignment": _alignment,
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

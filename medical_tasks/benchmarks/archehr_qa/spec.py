@@ -80,16 +80,31 @@ def share_name(kind: str, which: str, how: str, part: str) -> str:
     return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
 
 
+_READS: Final = (
+    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
+)
+_READ: Final = ("cited", "evidence")
+"""Kinds of tasks whose reader can be unclear."""
+
+
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
     made = []
+    read = {
+        share_name(kind, which, how, part)
+        for which in ("strict", "lenient")
+        for how in ("micro", "macro")
+        for part in ("f1", "precision", "recall")
+    } | ({"overall_score"} if kind == "evidence" else set())
     for each in packaged(__file__, "metrics.json")[kind]:
         low, high = each.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
         # The script compares the cases of a submission with those of the key, and takes no other set.
         official = Official(unanswered="ends", undecided=ENDS[kind])
+        rests = kind in _READ and each["name"] in read
+        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
         made.append(
             MetricSpec(
-                **{**each, "limits": limits, "of": tuple(each.get("of", ()))},
+                **{**each, **named},
                 official=official if each["name"].endswith(OFFICIAL) else None,
             )
         )
@@ -217,7 +232,7 @@ def _answer_task(
         dataset=DATASET.name,
         split="test",
         metrics=_metrics("cited"),
-        version="2-A",
+        version="3-A",
         generation_size=512,
         groups=("source",),
         strata=("source",),
@@ -227,6 +242,7 @@ def _answer_task(
         baseline=baseline,
         protocol=protocol,
         paper=_PAPER,
+        reads=_READS,
     )
 
 
@@ -268,13 +284,14 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
         metrics=_metrics(name),
-        version="2-A",
+        version="2-A" if name == "question" else "3-A",
         generation_size=size,
         groups=("source",),
         strata=("source",),
         options={"form": name},
         scoring_arguments=dict(scoring),
         paper=replace(_PAPER, items=147 if name == "alignment" else 47),
+        reads=_READS if name in _READ else "",
     )
 
 

@@ -30,12 +30,13 @@ from medical_tasks.judges.base import ENTAILS, JudgePrompts, Judging, Pair, Ques
 from medical_tasks.judges.reading import (
     Checker,
     boolean,
-    free_text,
+    explanation,
     quoted,
     read_choice,
     read_json,
     read_object,
     read_verdicts,
+    reply_lines,
     schema_of,
     schema_of_verdicts,
 )
@@ -370,9 +371,14 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
 Batch = tuple[bool | None, ...]
 """Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
 
-Cited = tuple[bool, tuple[int, ...]]
-"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if it is not entailed."""
+Cited = tuple[bool, tuple[int, ...] | None]
+"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if it is not entailed.
 
+None in place of the numbers: it is entailed, and the reply does not say by what.
+"""
+
+_WITHOUT_NUMBERS: Final[Cited] = (True, None)
+"""What is known of an entailed sentence whose numbers cannot be read."""
 _NUMBER: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 6  # as in a marker
 _LIST: Final = re.compile(r"[0-9\[\],; \t]+")
@@ -383,7 +389,11 @@ _Given = ParamSpec("_Given")
 
 
 class _BrokenError(Exception):
-    """Ends a reading; says what is wrong with the reply."""
+    """Ends a reading; says what is wrong with the reply, and what is known all the same."""
+
+    def __init__(self, problem: str, known: Any = None) -> None:
+        super().__init__(problem)
+        self.known = known
 
 
 def _known(value: _Value | Unreadable) -> _Value:
@@ -400,7 +410,7 @@ def _reader(
         try:
             return read(text, *args, **options)
         except _BrokenError as end:
-            return Unreadable(str(end))
+            return Unreadable(str(end), known=end.known)
 
     return guarded
 
@@ -447,46 +457,69 @@ def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
 def read_cited_object(text: str, numbers: Sequence[int], *, explained: bool) -> Cited:
     """Reads a verdict on a sentence, a JSON object; `numbers` were shown."""
     value = _known(read_object(text, _keys("citation", explained=explained)))
-    return _cited(value["entailed"], value["provenance"], numbers)
+    return _cited(value["entailed"], value.get("provenance"), numbers)
 
 
 @_reader
 def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
     """Reads a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
-    return _cited(_known(read_verdict_lines(text)), _provenance(text), numbers)
+    entailed = _known(read_verdict_lines(text))
+    return _cited(entailed, _provenance(text, entailed, numbers), numbers)
 
 
-def _provenance(text: str) -> list[int]:
-    """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own."""
-    spoken = text.rpartition("</think>")[2]
-    lines = [
-        found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))
-    ]
+def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
+    """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own.
+
+    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is none.
+    """
+    lines = [found[1] for line in reply_lines(text) if (found := _PROVENANCE.fullmatch(line))]
+    problem = ""
+    named: list[int] | str = []
     if len(lines) != 1:
-        raise _BrokenError(f"one line with provenance is needed; there are {len(lines)}")
-    written = lines[0].strip(" \t*_`.")
-    if written.casefold() in ("none", "[]"):
-        return []
-    numbers = _NUMBER.findall(written) if _LIST.fullmatch(written) else []
-    if not numbers or any(len(number) > _MOST_DIGITS for number in numbers):
-        raise _BrokenError("provenance is not numbers with commas between them, or none")
-    return [int(number) for number in numbers]
+        problem = f"one line with provenance is needed; there are {len(lines)}"
+    elif (written := lines[0].strip(" \t_.")).casefold() not in ("none", "[]"):
+        named = _numbers(written)
+        if isinstance(named, str):
+            problem = "provenance is not numbers with commas between them, or none"
+    if not problem and not isinstance(named, str):
+        return named
+    if entailed and len(set(numbers)) > 1:
+        raise _BrokenError(problem, _WITHOUT_NUMBERS)
+    return []
 
 
 def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
+    if isinstance(provenance, str | list):
+        provenance = _numbers(provenance)
     # A number that was not shown, whatever is decided: the judge did not read what it was asked.
     numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
     if numbered and not set(provenance) <= set(numbers):
         raise _BrokenError("provenance has a number that is not cited")
     if not entailed:
         return False, ()
-    if not numbered:
-        raise _BrokenError("provenance must be a list of numbers")
     if len(set(numbers)) == 1:
         return True, (numbers[0],)
+    if not numbered:
+        raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
     if not provenance:
-        raise _BrokenError("entailed and no provenance contradict each other")
+        raise _BrokenError("entailed and no provenance contradict each other", _WITHOUT_NUMBERS)
     return True, tuple(sorted(set(provenance)))
+
+
+def _numbers(provenance: Any) -> Any:
+    """The numbers of a text, or of a list of texts; anything else as it is."""
+    if (
+        isinstance(provenance, list)
+        and provenance
+        and all(isinstance(one, str) for one in provenance)
+    ):
+        provenance = ",".join(provenance)
+    if not isinstance(provenance, str) or not _LIST.fullmatch(provenance):
+        return provenance
+    found = _NUMBER.findall(provenance)
+    if not found or any(len(number) > _MOST_DIGITS for number in found):
+        return provenance
+    return [int(number) for number in found]
 
 
 def _among(numbers: Sequence[int]) -> Checker:
@@ -495,14 +528,16 @@ def _among(numbers: Sequence[int]) -> Checker:
         "items": {"type": "integer", "enum": sorted({*numbers})},
         "maxItems": len(numbers),
     }
-    return Checker(lambda value: isinstance(value, list), "must be a list of numbers", schema)
+    return Checker(
+        lambda value: isinstance(value, list), "must be a list of numbers", schema, aside=True
+    )
 
 
 def _keys(kind: str, *, explained: bool, numbers: Sequence[int] = ()) -> dict[str, Checker]:
     """What a reply in JSON to a question of this kind holds."""
     cites = kind in ("citation", "summary")
     return {
-        **({"explanation": free_text} if explained else {}),
+        **({"explanation": explanation} if explained else {}),
         **({"provenance": _among(numbers)} if cites else {}),
         "entailed": boolean,
     }
@@ -595,23 +630,18 @@ def read_official_lines(text: str) -> bool:
 def read_official_cited(text: str, numbers: Sequence[int]) -> Cited:
     """Reads GPT's verdict on a sentence."""
     value = _known(read_json(text))
-    if not isinstance(value, dict) or "provenance" not in value:
+    if not isinstance(value, dict):
         raise _BrokenError(
             "the reply needs to be an object with explanation, provenance and prediction"
         )
-    return _cited(_prediction(value), value["provenance"], numbers)
+    return _cited(_prediction(value), value.get("provenance"), numbers)
 
 
 @_reader
 def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
     """Reads Mistral's verdict on a sentence; the reply names places among the numbers."""
     entailed = _known(read_official_lines(text))
-    try:
-        places = _provenance(text)
-    except _BrokenError:
-        if entailed and len(set(numbers)) > 1:  # only then have citations to be told apart
-            raise
-        places = []
+    places = _provenance(text, entailed, numbers)
     if not all(place < len(numbers) for place in places):
         raise _BrokenError("provenance has an idx that was not shown")
     return _cited(entailed, [numbers[place] for place in places], numbers)

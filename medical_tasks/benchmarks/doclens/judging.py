@@ -25,6 +25,7 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.rounds import Line, ask_together, in_batches, side_by_side
 
 Claims = tuple[str, ...]
@@ -251,6 +252,10 @@ def citation_line(
             entailed=None, supports=dict.fromkeys(cited), reasons=(outcome.reason,)
         )
     entailed, provenance = _cited(outcome, cited)
+    if provenance is None:
+        return CitationVerdict(
+            entailed=entailed, supports=dict.fromkeys(cited), reasons=(UNREADABLE,)
+        )
     return CitationVerdict(
         entailed=entailed, supports={number: number in provenance for number in cited}
     )
@@ -364,4 +369,6 @@ def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
             type(number) is int and number in shown for number in numbers
         ):
             return entailed, numbers
+        case (True, None):
+            return True, None
     raise wrong_verdict(outcome, "is not true or false with a list of numbers that are cited")

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.doclens.spec import SECTIONS as SECTIONS
+from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
 _SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
@@ -137,8 +138,9 @@ MAX_RANGE: Final = 100
 """Most sentences a range can cite. `[0-5000]` points nowhere; it stays prose."""
 
 _PART = r"[0-9]{1,6}(?:[ \t]{0,3}[-\u2010-\u2014\u2212][ \t]{0,3}[0-9]{1,6})?"
+_CALLED = r"(?:(?i:sentences?|turns?|lines?|refs?|sources?|citations?)[ .:#]{1,2}|\^)?"
 _MARKER = re.compile(
-    rf"\[[ \t]{{0,3}}({_PART}(?:[ \t]{{0,3}}[,;][ \t]{{0,3}}{_PART})*)[ \t]{{0,3}}\]"
+    rf"\[[ \t]{{0,3}}{_CALLED}({_PART}(?:[ \t]{{0,3}}[,;][ \t]{{0,3}}{_PART})*)[ \t]{{0,3}}\]"
 )
 _NUMBER = re.compile("[0-9]+")
 _SPACES = " \t\u00a0"
@@ -156,9 +158,12 @@ class Marker(NamedTuple):
 
 
 def find_markers(text: str) -> list[Marker]:
-    """Finds all markers of a text; a range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose."""
+    """Finds all markers of a text, `[0]`, `【0】` or `[sentence 0]`.
+
+    A range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose.
+    """
     markers = []
-    for found in _MARKER.finditer(text):
+    for found in _MARKER.finditer(alike(text)):
         parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
             ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))

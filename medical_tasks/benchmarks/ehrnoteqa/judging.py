@@ -34,12 +34,14 @@ from medical_tasks.judges.base import (
     verdict_bool,
 )
 from medical_tasks.judges.reading import (
-    free_text,
+    explanation,
+    goes_with,
     object_reader,
     one_of,
     quoted,
     read_choice,
     read_score,
+    reply_lines,
     schema_of,
     whole_number,
 )
@@ -141,30 +143,27 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
 # The authors' longest reply; ours are one sentence, and have room for a model that writes more.
 _REPLY_TOKENS: Final = 600
 
-# Braces: the authors' form shows the score in some, and a judge may leave them.
-_SCORE_LABEL: Final = re.compile(r"score[ *_`]{0,4}[:=]", re.I)
+# A score that stands first, whatever explains it behind; braces: the authors' form shows the score in some.
+_SCORE_LABEL: Final = re.compile(
+    r"(?:(?:so|thus|therefore),? )?(?:the )?(?:final )?score(?:[:=→]| is\b| [-–—:=]| (?=[0-9]))",
+    re.I,
+)
 _SCORE_LINE: Final = re.compile(
-    r"score[ *_`]{0,4}[:=][ *_`{]{0,4}([+-]?[0-9]{1,9}(?:[./][0-9]{1,9})?)[}*_`]{0,4}[.,;]?(?:$| [*_`]{0,4}reason)",
+    _SCORE_LABEL.pattern
+    + r":?[ {\[(\"']{0,4}([+-]?[0-9]{1,9}(?:[./][0-9]{1,9})?)[}\])\"']{0,2}[.,;]?"
+    r"(?:$| reason| (?:[-–—] |\()?(?:in)?correct\)?[.]?$)",
     re.I,
 )
+_OWN_SENTENCE: Final = re.compile(r"(?<=[.!]) (?=(?:final )?score\b)", re.I)
 _STANDS_ALONE: Final = re.compile(
-    r"(?:^|[.,;:!?\n\"“(])[ *_`]{0,4}(yes|no)[*_`]{0,4}(?=$| [-–—] |[.,;:!?\n\"”)])", re.I
+    r"(?:^|[.,;:!?\n\"(])[ -]{0,4}(yes|no)(?=$| [-–—(] ?|[.,;:!?\n\")])", re.I
 )
-# Behind yes or no: what leaves it open, and what denies a yes.
-_LEFT_OPEN: Final = re.compile(
-    r"\?|\b(?:if|unless|whether|otherwise|or|maybe|perhaps|probably|possibly|might|could|would|should|but|however|although|though|"
-    r"unsure|unclear|not (?:sure|certain|clear)|assuming|provided|depend\w*|partly|partially|except|seems?)\b",
-    re.I,
-)
-_DENIED: Final = re.compile(
-    r"n['’]t\b|\b(?:not|cannot|never|neither|nor|none|incorrect\w*|wrong\w*|mismatch\w*|differ\w*|fails?|contradict\w*)\b",
-    re.I,
-)
-_OPENERS: Final = ' \t\r\n*_`"“('
+_OPENERS: Final = ' \n"(-'
+_SO: Final = re.compile(r"\A(?:so|thus|therefore|hence),? (?=yes|no)", re.I)
 
 
-_SCORED: Final = {"reason": free_text, "score": whole_number(0, 1)}
-_CHOSEN: Final = {"reason": free_text, "verdict": one_of("yes", "no")}
+_SCORED: Final = {"reason": explanation, "score": whole_number(0, 1)}
+_CHOSEN: Final = {"reason": explanation, "verdict": one_of("yes", "no")}
 
 
 read_own_score = object_reader(_SCORED, lambda value: bool(value["score"]))
@@ -174,7 +173,10 @@ read_own_choice = object_reader(_CHOSEN, lambda value: bool(value["verdict"] == 
 
 def read_official_score(text: str) -> bool | Unreadable:
     """Reads the authors' form: `Score: 1` first, or as the last line behind reasoning; two that differ are unreadable."""
-    lines = _spoken_lines(text)
+    held = read_own_score(text)
+    if isinstance(held, bool):
+        return held
+    lines = _score_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
     scores = {match[1] if match else "" for match in labelled}
     if len(scores) > 1:
@@ -187,13 +189,20 @@ def read_official_score(text: str) -> bool | Unreadable:
             else Unreadable("the first line is not a score of 0 or 1")
         )
     # The bare number, or reasoning first; then the last line counts.
-    value = read_score(text, 0, 1)
+    value = read_score("\n".join(lines), 0, 1)
     return value if isinstance(value, Unreadable) else bool(value)
+
+
+def _score_lines(text: str) -> list[str]:
+    """A reply's lines; a score that is a line's last sentence is one, unless the line quotes."""
+    lines = reply_lines(text)
+    cut = [[line] if '"' in line else _OWN_SENTENCE.split(line) for line in lines]
+    return [part for parts in cut for part in parts]
 
 
 def read_official_choice(text: str) -> bool | Unreadable:
     """Reads the authors' form of yes or no: the word alone, or first and a mark behind it; nothing that is taken back."""
-    spoken = "\n".join(_spoken_lines(text)).lstrip(_OPENERS)
+    spoken = _SO.sub("", "\n".join(reply_lines(text)).lstrip(_OPENERS))
     words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
     if len(words) > 1:
         return Unreadable("yes and no are both said")
@@ -202,21 +211,10 @@ def read_official_choice(text: str) -> bool | Unreadable:
         return alone == "yes"
     if not words or not spoken.lower().startswith(tuple(words)):
         return Unreadable("it does not begin with yes or no")
-    if _LEFT_OPEN.search(spoken) or ("yes" in words and _DENIED.search(spoken)):
+    (word,) = words
+    if not goes_with(word, spoken[len(word) :]):
         return Unreadable("what stands behind yes or no does not go with it")
-    return "yes" in words
-
-
-def _spoken_lines(text: str) -> list[str]:
-    """The reply's lines without its reasoning, blanks and marks of emphasis before them; none when reasoning never ends."""
-    # As `reading` does: reasoning that begins with its mark ends at the first end mark, else at the last.
-    opened = text.lstrip().startswith("<think>")
-    text = (text.partition if opened else text.rpartition)("</think>")[2]
-    return [
-        " ".join(line.split()).lstrip("*_`# ")
-        for line in text.split("\n")
-        if line.strip(" \t\r*_`#")
-    ]
+    return word == "yes"
 
 
 def open_question(

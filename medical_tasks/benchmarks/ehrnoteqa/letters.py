@@ -1,4 +1,4 @@
-"""Which choice an answer takes, read by rules and without a judge; what is not sure is None, which scores as wrong.
+"""Which choice an answer takes, read by rules and without a judge; what is not sure is unclear, which scores as wrong.
 
 The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes linear time.
 """
@@ -17,22 +17,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.scoring.normal_form import normal_form, shortened
 from medical_tasks.scoring.reasoning import spoken
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A choice that an answer takes."""
+    """A choice that an answer takes.
+
+    Attributes:
+        letter: "" where the answer names choices and it cannot be told which it takes.
+        why: the rule by which it was read, or why it cannot be told.
+    """
 
     letter: str
     why: str
 
+    @property
+    def unclear(self) -> str:
+        """Why it cannot be told; "" where it can."""
+        return "" if self.letter else self.why
+
+
+SEVERAL: Final = "several choices"
+NOT_TAKEN: Final = "a choice that is named and not taken"
+
 
 def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
-    """Reads the choice that an answer takes, and by which rule; None when it takes none, or several."""
+    """Reads the choice that an answer takes, and by which rule; None when it names none.
+
+    Example: "D" and "A was stopped, so D." take D; "A or D" and "Not D." are unclear.
+    """
     if not choices:
         return None
-    reading = _Answer(_mentions(_plain(spoken(text)), tuple(choices)))
+    mentions = _mentions(_plain(spoken(text)), tuple(choices))
+    reading = _Answer(mentions)
     found = reading.choice()
     if found is not None:
         return Letter(string.ascii_uppercase[found[0]], found[1])
@@ -43,20 +62,24 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
             [(len(words), len(" ".join(words))) for words in map(_words, choices)]
         )
     )
-    return (
-        None
-        if by_text is None
-        else Letter(string.ascii_uppercase[by_text], "the only choice whose text it has")
-    )
+    if by_text is not None:
+        return Letter(string.ascii_uppercase[by_text], "the only choice whose text it has")
+    named = _taken(mentions)
+    if not named:
+        return None
+    return Letter("", SEVERAL if len(named) > 1 else NOT_TAKEN)
 
 
 # ---- 1. Plain text ----
 
+MAX_ANSWER: Final = 8_000
+"""Most characters of an answer that are read, three times what the tasks let a model write; its end is kept."""
+
 _SIGNS: Final[dict[int, str]] = {
     ord(sign): instead
     for signs, instead in (
-        ("’‘", "'"), ("“”\"`*${~", ""), ("\r}", "\n"), ("[（【", "("), ("]）】", ")"), ("_\t\u00a0", " "), ("。．", ". "),
-        ("，、", ", "), ("：", ": "), ("→⇒➡", ": "), ("✅✔☑", " correct: "), ("❌✗✘✖", " incorrect "),
+        ("\"`*${~", ""), ("}", "\n"), ("[", "("), ("]", ")"), ("_", " "), ("。．", ". "), ("，、", ", "), ("：", ": "),
+        ("→", ": "), ("✅", " correct: "), ("❌☐", " incorrect "),
     )
     for sign in signs
 }  # fmt: skip
@@ -66,31 +89,62 @@ _CIRCLED: Final[dict[int, str]] = {
     for start in (0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
     for place, letter in enumerate(string.ascii_uppercase)
 }
-_UNSEEN: Final = re.compile("[\\0\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff\ue000-\uf8ff]")
 _STRUCK: Final = re.compile(r"~~[^~\n]{1,400}~~|<(?:del|s)>[^<\n]{1,400}</(?:del|s)>", re.I)
-_TURN: Final = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<br ?/?>", re.I)
+_ANGLED: Final = re.compile(r"<([A-E])>(?![^<\n]*</)")
+_BOX: Final = re.compile(r"\[[xX]\](?= ?\w)|\[ \](?= ?\w)")
+# What is called right or wrong by a mark, before it or behind it.
+_MARKED_BEHIND: Final = re.compile(r"\(?([A-Z])[.):]*[ ]?([✅❌☐])(?=$|[\s,;|])")
+_MARKED_BEFORE: Final = re.compile(r"([✅❌☐]) ?\(?([A-Z])\b[.):]*")
+_MARK_LAST: Final = re.compile(r"[* ]{0,4}✅(?=[* ]{0,4}(?:\n|$))")
+_LEAST_MARKED: Final = 3
+_ALONE: Final = re.compile(r"[^\w?❌☐]*([A-E])[^\w?+%°&/❌☐]*")
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,4}\{")
 _LATEX: Final = re.compile(r"\\(?:[a-zA-Z]{1,20}\b\s{0,4}|[()\[\],;!])")
 _TAG: Final = re.compile(
-    r"<(/?)(?:(?:final|correct|my|selected)[ _])?(answer|choice|option|letter|response)>", re.I
+    r"[<[](/?)(?:(?:final|correct|my|selected)[ _])?(answer|choice|option|letter|response)[]>]",
+    re.I,
 )
 _HTML: Final = re.compile(
     r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
 )
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
+# The choices to choose from, which a form may repeat, and what may stand before an answer and says nothing.
+_FROM: Final = re.compile(r" ?\((?:[A-J](?: ?[,/|-] ?| or )){1,9}[A-J]\)(?= ?:)")
+_OPENING: Final = re.compile(
+    r"\A(?:1[.):] |(?:sure|okay|ok|well|certainly|hmm+|alright|right|of course|hello|hi|undoubtedly"
+    r"|without (?:hesitation|(?:a )?doubt))[,.!:]+ ?)(?=\S)",
+    re.I,
+)
 _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
 
 def _plain(answer: str) -> str:
-    text = _TURN.sub("\n", _STRUCK.sub("", _UNSEEN.sub("", answer))).translate(_CIRCLED)
-    text = text.replace('","', '", "').replace('":"', '": "')
-    text = _LATEX.sub("", _BOXED.sub("\nboxed answer: {", unicodedata.normalize("NFKC", text)))
+    answer = shortened(answer)[-MAX_ANSWER:]
+    text = normal_form(_STRUCK.sub("", answer).translate(_CIRCLED))
+    alone = _ALONE.fullmatch(text)
+    if alone:
+        return alone[1]
+    text = _marks_in_lines(_BOX.sub(lambda box: "☐" if " " in box[0] else "✅", text))
+    text = _MARK_LAST.sub(" is correct", text)
+    text = text.replace("<-", "←").replace("←", " - ")
+    text = _ANGLED.sub(r"(\1)", text).replace('","', '", "').replace('":"', '": "')
+    text = _LATEX.sub("", _BOXED.sub("\nboxed answer: {", text))
     text = _HTML.sub("", _TAG.sub(lambda tag: "\n" if tag[1] else "\nanswer: ", text))
     text = re.sub(" {2,}", " ", _QUOTE.sub("", text.translate(_SIGNS)))
     text = _BULLET.sub("", re.sub(r" ?(?:\n ?)+", "\n", text.strip()))
     for sign in ".,:)":
         text = text.replace(f" {sign}", sign)
-    return text.replace("( ", "(")
+    return _OPENING.sub("", _FROM.sub("", text.replace("( ", "(")))
+
+
+def _marks_in_lines(text: str) -> str:
+    """Puts choices that have marks into lines of their own: `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect"."""
+    behind = [(found[1], found[2]) for found in _MARKED_BEHIND.finditer(text)]
+    before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
+    marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
+    if len({name for name, _ in marked}) < _LEAST_MARKED:
+        return text
+    return "\n".join(f"{name}: {'' if mark == '✅' else 'in'}correct" for name, mark in marked)
 
 
 # ---- 2. Mentions ----
@@ -160,7 +214,7 @@ def _mentions(text: str, choices: tuple[str, ...]) -> str:
 
     text = whole.sub(text_sign, text) if whole else text
     text = letter.sub(lambda match: chr(_LETTER0 + ord(match[0].upper()) - ord("A")), text)
-    text = _IN_BRACKETS.sub(r"\1", text)
+    text = _IN_BRACKETS.sub(r"\1", _NAMED_LAST.sub(r": \1", text))
     for pattern in (_LETTER_TEXT, _TEXT_LETTER):
         text = pattern.sub(
             lambda both: (
@@ -176,6 +230,7 @@ def _number(sign: str) -> int:
 
 
 _IN_BRACKETS: Final = re.compile(rf"\((?:{_OPTION})?({_M})\)", re.I)
+_NAMED_LAST: Final = re.compile(rf" \((?:option|choice|answer) ({_L})\)(?=\.?\Z)", re.I)
 # A letter and its own text, in either order.
 _LETTER_TEXT: Final = re.compile(
     rf"({_L})[\s.:,;|=(–—-]{{0,5}}(?:(?:an?|the) )?({_T}|{_P})\)?", re.I
@@ -207,6 +262,7 @@ _STRENGTHS: Final = {
     "named in conclusion": _CONCLUDED,
     "said to match": _WEAK,
     "called better": _WEAK,
+    "the last word": _WEAK,
 }
 _CLAIMS: Final = tuple(
     (claim["why"], _STRENGTHS.get(claim["why"], _PLAINLY), _pattern(claim["pattern"]))
@@ -243,6 +299,9 @@ class _Answer:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
         text = re.sub(r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I)
+        text = _RULES["all_but"].sub(
+            lambda found: f"answer: {found['who'] or found['other']}", text
+        )
         self.text = _RULES["aside"].sub(_SET_ASIDE, _RULES["sure"].sub("surely", text))
         self._ends = [
             0,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
@@ -18,7 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judging import (
     gold_texts,
     judge_answers,
 )
-from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
+from medical_tasks.benchmarks.ehrnoteqa.letters import NOT_TAKEN, SEVERAL, Letter, read_letter
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
@@ -30,7 +31,10 @@ from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.reasoning import as_written
 from medical_tasks.scoring.rouge import rouge
 from medical_tasks.scoring.text_pairs import exact_match
-from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts, unclear_limits
+
+NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
+"""The words of the reasons why an answer is unclear, which quote no answer."""
 
 _OPEN: Final = (0.0, 1.0)
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
@@ -43,9 +47,27 @@ def score_items(
     *,
     judging: Judging | None = None,
     arguments: Mapping[str, str] | None = None,
+    readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text."""
+    """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text.
+
+    Args:
+        task: one of the benchmark's tasks.
+        items: its questions.
+        responses: the model's answers, one for each item.
+        judging: who judges written answers.
+        arguments: of `TaskSpec.scoring_arguments`.
+        readings: item id to the choice as somebody read it in the answer. Such items get their letter's score alone: the
+            judge is not asked again.
+    """
     check_lengths(task, items, responses)
+    if readings is not None:
+        return [
+            _letter_score(
+                task, item, read_letter(readings.get(item.id, response), item.fields["choices"])
+            )
+            for item, response in zip(items, responses, strict=True)
+        ]
     if task.asks == "choices":
         return [
             probability_score(task, item, response)
@@ -66,7 +88,11 @@ def score_items(
             Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
             for item, answer, letter in zip(items, written, letters, strict=True)
         ]
-        return list(map(choice_score, items, judge_answers(cases, judging), letters))
+        verdicts = judge_answers(cases, judging)
+        return [
+            choice_score(task, item, verdict, letter)
+            for item, verdict, letter in zip(items, verdicts, letters, strict=True)
+        ]
     cases = [
         Case(item=item, answer=answer, form="open")
         for item, answer in zip(items, written, strict=True)
@@ -107,15 +133,27 @@ def open_score(
     )
 
 
-def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> ItemScore:
+def choice_score(
+    task: TaskSpec, item: Item, verdict: AnswerVerdict, letter: Letter | None
+) -> ItemScore:
     """Makes the score of an answered choice."""
-    right = letter is not None and letter.letter == item.fields["answer"]
-    return _judged_score(
-        item,
-        verdict,
-        {"letter_accuracy": float(right)},
-        parsed="" if letter is None else letter.letter,
-        rule="no letter" if letter is None else letter.why,
+    read = _letter_score(task, item, letter)
+    judged = _judged_score(item, verdict, read.values, parsed=read.parsed, rule=read.why)
+    return replace(judged, unclear=read.unclear, limits={**judged.limits, **read.limits})
+
+
+def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScore:
+    """Makes the score of the choice that was read alone."""
+    if letter is None:
+        return ItemScore(id=item.id, values={"letter_accuracy": 0.0}, why="no letter")
+    values = {"letter_accuracy": float(letter.letter == item.fields["answer"])}
+    return ItemScore(
+        id=item.id,
+        values=values,
+        parsed=letter.letter,
+        why=letter.why,
+        unclear=letter.unclear,
+        limits=unclear_limits(task.metrics, values) if letter.unclear else {},
     )
 
 

@@ -75,6 +75,7 @@ _SIMILARITY = {
     "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
     "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric clinical_bert",
 }
+_READS: Final = "the letter of the choice that the reply takes, such as D"
 # The authors' longest answer and longest reply of the judge.
 _TOKENS = 600
 _VOTES = 5
@@ -184,7 +185,7 @@ def _task(form: Format, level: int) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=_METRICS[form],
-        version="2-A",
+        version="3-A" if written else "2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
         strata=("num_notes",),
@@ -201,6 +202,7 @@ def _task(form: Format, level: int) -> TaskSpec:
             votes=_VOTES if written else 1,
             differs="" if written else "how the paper asked for probabilities is not published",
         ),
+        reads=_READS if form == "mc" else "",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from medical_tasks.io.files import packaged
+from medical_tasks.scoring.normal_form import shortened
 
 Abstention = Literal["sure", "unsure", "none"]
 
@@ -99,7 +100,11 @@ def abstention(text: str) -> Abstention:
 
 def _clauses(text: str) -> Iterator[str]:
     """The clauses in lower case, without lead-ins; those of which nothing is left are left out."""
-    plain = unicodedata.normalize("NFKC", text[:READ].translate(_PLAIN)).translate(_PLAIN).lower()
+    plain = (
+        unicodedata.normalize("NFKC", shortened(text[:READ]).translate(_PLAIN))
+        .translate(_PLAIN)
+        .lower()
+    )
     plain = _INITIAL.sub(" ", _TAG.sub(" ", plain))
     for contraction, spelt in _CONTRACTIONS:
         plain = contraction.sub(spelt, plain)

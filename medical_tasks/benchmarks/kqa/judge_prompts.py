@@ -31,7 +31,7 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.reading import (
     boolean,
-    free_text,
+    explanation,
     object_reader,
     one_of,
     quoted,
@@ -105,8 +105,8 @@ VERDICTS: Final = tuple(f'"{word}"' for word in _WORDS)
 BATCH_LABELS = tuple[tuple[str, Label], ...]
 """Value of a batched verdict: id and label of each statement there is a verdict on."""
 
-_VERDICT: Final = {"reason": free_text, "verdict": one_of(*_WORDS)}
-_ANSWERED: Final = {"reason": free_text, "answered": boolean}
+_VERDICT: Final = {"reason": explanation, "verdict": one_of(*_WORDS)}
+_ANSWERED: Final = {"reason": explanation, "answered": boolean}
 _SCHEMAS: Final = {
     "single": schema_of(_VERDICT),
     "abstention": schema_of(_ANSWERED),

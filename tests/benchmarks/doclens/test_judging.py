@@ -557,3 +557,17 @@ def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(tmp_path: Pa
     kept.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judging = Judging(judge=RecordedJudge(kept), prompts=OWN, mode="batched")
     assert judge_units([one], judging, **claims) == done.verdicts
+
+
+def test_of_a_verdict_in_two_parts_the_known_one_counts(tmp_path: Path) -> None:
+    two = unit(output="The knee hurts since Monday [0][1].", reference=REFERENCE, sources=SOURCES)
+
+    def without_provenance(call: Call) -> str:
+        return cited(True) if "/sentence/" in call.question.id else perfect(call)
+
+    done = judge(tmp_path, [two], without_provenance)
+    (sentence,) = done.one.section.sentences
+    assert sentence == SentenceVerdict(entailed=True, supports=(None, None))
+    assert done.one.reasons == (UNREADABLE,)
+    # Asked again as often as may be, since a whole verdict is better.
+    assert sum("/sentence/" in call.question.id for call in done.backend.calls) == 2

@@ -276,7 +276,7 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: P
         calls = session.stats.calls
         (theirs,) = judge_official([one], judging)
     assert sane[0].section.output_claims == (True, False, False, False)
-    assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, None, None]
+    assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, True, None]
     tallies = {
         name: (
             sum(one.hits for one in tally.verdicts),

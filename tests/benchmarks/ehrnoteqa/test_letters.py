@@ -29,7 +29,7 @@ NAMES = cases(__file__, "NAMES")
 
 def _letter(text: str, choices: list[str] = ALLERGY) -> str | None:
     found = read_letter(text, choices)
-    return None if found is None else found.letter
+    return None if found is None else found.letter or None
 
 
 def test_the_table_is_whole() -> None:

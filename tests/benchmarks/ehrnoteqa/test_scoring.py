@@ -590,3 +590,28 @@ def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
             match=f"hf download {repository} --revision [0-9a-f]{{40}} --local-dir models/",
         ):
             similarities(name, tmp_path / "none", [("a", "b")])
+
+
+def test_a_letter_that_cannot_be_told_is_unclear_until_somebody_reads_it() -> None:
+    task = task_of("mc")
+    asked = item()
+    right = asked.fields["answer"]
+    other = next(letter for letter in "ABCDE" if letter != right)
+    for answer, reason in (
+        (f"{right} or {other}", "several choices"),
+        (f"Not {right}.", "a choice that is named and not taken"),
+        (f"Perhaps {right}.", "a choice that is named and not taken"),
+        ("I cannot say.", ""),
+        (f"The answer is {right}.", ""),
+    ):
+        judging = _judging(task, {f"{asked.id}/choice": True})
+        (score,) = score_items(task, [asked], [answer], judging=judging)
+        told = float(answer.startswith("The answer"))
+        assert (score.unclear, score.values) == (reason, {"accuracy": 1.0, "letter_accuracy": told})
+        assert score.could_be("letter_accuracy") == (told, 1.0 if reason else told)
+        assert score.could_be("accuracy") == (1.0, 1.0)
+    for reading, value in ((right, 1.0), (f"{other}.", 0.0), ("", 0.0)):
+        (read,) = score_items(
+            task, [asked], ["A or B"], judging=judging, readings={asked.id: reading}
+        )
+        assert (read.unclear, read.values) == ("", {"letter_accuracy": value})

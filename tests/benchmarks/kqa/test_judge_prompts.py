@@ -142,7 +142,8 @@ def test_what_is_no_verdict_is_not_guessed(text: str) -> None:
 def test_abstention_and_batches_are_read() -> None:
     assert read_answered('{"reason": "x", "answered": true}') is True
     assert read_answered('{"reason": "x", "answered": false}') is False
-    assert isinstance(read_answered('{"reason": "x", "answered": "false"}'), Unreadable)
+    assert read_answered('{"reason": "x", "answered": "false"}') is False
+    assert isinstance(read_answered('{"reason": "x", "answered": "partly"}'), Unreadable)
     read = partial(read_batched, ids=["s1", "s2", "s3"])
     value = read(verdicts({"s3": "neutral", "s1": "entailment"}))
     assert value == (("s1", "entailment"), ("s3", "neutral"))

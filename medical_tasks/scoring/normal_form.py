@@ -1,0 +1,88 @@
+"""The normal form in which replies are read: bounded, and with one sign for each kind of mark.
+
+A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every reader of text that a model or a judge
+wrote begins here, so that its own rules need one sign for each kind, and no reply, however hostile, is long.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+MAX_REPLY: Final = 16_384
+"""Most characters of a reply that are read. Of a longer one its end is, where final answers stand."""
+MAX_RUN: Final = 40
+"""Most times that a sign which is neither letter nor digit is read behind itself."""
+
+_ALIKE: dict[int, str] = {
+    ord(sign): instead
+    for instead, signs in {
+        '"': "“”„‟«»「」『』〝〞＂〈〉《》⟨⟩",
+        "'": "‘’‚‛ʼ＇",
+        "[": "【〔〖［⟦〚",
+        "]": "】〕〗］⟧〛",
+        "(": "（❨",
+        ")": "）❩",
+        "|": "│｜¦∣┃❘",
+        "→": "⇒➡⟶➔➜⟹👉",
+        "✅": "✔☑✓🗸",
+        "❌": "✗✘✖☒✕",
+        "☐": "▢□",
+        " ": "\u00a0\t\u202f",
+        "-": "\u2010\u2011\u2012\u2212",
+        ",": "，、",
+        ";": "；",
+    }.items()
+    for sign in signs
+}
+_ALIKE |= {
+    code: str(unicodedata.digit(chr(code)))
+    for code in (*range(0x2460, 0x2469), 0xB2, 0xB3, 0xB9, *range(0x2074, 0x207A), *range(0xFF10, 0xFF1A))
+}  # fmt: skip
+_UNSEEN: Final = re.compile("[\\0\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff\ue000-\uf8ff]")
+_END_MARK: Final = re.compile(
+    r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:eos|pad|(?:start|end)_of_turn)>|\[(?:/?INST|EOS)\]|<br ?/?>",
+    re.IGNORECASE,
+)
+_BEFORE: Final = re.compile(rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern}|\s)*+", re.IGNORECASE)
+_BEHIND: Final = re.compile(rf"(?:{_END_MARK.pattern}|{_UNSEEN.pattern})\Z", re.IGNORECASE)
+_LONGEST_MARK: Final = 40
+_MOST_MARKS: Final = 20
+_ARROW: Final = re.compile("[-=]{1,3}>")
+_BLANKS: Final = re.compile(r"[^\S\n]+")
+_LINES: Final = re.compile(r" ?\n(?: ?\n)++ ?")
+_RUN: Final = re.compile(rf"([^\w\s])\1{{{MAX_RUN},}}+")
+
+
+def shortened(text: str) -> str:
+    """The end of a reply, in which blanks, empty lines and repeated signs are run together."""
+    text = text[-MAX_REPLY:].replace("\r\n", "\n").replace("\r", "\n")
+    text = _LINES.sub("\n\n", _BLANKS.sub(" ", text))
+    return _RUN.sub(lambda run: run[1] * MAX_RUN, text)
+
+
+def without_marks(text: str) -> str:
+    """The text without blanks, signs that nobody sees and marks of its end around it; nothing inside it is changed."""
+    before = _BEFORE.match(text)
+    text = text[before.end() if before else 0 :].rstrip()
+    for _ in range(_MOST_MARKS):
+        mark = _BEHIND.search(text, max(0, len(text) - _LONGEST_MARK))
+        if mark is None:
+            break
+        text = text[: mark.start()].rstrip()
+    return text
+
+
+def alike(text: str) -> str:
+    """The text with one sign for each kind of quotation mark, bracket, bar and digit; every sign keeps its place."""
+    return text.translate(_ALIKE)
+
+
+def normal_form(text: str) -> str:
+    """The text as it is read.
+
+    Example: `【Ｄ】</s>` is `[D]` and a line's end.
+    """
+    seen = _END_MARK.sub("\n", _UNSEEN.sub("", shortened(text)))
+    return unicodedata.normalize("NFKC", alike(_ARROW.sub("→", seen)))
