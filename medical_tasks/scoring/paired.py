@@ -205,7 +205,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
     table = sum_table([second - first, counted], counted, clusters)
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
-    p_exact, p_mid = _sign_flip_p_values(differences[differences != 0])
+    p_exact, p_mid = sign_flip_p_values(differences[differences != 0])
     return McNemar(
         **{name: int(((first == x) & (second == y)).sum()) for name, (x, y) in _OUTCOMES.items()},
         p_exact=p_exact,
@@ -215,7 +215,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     )
 
 
-def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
+def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
     """Exact and mid-p two-sided p-value of a sum of non-zero differences whose signs are coin flips."""
     if not differences.size:
         return 1.0, 1.0
@@ -224,7 +224,7 @@ def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, floa
     sizes //= unit
     observed = abs(int(differences.sum())) // unit
     beyond, at = (
-        _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+        coin_flips(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
     )
     # All signs as observed, and all of them turned round, are among the possible outcomes.
     least = math.ldexp(1.0, 1 - len(sizes))
@@ -233,7 +233,7 @@ def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, floa
     return min(1.0, max(2.0 * (beyond + at), least)), max(2.0 * beyond + at, least / 2.0)
 
 
-def _binomial(n: int, observed: int) -> tuple[float, float]:
+def coin_flips(n: int, observed: int) -> tuple[float, float]:
     """Probability that n coin flips of ±1 sum to more than `observed`, and to exactly that."""
     m = (n - observed) // 2
     at = math.exp(
