@@ -147,7 +147,7 @@ class Population:
     def moved_to(self, value: float) -> Population | None:
         """The same with another true value, or difference of two runs; None where it has none."""
         distance = self._distance(value)
-        chances = _tilted(distance)
+        chances = _tilted(distance, self.chances)
         return None if chances is None else replace(self, chances=chances, distance=distance)
 
     def _distance(self, value: float) -> Floats:
@@ -209,7 +209,7 @@ class Population:
 def stands_alone(columns: Columns) -> bool:
     """Whether no two items with a value share a cluster."""
     known = np.isfinite(np.stack(columns.second)).all(axis=0)
-    return _cluster_table(columns.second, columns.clusters).shape[1] == int(known.sum())
+    return bool(_cluster_table(columns.second, columns.clusters).shape[1] == known.sum())
 
 
 def _cluster_table(columns: Any, clusters: Any) -> Floats:
@@ -251,23 +251,23 @@ def _weights(shares: Sequence[float], table: Floats) -> Floats:
     return weights
 
 
-def _tilted(added: Floats) -> npt.NDArray[np.float64] | None:
-    """Probabilities of the clusters for which the expected distance is 0; None where there are none."""
+def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
+    """The clusters' chances, changed so that the expected distance is 0; None where none are so."""
     if not added.size or not np.isfinite(added).all() or not added.min() < 0.0 < added.max():
         return None
     scaled = added / np.abs(added).max()
 
-    def chances(strength: float) -> Floats:
+    def tilted(strength: float) -> Floats:
         exponents = strength * scaled
-        odds = np.exp(exponents - exponents.max())
+        odds = chances * np.exp(exponents - exponents.max())
         return np.asarray(odds / odds.sum())
 
     low, high = -1.0, 1.0
-    while chances(low) @ scaled > 0.0 and low > -1e6:
+    while tilted(low) @ scaled > 0.0 and low > -1e6:
         low *= 2.0
-    while chances(high) @ scaled < 0.0 and high < 1e6:
+    while tilted(high) @ scaled < 0.0 and high < 1e6:
         high *= 2.0
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if chances(middle) @ scaled < 0.0 else (low, middle)
-    return chances((low + high) / 2.0)
+        low, high = (middle, high) if tilted(middle) @ scaled < 0.0 else (low, middle)
+    return tilted((low + high) / 2.0)

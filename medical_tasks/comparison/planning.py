@@ -20,11 +20,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from statistics import fmean
 from typing import Final, Literal
 
 import numpy as np
 
+from medical_tasks.comparison.comparing import Compared, rows_by_task, shared_rows
 from medical_tasks.comparison.gate_risk import (
     MOST,
     Limit,
@@ -32,10 +34,12 @@ from medical_tasks.comparison.gate_risk import (
     chance_of_go,
     stands_alone,
 )
-from medical_tasks.comparison.statistics import Columns
+from medical_tasks.comparison.statistics import Columns, columns_of
+from medical_tasks.data.task_data import TaskData, asked_part, draw
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST
 from medical_tasks.scoring.estimates import Floats
+from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 from medical_tasks.scoring.intervals import (
     binomial_tail,
     normal_cdf,
@@ -43,7 +47,7 @@ from medical_tasks.scoring.intervals import (
     wilson_interval,
 )
 from medical_tasks.scoring.paired import ALPHA, POWER, coin_flips, sign_flip_p_values
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import Item, MetricSpec, TaskSpec
 
 __all__ = [
     "Goal",
@@ -53,14 +57,25 @@ __all__ = [
     "mcnemar_power",
     "needed_as_assumed",
     "needed_from_runs",
+    "planted_columns",
+    "runs_columns",
+    "sample_needed",
     "wilson_half_width",
 ]
 
 Kind = Literal["half_width", "difference", "at_least", "at_most", "margin"]
 
+_TRUE: Final[Mapping[Kind, str]] = {
+    "difference": "difference",
+    "margin": "difference",
+    "at_least": "value",
+    "at_most": "value",
+}
 MOST_ITEMS: Final = 10_000_000
 _WIDTHS: Final = 60
 """Runs of one size, whose widths are averaged."""
+_SAMPLES: Final = 20
+"""Samples of one size, whose widths are averaged."""
 _ROUNDS: Final = 8
 _DRAWS: Final = 4000
 _DRAWS_OF_PAIRS: Final = 2000
@@ -102,10 +117,12 @@ class Needed:
 
     Attributes:
         clusters: from how many on the half-width, or the chance, is as wanted.
-        whole_set: the half-width, or the chance, that all clusters of the set give.
+        of: how many the set has.
+        whole_set: the half-width, or the chance, that all of them give.
     """
 
     clusters: int
+    of: int
     whole_set: float
 
 
@@ -114,14 +131,14 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
     truth, apart = goal.truth, goal.apart
     if goal.kind == "half_width" and truth is not None:
         clusters = fewest(lambda n: wilson_half_width(n, truth) <= goal.value, teeth=1)
-        return Needed(clusters, wilson_half_width(whole, truth))
+        return Needed(clusters, whole, wilson_half_width(whole, truth))
     if goal.kind == "difference" and apart is not None:
 
         def power(items: int) -> float:
             return mcnemar_power(items, goal.value, apart)
 
         return Needed(
-            fewest(lambda n: power(n) >= POWER, teeth=math.ceil(2.0 / apart)), power(whole)
+            fewest(lambda n: power(n) >= POWER, teeth=math.ceil(2.0 / apart)), whole, power(whole)
         )
     if goal.kind == "margin" and apart is not None:
         return _simulated(goal, _planted(apart), whole)
@@ -134,7 +151,7 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
         return 0.0 if refused else chance_of_go(items, goal.limit, truth)
 
     teeth = math.ceil(1.0 / min(goal.value, 1.0 - goal.value))
-    return Needed(fewest(lambda n: chance(n) >= POWER, teeth=teeth), chance(whole))
+    return Needed(fewest(lambda n: chance(n) >= POWER, teeth=teeth), whole, chance(whole))
 
 
 def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
@@ -146,24 +163,101 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
     known = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
     if columns.metric.kind == "proportion" and stands_alone(columns) and goal.kind != "margin":
         first, second = columns.first[0][known], columns.second[0][known]
-        found = replace(goal, apart=float(np.mean(first != second)))
-        if goal.truth is None:
-            found = replace(found, truth=float(second.mean()))
-        if goal.kind == "difference" and found.apart < goal.value:
+        apart = float(np.mean(first != second))
+        truth = float(second.mean()) if goal.truth is None else goal.truth
+        if goal.kind == "difference" and apart < goal.value:
             raise UsageError(
-                f"the two runs differ on {found.apart:.1%} of the items, so that a difference of "
+                f"the two runs differ on {apart:.1%} of the items, so that a difference of "
                 f"{goal.value:.1%} is not one of such models. Give --agreement in place of --run."
             )
-        return needed_as_assumed(found, int(known.sum()))
+        return needed_as_assumed(replace(goal, truth=truth, apart=apart), int(known.sum()))
     if goal.kind == "half_width":
         return _narrow(goal, columns)
     population = _population(goal, columns)
     if population is None:
+        wanted = {"difference": goal.value, "margin": 0.0}.get(goal.kind, goal.truth)
         raise UsageError(
-            f"no runs with the items' values of these have the true value that is planned for "
-            f"(--{goal.kind.replace('_', '-')} {goal.value:g}). Give other runs, or assume something instead."
+            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
+            "beyond what they show, or all show the same. Give other runs, or assume something."
         )
     return _simulated(goal, population, population.table.shape[1])
+
+
+def runs_columns(
+    task: TaskSpec, metric: MetricSpec, runs: tuple[Compared, Compared]
+) -> tuple[TaskData, Columns]:
+    """A metric's columns of two past runs, which may be the same one, and their items.
+
+    Raises:
+        UsageError: a run is not of all items, asked each item several times, or lacks the metric.
+    """
+    for run in runs:
+        entry = run.results["tasks"].get(task.name, {"metrics": {}, "recipe": {}})
+        told, recipe = entry["metrics"].get(metric.name, {}), entry["recipe"]
+        lacking = told.get("ci_low") is None or told.get("ci_high") is None
+        if lacking or any(asked_part(recipe).values()) or "repeats" in recipe:
+            raise UsageError(
+                f"{run.label}: is no run of all items of {task.name}, each asked once, with an "
+                f"interval of {metric.name}. Give one, or assume something instead of --run."
+            )
+    first, second = shared_rows(*(rows_by_task(run)[task.name] for run in runs))
+    items = [
+        Item(
+            id=row["id"],
+            fields={},
+            groups={by: row[f"group_{by}"] for by in task.groups},
+            cluster=row["cluster"],
+        )
+        for row in first
+    ]
+    reported = {each.name: each for each in task.metrics}
+    clusters = [item.cluster for item in items] if task.cluster else None
+    columns = columns_of(metric, reported, first, second, clusters)
+    return TaskData(items=items, config="", folder=Path(), revision={}), columns
+
+
+def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> Columns:
+    """A run that has such a share of items right, whichever they are."""
+    values = np.zeros(len(items))
+    values[: round(share * len(items))] = 1.0
+    np.random.default_rng(_SEED).shuffle(values)
+    side, clusters = (values, np.ones(len(items))), [item.cluster for item in items]
+    return Columns(
+        metric=metric,
+        shares=(1.0,),
+        first=side,
+        second=side,
+        values=(values, values),
+        clusters=clusters,
+    )
+
+
+def sample_needed(task: TaskSpec, data: TaskData, columns: Columns, half_width: float) -> int:
+    """How many of a set's items `run --subset` must draw to know the score on all of them so well."""
+    place = {item.id: number for number, item in enumerate(data.items)}
+    alone = columns if task.drawn_whole else replace(columns, clusters=None)
+
+    def width(size: int, seed: int) -> float:
+        made = draw(task, data, (size, seed))
+        part = alone.part(np.array([place[item.id] for item in made.items]))
+        strata, units = strata_of(task, made.items, made.subset or {})
+        found = whole_set_estimate(
+            part.second,
+            part.shares,
+            strata,
+            units,
+            clusters=part.clusters,
+            limits=columns.metric.limits,
+            proportion=columns.metric.kind == "proportion",
+        )
+        return (found.ci_high - found.ci_low) / 2.0
+
+    sizes = range(min(2, len(data.items)), len(data.items))
+    return sizes.start + bisect_left(
+        sizes,
+        True,
+        key=lambda size: fmean(width(size, seed) for seed in range(_SAMPLES)) <= half_width,
+    )
 
 
 def wilson_half_width(items: int, share: float) -> float:
@@ -273,7 +367,7 @@ def _narrow(goal: Goal, columns: Columns) -> Needed:
             / 2.0
         )
 
-    return Needed(fewest(lambda n: width(n) <= goal.value, teeth=1), width(whole))
+    return Needed(fewest(lambda n: width(n) <= goal.value, teeth=1), whole, width(whole))
 
 
 def _population(goal: Goal, columns: Columns) -> Population | None:
@@ -315,9 +409,9 @@ def _simulated(goal: Goal, population: Population, whole: int) -> Needed:
         tried.setdefault(size, []).append(chance(size, draws))
         slope = _slope(tried)
     size = _size_at(slope)
-    if goal.kind not in ("difference", "half_width"):
+    if goal.kind != "difference":
         size = _safe(goal, population, max(size, FEWEST))
-    return Needed(size, chance(whole, draws))
+    return Needed(size, whole, chance(whole, draws))
 
 
 def _met(goal: Goal, population: Population, drawn: Floats) -> bool:
