@@ -39,7 +39,7 @@ TRUTHS: Final = (0.02, 0.2, 0.5, 0.9)
 TOGETHER: Final = 5
 """Items of a cluster."""
 Z: Final = 1.959964
-RESAMPLES: Final = 400
+RESAMPLES: Final = 1000
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator

@@ -63,8 +63,8 @@ class MetricSpec:
     """One reported number.
 
     Attributes:
-        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (bootstrap interval), or `ratio`: pooled, the sum of
-            all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval), or `average`:
+        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or `ratio`: pooled, the sum of
+            all items' numerators over the sum of their denominators (`ItemScore.weights`; score interval), or `average`:
             the mean of those of other metrics' totals (`of`) that are reported; items have no value of it.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: "" for a share, which tables show in percent; else `number` for a count, `per answer` for a count per answer,

@@ -32,6 +32,7 @@ from medical_tasks.scoring.paired import paired_bootstrap_statistic
 from medical_tasks.spec import MetricSpec
 
 __all__ = [
+    "FEWEST_SIMULATED",
     "MOST",
     "Limit",
     "Population",
@@ -43,6 +44,8 @@ __all__ = [
 
 MOST: Final = 0.055
 """The largest share of wrong GOs, at the limit, with which a gate still says GO."""
+FEWEST_SIMULATED: Final = 40
+"""How many items a GO needs where its risk is not exact: fewer stand for too little to draw from."""
 _DRAWS: Final = 1000
 _DRAWS_OF_PAIRS: Final = 400
 _RESAMPLES: Final = 400

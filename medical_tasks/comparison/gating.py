@@ -25,9 +25,16 @@ from medical_tasks.comparison.comparing import (
     rows_by_task,
     shared_rows,
 )
-from medical_tasks.comparison.gate_risk import MOST, Limit, Risk, risk_of_difference, risk_of_value
+from medical_tasks.comparison.gate_risk import (
+    FEWEST_SIMULATED,
+    MOST,
+    Limit,
+    Risk,
+    risk_of_difference,
+    risk_of_value,
+)
 from medical_tasks.comparison.policies import Policy, Rule, Scope
-from medical_tasks.comparison.statistics import columns_of
+from medical_tasks.comparison.statistics import Columns, columns_of
 from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align
 from medical_tasks.judges.checks import GENERAL, check_set_of, read_check, summary_of
@@ -36,6 +43,7 @@ from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
 from medical_tasks.runs.results import groups_of
 from medical_tasks.scoring.intervals import normal_quantile
+from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
 _TAIL: Final = 0.025
@@ -162,7 +170,7 @@ def _findings(
         groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
         for group, metrics in groups.items():
             found = _measured(rule, metrics.get(rule.metric), replace(empty, group=group))
-            yield replace(found, risk=_risk(rule, run, None, found))
+            yield _with_risk(rule, run, None, found)
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
@@ -180,17 +188,41 @@ def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -
     return scope.unlike(entry, other, tasks()[scope.task])
 
 
-def _risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Risk | None:
-    """How often a run of this size on the limit would get GO; None where that is not known.
+def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Finding:
+    """A finding with how often a run of this size on the limit would get GO, where that is known.
 
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
-    an interval has no true value.
+    an interval has no true value. Of groups, which may be many, it is worked out where one passes.
     """
     task = tasks()[rule.task]
     metric = next((each for each in task.metrics if each.name == rule.metric), None)
+    if found.reason or metric is None or rule.kind == "width_at_most":
+        return found
+    columns = _columns(rule, metric, run, baseline, found.group)
+    independent = len(columns.second[0])
+    if columns.clusters is not None:
+        independent = len(set(columns.clusters))
+    if independent < FEWEST:
+        return replace(found, reason=f"too few to tell: {independent} that are independent")
+    limit = Limit(found.limit, at_most=found.at_most)
+    meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
     sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
-    if found.reason or metric is None or sampled or rule.kind == "width_at_most":
-        return None
+    risk = None
+    if not sampled and (meets or rule.by == NONE):
+        estimate = risk_of_value if baseline is None else risk_of_difference
+        risk = estimate(columns, limit)
+    exact = risk is not None and risk.exact
+    if meets and not exact and len(columns.second[0]) < FEWEST_SIMULATED:
+        few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
+        return replace(found, reason=few)
+    return replace(found, risk=risk)
+
+
+def _columns(
+    rule: Rule, metric: MetricSpec, run: Compared, baseline: Compared | None, group: str
+) -> Columns:
+    """The columns of a metric in the items of a group: the run's, beside those it is held against."""
+    task = tasks()[rule.task]
     own = rows_by_task(run).get(rule.task, {})
     other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
     first, second = shared_rows(other, own)
@@ -199,15 +231,11 @@ def _risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) 
         kept = [
             place
             for place, row in enumerate(second)
-            if found.group in groups_of(str(row.get(f"group_{rule.by}")), known)
+            if group in groups_of(str(row.get(f"group_{rule.by}")), known)
         ]
         first, second = [first[place] for place in kept], [second[place] for place in kept]
     clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
-    reported = {each.name: each for each in task.metrics}
-    columns = columns_of(metric, reported, first, second, clusters)
-    limit = Limit(found.limit, at_most=found.at_most)
-    of_run = baseline is None
-    return risk_of_value(columns, limit) if of_run else risk_of_difference(columns, limit)
+    return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
 
 def _measured(rule: Rule, metric: Mapping[str, Any] | None, empty: Finding) -> Finding:
@@ -270,7 +298,7 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
                 empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
             )
             found = replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
-            yield replace(found, risk=_risk(rule, run, baseline, found))
+            yield _with_risk(rule, run, baseline, found)
             continue
         yield replace(empty, group=group, reason=reason)
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from medical_tasks.comparison.comparing import Compared, rows_by_task, shared_rows
 from medical_tasks.comparison.gate_risk import (
+    FEWEST_SIMULATED,
     MOST,
     Limit,
     Population,
@@ -141,7 +142,7 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
             fewest(lambda n: power(n) >= POWER, teeth=math.ceil(2.0 / apart)), whole, power(whole)
         )
     if goal.kind == "margin" and apart is not None:
-        return _simulated(goal, _planted(apart), whole)
+        return _simulated(goal, _planted(apart), whole, items=whole)
     if truth is None:
         raise ValueError(f"{goal.kind} needs a true value, or the share on which models differ")
 
@@ -180,7 +181,7 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
             f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
             "beyond what they show, or all show the same. Give other runs, or assume something."
         )
-    return _simulated(goal, population, population.table.shape[1])
+    return _simulated(goal, population, population.table.shape[1], items=int(known.sum()))
 
 
 def runs_columns(
@@ -389,8 +390,8 @@ def _planted(apart: float) -> Population:
     return Population(right, (1.0,), table, chances, table[2] - table[0])
 
 
-def _simulated(goal: Goal, population: Population, whole: int) -> Needed:
-    """The number of clusters by runs drawn at sizes that come ever closer to it."""
+def _simulated(goal: Goal, population: Population, whole: int, *, items: int) -> Needed:
+    """The number of clusters, of which `whole` have so many items, by draws at sizes ever closer to it."""
     generator = np.random.default_rng(_SEED)
 
     def chance(clusters: int, draws: int) -> float:
@@ -410,7 +411,8 @@ def _simulated(goal: Goal, population: Population, whole: int) -> Needed:
         slope = _slope(tried)
     size = _size_at(slope)
     if goal.kind != "difference":
-        size = _safe(goal, population, max(size, FEWEST))
+        fewest_clusters = max(FEWEST, math.ceil(FEWEST_SIMULATED * whole / items))
+        size = _safe(goal, population, max(size, fewest_clusters))
     return Needed(size, whole, chance(whole, draws))
 
 

@@ -39,7 +39,7 @@ Returns:
     bleu, rougeLsum, sari, bertscore, medcon, alignscore, overall_relevance, overall_score: float, against clinicians' answers; with
         _notes at the end against the questions and the essential sentences.
     valid, words: float, share of answers in the official form, and mean number of words.
-    For each of them _ci_low and _ci_high (95 %, bootstrap), _bound_low and _bound_high; nan where nothing counts.
+    For each of them _ci_low and _ci_high (95 %, score intervals), _bound_low and _bound_high; nan where nothing counts.
     reasons: dict of metric to why it is nan; the official script has no figures where an answer cites nothing.
     missing_components: list of str, metrics that the overall figures lack; with any, they compare with nobody's.
     coverage: dict of answers, cited and valid.

@@ -38,7 +38,7 @@ Args:
     citations: bool, whether the texts were to cite. Default True.
 Returns:
     claim_recall, claim_precision, citation_recall, citation_precision: float, pooled over all texts, nan where nothing counts; of
-        notes also by section (claim_recall_subjective). For each of them _ci_low and _ci_high (95 %, bootstrap), _bound_low and
+        notes also by section (claim_recall_subjective). For each of them _ci_low and _ci_high (95 %, score intervals), _bound_low and
         _bound_high (what missing verdicts could make of it).
     reasons: dict of metric to why it is nan.
     judge: who decided.

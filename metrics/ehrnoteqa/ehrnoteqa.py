@@ -38,7 +38,7 @@ Args:
 Returns:
     open: accuracy, rouge_l, bleu, exact_match; mc: accuracy, letter_accuracy; prob_index: accuracy, gold_probability;
         prob_value: these and accuracy_per_token, accuracy_per_character. Each a float, nan where nothing counts, with _ci_low and
-        _ci_high (95 %: Wilson for shares of answers, else bootstrap), _bound_low and _bound_high (what missing verdicts could make
+        _ci_high (95 %: Wilson for shares of answers, else score intervals), _bound_low and _bound_high (what missing verdicts could make
         of it).
     reasons: dict of metric to why it is nan.
     judge: who decided.

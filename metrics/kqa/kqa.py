@@ -37,7 +37,7 @@ Args:
     normalised: bool, divide `weighted` by the sum of weights. Default False.
 Returns:
     comprehensiveness, hallucination_rate, their `_answered` and `_official` forms, contradicted, answered, words: float, nan
-        where nothing counts. For each of them _ci_low and _ci_high (95 %: Wilson for shares of answers, else bootstrap), _bound_low
+        where nothing counts. For each of them _ci_low and _ci_high (95 %: Wilson for shares of answers, else score intervals), _bound_low
         and _bound_high (what missing verdicts could make of it).
     reasons: dict of metric to why it is nan.
     judge: who labelled the statements.

@@ -1,4 +1,4 @@
-"""Gates: each kind of rule on real runs of the demo, and what is wrong with a policy."""
+"""Gates: each kind of rule on real runs, and what is wrong with a policy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from medical_tasks.scoring.estimates import Floats
 from medical_tasks.spec import MetricSpec
 
 CODES = {GO: 0, NO_GO: 6, INCONCLUSIVE: 7}
-DEMO = '[tasks.medcalc]\nconfig = "demo"\n'
+FRESH = '[tasks.medcalc]\nconfig = "fresh"\n'
 ACCURACY = 'task = "medcalc"\nmetric = "accuracy"\n'
 AGAINST_WRONG = f'[[rule]]\n{ACCURACY}against = "wrong"\nmargin = 0.2\n'
 
@@ -55,16 +55,27 @@ MODEL = {"name": "openai/some-model"}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs on the demo: a baseline's, and answers from files, of which all are right, or none."""
+    """Runs on 60 fresh questions, a baseline's, and answers from files: all right, none, half of them."""
     home = tmp_path_factory.mktemp("runs")
-    for name in ("medcalc_bench", "kqa"):
-        assert main(["build", name, "--config", "demo", "--out", str(home / "data" / name)]) == 0
-    data = ["--data", str(home / "data"), "--config", "demo"]
-    asked = ["--model", "baseline/reference", *data, "--judge", "lexical"]
-    assert main(["run", "--tasks", "medcalc,kqa", *asked, "--out", str(home / "baseline")]) == 0
-    rows = [row for row in read_items(home / "baseline") if row["task"] == "medcalc"]
+    built = {"medcalc_bench": ["fresh", "--seed", "7", "--n", "60"], "kqa": ["demo"]}
+    for name, config in built.items():
+        assert main(["build", name, "--config", *config, "--out", str(home / "data" / name)]) == 0
+    demo = str(home / "data" / "medcalc_bench")
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", demo]) == 0
+    data = ["--data", str(home / "data"), "--config", "fresh"]
+    reference = ["run", "--model", "baseline/reference", "--data", str(home / "data")]
+    for folder, task, config in (
+        ("baseline", "medcalc", "fresh"),
+        ("judged", "kqa", "demo"),
+        ("demo", "medcalc", "demo"),
+    ):
+        line = ["--tasks", task, "--config", config, "--out", str(home / folder)]
+        judge = ["--judge", "lexical"] if task == "kqa" else []
+        assert main([*reference, *line, *judge]) == 0
+    changed(home / "demo", home / "demo", "medcalc", model=MODEL)
+    rows = read_items(home / "baseline")
     for name, answer in (("right", None), ("wrong", "the answer is 987654"), ("half", None)):
-        some = rows[:16] if name == "half" else rows
+        some = rows[:30] if name == "half" else rows
         texts = [{"id": row["id"], "response": answer or row["parsed"]} for row in some]
         file = home / f"{name}.jsonl"
         file.write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
@@ -77,10 +88,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("rule", "good", "bad"),
     [
         (f"{ACCURACY}at_least = 0.8", GO, NO_GO),
-        # 31 of 31 right: 89.0 % or more.
+        # 60 of 60 right: 94.0 % or more.
         (f"{ACCURACY}at_least = 0.95", INCONCLUSIVE, NO_GO),
         # Groups of fewer than ten.
-        (f'{ACCURACY}at_least = 0.8\nby = "category"', INCONCLUSIVE, INCONCLUSIVE),
+        (f'{ACCURACY}at_least = 0.8\nby = "calculator"', INCONCLUSIVE, INCONCLUSIVE),
         (f"{ACCURACY}width_at_most = 0.2", GO, GO),
         ('task = "medcalc"\ncoverage_at_least = 1', GO, GO),
         # Not in the run.
@@ -90,7 +101,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rules(
     rule: str, good: str, bad: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scope = DEMO if "medcalc" in rule else ""
+    scope = FRESH if "medcalc" in rule else ""
     policy = policy_file(runs, f"{scope}[[rule]]\n{rule}\n")
     for name, verdict in (("right", good), ("wrong", bad)):
         assert main(["gate", str(policy), str(runs / name), "--json"]) == CODES[verdict]
@@ -104,12 +115,12 @@ def test_rules(
 def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert held(runs, DEMO + AGAINST_WRONG, "right")[0] == GO
+    assert held(runs, FRESH + AGAINST_WRONG, "right")[0] == GO
     against_right = AGAINST_WRONG.replace("wrong", "right")
-    assert held(runs, DEMO + against_right, "wrong")[0] == NO_GO
+    assert held(runs, FRESH + against_right, "wrong")[0] == NO_GO
     changed(runs / "right", runs / "copy", "medcalc")
     for itself in ("right", "copy"):
-        policy = policy_file(runs, DEMO + against_right)
+        policy = policy_file(runs, FRESH + against_right)
         assert main(["gate", str(policy), str(runs / itself)]) == 2
         assert "is held against itself" in capsys.readouterr().err
 
@@ -117,14 +128,15 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
 @pytest.mark.parametrize(
     ("scope", "run", "reason"),
     [
-        ("", "right", "invented demonstration data, while the policy is about v1"),
+        ("", "demo", "invented demonstration data, while the policy is about v1"),
+        ("", "right", "configuration fresh, while the policy is about v1"),
         ('[tasks.medcalc]\nconfig = "v1.0"', "right", "while the policy is about v1.0"),
-        (DEMO, "baseline", "baseline/reference is a baseline and no model"),
-        (f'{DEMO}prompts = "own"', "right", "unknown prompts, while the policy is about own"),
-        (f"{DEMO}least_items = 500", "right", "31 items, while the policy needs 500"),
-        (f'{DEMO}split = "train"', "right", "split test, while the policy is about train"),
-        (DEMO, "quick", "a quick look at 12 items (--max-samples), which stand for no others"),
-        (DEMO, "part", "a part of a run: merge the parts"),
+        (FRESH, "baseline", "baseline/reference is a baseline and no model"),
+        (f'{FRESH}prompts = "own"', "right", "unknown prompts, while the policy is about own"),
+        (f"{FRESH}least_items = 500", "right", "60 items, while the policy needs 500"),
+        (f'{FRESH}split = "train"', "right", "split test, while the policy is about train"),
+        (FRESH, "quick", "a quick look at 12 items (--max-samples), which stand for no others"),
+        (FRESH, "part", "a part of a run: merge the parts"),
     ],
 )
 def test_other_results_than_the_policy_is_about_decide_nothing(
@@ -133,7 +145,7 @@ def test_other_results_than_the_policy_is_about_decide_nothing(
     some = {"quick": ["--max-samples", "12"], "part": ["--shard", "1/2"]}.get(run, [])
     if some and not (runs / run).exists():
         line = ["run", "--tasks", "medcalc", "--model", "baseline/reference", *some]
-        line += ["--data", str(runs / "data"), "--config", "demo", "--out", str(runs / f"{run}-0")]
+        line += ["--data", str(runs / "data"), "--config", "fresh", "--out", str(runs / f"{run}-0")]
         assert main(line) == 0
         changed(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
     rules = (
@@ -158,13 +170,13 @@ def test_a_difference_in_how_runs_were_made_is_accepted_by_name(runs: Path) -> N
     prompts = {"set": "own", "sha256": "a" * 64}
     changed(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
     rule = AGAINST_WRONG.replace("wrong", "other")
-    verdict, why = held(runs, DEMO + rule, "right")
+    verdict, why = held(runs, FRESH + rule, "right")
     assert (verdict, 'accept = ["not_asked"]' in why) == (INCONCLUSIVE, True), why
-    assert held(runs, f'{DEMO}accept = ["not_asked"]\n{rule}', "right")[0] == GO
+    assert held(runs, f'{FRESH}accept = ["not_asked"]\n{rule}', "right")[0] == GO
 
 
 def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
-    changed(runs / "baseline", runs / "named", "kqa", model=MODEL)
+    changed(runs / "judged", runs / "named", "kqa", model=MODEL)
     for rule in (
         'metric = "comprehensiveness"\nat_least = 0.2',
         'metric = "comprehensiveness"\nwidth_at_most = 0.9',
@@ -176,12 +188,12 @@ def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
 
 
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
-    policy = policy_file(runs, f'{DEMO}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"')
+    policy = policy_file(runs, f'{FRESH}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"')
     verdict, (found,) = gate(read_policy(policy), [runs / "half"])
     assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
-    assert -1.0 < (found.low or 0.0) <= -15 / 31
-    # An interval that leaves out 15 unanswered items is not narrow.
-    assert held(runs, f"{DEMO}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0] == NO_GO
+    assert -1.0 < (found.low or 0.0) <= -30 / 60
+    # An interval that leaves out 30 unanswered items is not narrow.
+    assert held(runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0] == NO_GO
 
 
 @pytest.mark.parametrize(
