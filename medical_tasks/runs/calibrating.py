@@ -2,6 +2,12 @@
 
 A check fits that asked the same judge in the same way about the task's own set of pairs. A general set (ANLI, MedNLI) says how the
 judge errs elsewhere: that is stated beside the numbers.
+
+A correction assumes that the judge errs on a run's answers as on the labelled ones. On three things its errors may depend: the group
+of the question, the length of the answer, and whether it is by a model of the judge's family. Where one is mixed otherwise in the
+run than in the labels, and there are enough labels of each kind, each kind is corrected by its own. What is left of length and
+family widens the interval: by how much further the judge is off on long answers (on its family's), both ends of that figure's
+95 % interval, times how far the run's answers lie from the labelled ones. One is the way from short to long.
 """
 
 from __future__ import annotations
@@ -10,7 +16,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +29,22 @@ from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
-    from medical_tasks.scoring.correction import Form, Verdicts
+    import numpy as np
+    import numpy.typing as npt
+
+    from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
+    from medical_tasks.scoring.estimates import Floats
 
 SUFFIX: Final = "_corrected"
+LEAST_SHIFT: Final = 0.1
+"""The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
+MOST_BEYOND: Final = 0.1
+"""The share of answers that may be longer or shorter than any labelled one."""
+LEAST_SAID: Final = 0.001
+_SIDES: Final[Mapping[str, tuple[str, str]]] = {
+    "length": ("shorter", "longer"),
+    "family": ("less often by its family", "more often by its family"),
+}
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
@@ -60,6 +80,37 @@ def raw_name(name: str, declared: Container[str]) -> str:
     MedCalc-Bench's `accuracy_corrected`, by corrected labels.
     """
     return name if name in declared else name.removesuffix(SUFFIX)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The judged answers, by item, and the name of the model that gave them; "" where nobody says."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """Something on which a judge's errors may depend.
+
+    Attributes:
+        name: what it is called.
+        labels: the kind that each label is of.
+        items: the kind of each item.
+        above: of a factor that has a scale, whether each label is on its upper side.
+        labels_at: where each label stands on the scale: 0 is the mean of the lower side, 1 of the upper.
+        items_at: where each item stands.
+        refused: why the labels do not reach as far as the items; "" where they do.
+    """
+
+    name: str
+    labels: Sequence[str]
+    items: Sequence[str]
+    above: Floats | None = None
+    labels_at: Floats | None = None
+    items_at: Floats | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +152,7 @@ class Calibration:
         items: Sequence[Item],
         scores: Mapping[str, ItemScore],
         limits: Limits | None,
+        answers: Answers | None = None,
     ) -> Corrections:
         """Corrects what can be: metrics that are means or ratios of verdicts; the others say why not."""
         from medical_tasks.scoring.correction import NotCorrectableError
@@ -114,84 +166,282 @@ class Calibration:
                         "more than one verdict goes into each count, so that errors do not average out"
                     )
                 if metric.verdict:
-                    self._correct(
-                        metric, items, scores, estimator, made, clustered=task.cluster is not None
-                    )
+                    self._correct(metric, task, items, scores, estimator, answers, made)
             except NotCorrectableError as error:
                 none = dict.fromkeys(("value", "ci_low", "ci_high"))
-                made.entries[metric.name] = {**none, "n": 0, "reason": str(error)}
+                refused = {"refused": str(error)}
+                made.entries[metric.name] = {
+                    **none,
+                    "n": 0,
+                    "reason": str(error),
+                    "calibration": refused,
+                }
         return made
 
     def _correct(
         self,
         metric: MetricSpec,
+        task: TaskSpec,
         items: Sequence[Item],
         scores: Mapping[str, ItemScore],
         estimator: Estimator,
+        answers: Answers | None,
         made: Corrections,
-        *,
-        clustered: bool,
     ) -> None:
         from medical_tasks.scoring import correction
 
-        told = (self.check["labels"][name] for name in ("gold", "judge", "cluster"))
-        labels = [label for label in zip(*told, strict=True) if None not in label]
-        gold, judged, clusters = ([label[place] for label in labels] for place in range(3))
+        told = self.check["labels"]
+        columns = zip(told["gold"], told["judge"], told["cluster"], strict=True)
+        kept = [place for place, label in enumerate(columns) if None not in label]
+        labels = {name: [column[place] for place in kept] for name, column in told.items()}
+        gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
         if metric.verdict == "contradiction" and "not_entailment" in judged:
             raise correction.NotCorrectableError(
                 "the judge tells entailed from not entailed and no more"
             )
+        clustered = task.cluster is not None
         ids, classes, run = _verdicts(
             metric, items, scores, estimator, (gold, judged), clustered=clustered
         )
         gold, judged = (
             [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
         )
-        said = f"{len(labels):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
+        said = f"{len(kept):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
         form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
+        factors = []
+        if self.form == "confusion" and self.check["set"] not in GENERAL:
+            known = {item.id: item for item in items}
+            chosen = [known[name] for name in ids]
+            factors = _factors(self.check, labels, chosen, answers or Answers())
+        mass = run.unit * run.counts.sum(axis=1)
+        shifted = [factor for factor in factors if _is_shifted(factor, mass)]
         needed, half = 0, math.nan
         share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
         try:
             # What labels would do is known, roughly, from fewer of them too.
-            plan = correction.rescoring(
+            pooled = correction.rescoring(
                 gold, judged, classes, clusters=clusters, form=form, fewest=1
             )
-            _, error = correction.judge_error(plan, run)
-            rarest = plan.table.sum(axis=1 if form == "confusion" else 0).min()
+            _, error = correction.judge_error(pooled, run)
+            rarest = pooled.table.sum(axis=1 if form == "confusion" else 0).min()
             fewest = math.ceil(len(gold) * correction.FEWEST[form] / rarest)
-            needed = max(fewest, correction.labels_needed(plan, error, HALF_WIDTH * share))
+            needed = max(fewest, correction.labels_needed(pooled, error, HALF_WIDTH * share))
             half = math.sqrt(error.variance) / share
-            found = correction.rescoring(gold, judged, classes, clusters=clusters, form=form)
-            value, error = correction.corrected(found, run, limits=metric.limits)
+            used, found, spread = _stratified(shifted, (gold, judged, clusters), classes, form, run)
+            value, own_error = correction.corrected(found, spread, limits=metric.limits)
         except correction.NotCorrectableError as reason:
             advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
             raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
+        widened = _widened(factors, used, mass, pooled, error, clusters)
+        reaches = [correction.widening(**each) for each in widened.values()]
+        down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
+        low = max(metric.limits[0], value.ci_low - down)
+        high = min(metric.limits[1], value.ci_high + up)
         if 2.0 * half > HALF_WIDTH:
             said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
+        assumes = _assumed(len(kept), used, sampled=self.form == "prediction")
+        left = [each.name for each in shifted if each not in used and each.above is None]
+        said += f"; assumes {assumes}{_unlike_said(widened, left)}"
         if self.check["set"] in GENERAL:
             said += ". They are of another task: how the judge errs on them need not be how it errs here"
-        facts = {name: getattr(error, name).tolist() for name in ("weights", "slope", "covariance")}
-        facts |= {
-            "freedom": error.freedom,
-            "classes": list(classes),
-            "scores": found.scores.tolist(),
+        facts = {
+            name: getattr(own_error, name).tolist() for name in ("weights", "slope", "covariance")
         }
         facts |= {
+            "freedom": own_error.freedom,
+            "classes": list(found.classes),
+            "scores": found.scores.tolist(),
             "set": self.check["set"],
             "sha256": self.sha256,
             "form": form,
             "said": f"corrected by {said}",
+            "assumes": assumes,
+            "adjusted_for": [factor.name for factor in used],
+            "widened_by": widened,
+            "refused": None,
         }
-        entry = {name: getattr(value, name) for name in ("value", "ci_low", "ci_high", "n")}
+        entry = {"value": value.value, "ci_low": low, "ci_high": high, "n": value.n}
         made.entries[metric.name] = (
             entry
             | {"calibration": facts}
             | ({"of": float(run.of.sum())} if metric.kind == "ratio" else {})
         )
-        rescored = (run.fixed + run.unit * (run.counts @ found.scores)) / run.of
+        rescored = (run.fixed + run.unit * (spread.counts @ found.scores)) / run.of
         for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
             made.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
+
+
+def _factors(
+    check: Mapping[str, Any],
+    labels: Mapping[str, Sequence[Any]],
+    items: Sequence[Item],
+    answers: Answers,
+) -> list[_Factor]:
+    """What a judge's errors may depend on, as far as the labels and the run tell it."""
+    import numpy as np
+
+    from medical_tasks.judges.check_figures import same_family
+
+    found = []
+    for by in (name.removeprefix("group_") for name in labels if name.startswith("group_")):
+        groups = [item.groups.get(by) for item in items]
+        if all(isinstance(group, str) for group in groups):
+            found.append(_Factor(by, labels[f"group_{by}"], list(map(str, groups))))
+    texts = [answers.texts.get(item.id) for item in items]
+    words = np.array(labels.get("words", ()), dtype=np.float64)
+    if len({*words.tolist()}) > 1 and None not in texts:
+        own = np.array([len(str(text).split()) for text in texts], dtype=np.float64)
+        above = words > np.median(words)
+        low, high = (float(np.log1p(words)[side].mean()) for side in (~above, above))
+        scale = [np.asarray((np.log1p(each) - low) / (high - low)) for each in (words, own)]
+        beyond = float(np.mean((own < words.min()) | (own > words.max())))
+        ends = f"{words.min():.0f} to {words.max():.0f}"
+        refused = ""
+        if beyond > MOST_BEYOND:
+            refused = f"{beyond:.0%} of these have not {ends} words, as the labelled ones"
+        kinds = [_named(each > np.median(words), "long", "short") for each in (words, own)]
+        sides = above.astype(np.float64), scale[0], scale[1]
+        found.append(_Factor("length", kinds[0], kinds[1], *sides, refused))
+    models = labels.get("model", ())
+    if models and all(models) and answers.model:
+        name = str(check["judge"]["name"])
+        theirs = np.array([same_family(name, model) for model in models], dtype=np.float64)
+        mine = np.full(len(items), float(same_family(name, answers.model)))
+        kinds = [_named(each > 0.0, "own", "other") for each in (theirs, mine)]
+        found.append(_Factor("family", kinds[0], kinds[1], theirs, theirs, mine))
+    return found
+
+
+def _named(inside: npt.NDArray[np.bool_], name: str, otherwise: str) -> list[str]:
+    return [name if each else otherwise for each in inside]
+
+
+def _is_shifted(factor: _Factor, mass: Floats) -> bool:
+    """Whether a factor is mixed otherwise in the run than in the labels."""
+    import numpy as np
+
+    total = mass.sum() or 1.0
+    apart = 0.0
+    for kind in {*factor.labels, *factor.items}:
+        share = float(mass[np.array(factor.items) == kind].sum() / total)
+        apart += abs(share - float(np.mean(np.array(factor.labels) == kind))) / 2.0
+    return apart > LEAST_SHIFT
+
+
+def _stratified(
+    factors: Sequence[_Factor],
+    labels: tuple[Sequence[str], Sequence[str], Sequence[Any]],
+    classes: Sequence[str],
+    form: Form,
+    run: Verdicts,
+) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
+    """Learns from the labels by as many factors as they suffice for; the verdicts are counted by the same strata."""
+    import numpy as np
+
+    from medical_tasks.scoring.correction import NotCorrectableError, rescoring
+
+    subsets = [some for size in range(len(factors), 0, -1) for some in combinations(factors, size)]
+    mass = run.counts.sum(axis=1)
+    for used in subsets:
+        of_labels = list(zip(*(factor.labels for factor in used), strict=True))
+        of_items = list(zip(*(factor.items for factor in used), strict=True))
+        strata = sorted({key for key, count in zip(of_items, mass, strict=True) if count})
+        if not {*strata} <= {*of_labels}:
+            continue
+        number = {key: place for place, key in enumerate(strata)}
+        kept = [place for place, key in enumerate(of_labels) if key in number]
+        some = [[column[place] for place in kept] for column in labels]
+        try:
+            found = rescoring(
+                some[0],
+                some[1],
+                classes,
+                clusters=some[2],
+                form=form,
+                strata=[number[of_labels[place]] for place in kept],
+            )
+        except NotCorrectableError:
+            continue
+        names = tuple(f"{' / '.join(key)}: {name}" for key in strata for name in classes)
+        counts = np.zeros((len(mass), len(strata), len(classes)))
+        for row, key in enumerate(of_items):
+            counts[row, number.get(key, 0)] = run.counts[row]
+        spread = replace(run, counts=counts.reshape(len(mass), -1))
+        return used, replace(found, classes=names), spread
+    gold, judged, clusters = labels
+    return (), rescoring(gold, judged, classes, clusters=clusters, form=form), run
+
+
+def _widened(
+    factors: Sequence[_Factor],
+    used: Sequence[_Factor],
+    mass: Floats,
+    pooled: Rescoring,
+    error: JudgeError,
+    clusters: Sequence[Any],
+) -> dict[str, dict[str, Any]]:
+    """What widens the interval of each factor that has a scale, as `widening` takes it.
+
+    Raises:
+        NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
+    """
+    import numpy as np
+
+    from medical_tasks.scoring.correction import NotCorrectableError, drift
+
+    strata = list(zip(*(factor.labels for factor in used), strict=True)) or [()] * len(clusters)
+    items = list(zip(*(factor.items for factor in used), strict=True)) or [()] * len(mass)
+    found: dict[str, dict[str, Any]] = {}
+    for factor in factors:
+        if factor.above is None or factor.labels_at is None or factor.items_at is None:
+            continue
+        near = {
+            key: float(
+                np.mean(
+                    [at for one, at in zip(strata, factor.labels_at, strict=True) if one == key]
+                )
+            )
+            for key in {*strata}
+        }
+        apart = factor.items_at - np.array([near.get(key, 0.0) for key in items])
+        distance = float(apart @ mass / mass.sum())
+        if abs(distance) < 1e-9:
+            continue
+        further = drift(pooled, error, factor.above, clusters=clusters)
+        if math.isnan(further.ci_low):
+            continue
+        depends = further.ci_low > 0.0 or further.ci_high < 0.0
+        if factor.refused and depends:
+            raise NotCorrectableError(
+                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. Label some of this "
+                "run's own",
+                labels=False,
+            )
+        found[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
+    return found
+
+
+def _assumed(labels: int, used: Sequence[_Factor], *, sampled: bool) -> str:
+    if sampled:
+        return f"that the {labels:,} labels were drawn from this run's verdicts"
+    alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
+    return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+
+
+def _unlike_said(widened: Mapping[str, Mapping[str, Any]], left: Sequence[str]) -> str:
+    """Says what widened the interval, and what could not be adjusted for."""
+    from medical_tasks.scoring.correction import widening
+
+    said = ""
+    for name, each in widened.items():
+        down, up = widening(**each)
+        if max(down, up) >= LEAST_SAID:
+            side = _SIDES[name][each["distance"] > 0.0]
+            said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
+    if left:
+        said += f"; {' and '.join(left)} are mixed otherwise here, and the labels of each are too few to correct for it"
+    return said
 
 
 def _column_names(metric: MetricSpec) -> list[str]:

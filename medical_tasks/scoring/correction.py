@@ -124,7 +124,7 @@ class Rescoring:
         if self.form == "confusion":
             return np.asarray(change @ (self.table / self.table.sum(axis=1, keepdims=True)))
         gain = float(change @ self.scores)
-        return change / gain if abs(gain) > _SMALL else change * 0.0
+        return np.asarray(change / gain if abs(gain) > _SMALL else change * 0.0)
 
 
 def rescoring(
@@ -321,6 +321,17 @@ def drift(
         return np.asarray(sum(share * (a / n - b / m) for share, a, n, b, m in each))
 
     return bootstrap_statistic(columns, apart, clusters=clusters, limits=None)
+
+
+def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
+    """How far below and above a value the truth may lie further, for so much drift on a scale of answers.
+
+    Args:
+        distance: how far the run's answers lie from the labelled ones, 1 from the lower to the upper side.
+        drift: the interval of how much further a value is off on the upper side.
+    """
+    ends = [distance * end for end in drift]
+    return max(0.0, *ends), max(0.0, *(-end for end in ends))
 
 
 def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:

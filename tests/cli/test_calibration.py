@@ -18,6 +18,7 @@ from tests.benchmarks.kqa.physicians_csv import rows, write
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
+DEMO = '[tasks.kqa]\nconfig = "demo"\n'
 TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
 
 
@@ -102,7 +103,7 @@ def test_compare_carries_the_error_of_shared_labels(
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
     Path("judge.toml").write_text(
-        '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
+        DEMO + '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
     )
     kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
     figures = {name: check["figures"][name] | {"kappa": kappa} for name in ("two_way", "three_way")}
@@ -116,10 +117,10 @@ def test_compare_carries_the_error_of_shared_labels(
         )
         assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
         assert why in " ".join(capsys.readouterr().out.split())
-    rule = '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
+    rule = DEMO + '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
     for limit, run, why in (
-        ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),
-        ("at_least = 0", "raw", "the run does not report it"),
+        ("at_least = 0.1", "run", "a judge by words: its numbers stand for nothing"),
+        ("at_least = 0.1", "raw", "the run does not report it"),
         (
             "margin = 0.9\nagainst = 'other'",
             "run",
@@ -134,7 +135,7 @@ def test_compare_carries_the_error_of_shared_labels(
         Path("policy.toml").write_text(rule + limit, "utf-8")
         assert main(["gate", "policy.toml", run]) == 7
         assert why in " ".join(capsys.readouterr().out.split())
-    Path("policy.toml").write_text(rule + "at_least = 0\nby = 'importance'", "utf-8")
+    Path("policy.toml").write_text(rule + "at_least = 0.1\nby = 'question_form'", "utf-8")
     assert main(["gate", "policy.toml", "run"]) == 2
     assert "comprehensiveness_corrected has no breakdowns" in capsys.readouterr().err
 
