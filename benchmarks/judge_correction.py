@@ -359,7 +359,7 @@ class Drift:
 
 DRIFTS = (
     Drift("nothing"),
-    Drift("kinds of question", by_kind=((0.95, 0.9), (0.85, 0.7)), kinds=(0.5, 0.8)),
+    Drift("kinds of question", by_kind=((0.88, 0.93), (0.97, 0.67)), kinds=(0.4, 0.9)),
     Drift("length, a little", by_length=(0.04, -0.1), lengths=(4.5, 4.7)),
     Drift("length", by_length=(0.04, -0.1), lengths=(4.5, 5.0)),
     Drift("length, beyond", by_length=(0.04, -0.1), lengths=(4.5, 5.8)),

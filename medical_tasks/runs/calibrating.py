@@ -3,11 +3,13 @@
 A check fits that asked the same judge in the same way about the task's own set of pairs. A general set (ANLI, MedNLI) says how the
 judge errs elsewhere: that is stated beside the numbers.
 
-A correction assumes that the judge errs on a run's answers as on the labelled ones. On three things its errors may depend: the group
-of the question, the length of the answer, and whether it is by a model of the judge's family. Where one is mixed otherwise in the
-run than in the labels, and there are enough labels of each kind, each kind is corrected by its own. What is left of length and
-family widens the interval: by how much further the judge is off on long answers (on its family's), both ends of that figure's
-95 % interval, times how far the run's answers lie from the labelled ones. One is the way from short to long.
+A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
+depend on three things: the group of the question, the length of the answer, and whether it is by a
+model of the judge's family. Where one is mixed otherwise in the run than in the labels, and there
+are enough labels of each kind, each kind is corrected by its own. What is left of length and family
+widens the interval: by how much further the judge is off on long answers (on its family's), both
+ends of that figure's 95 % interval, times how far the run's answers lie from the labelled ones,
+where 1 is the way from short to long.
 """
 
 from __future__ import annotations
