@@ -19,7 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,12 +37,19 @@ if TYPE_CHECKING:
     from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
     from medical_tasks.scoring.estimates import Floats
 
+    Texts = npt.NDArray[np.str_]
+
 SUFFIX: Final = "_corrected"
 LEAST_SHIFT: Final = 0.1
 """The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
 MOST_BEYOND: Final = 0.1
 """The share of answers that may be longer or shorter than any labelled one."""
 LEAST_SAID: Final = 0.001
+_NOWHERE: Final = 1e-9
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "length": ("short", "long"),
+    "family": ("other", "own"),
+}
 _SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("shorter", "longer"),
     "family": ("less often by its family", "more often by its family"),
@@ -100,16 +107,15 @@ class _Factor:
         name: what it is called.
         labels: the kind that each label is of.
         items: the kind of each item.
-        above: of a factor that has a scale, whether each label is on its upper side.
-        labels_at: where each label stands on the scale: 0 is the mean of the lower side, 1 of the upper.
+        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of the
+            lower side, 1 of the upper.
         items_at: where each item stands.
         refused: why the labels do not reach as far as the items; "" where they do.
     """
 
     name: str
-    labels: Sequence[str]
-    items: Sequence[str]
-    above: Floats | None = None
+    labels: Texts
+    items: Texts
     labels_at: Floats | None = None
     items_at: Floats | None = None
     refused: str = ""
@@ -190,12 +196,11 @@ class Calibration:
         answers: Answers | None,
         made: Corrections,
     ) -> None:
+        import numpy as np
+
         from medical_tasks.scoring import correction
 
-        told = self.check["labels"]
-        columns = zip(told["gold"], told["judge"], told["cluster"], strict=True)
-        kept = [place for place, label in enumerate(columns) if None not in label]
-        labels = {name: [column[place] for place in kept] for name, column in told.items()}
+        labels = _decided(self.check["labels"])
         gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
         if metric.verdict == "contradiction" and "not_entailment" in judged:
             raise correction.NotCorrectableError(
@@ -208,14 +213,10 @@ class Calibration:
         gold, judged = (
             [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
         )
-        said = f"{len(kept):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
+        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
         form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
-        factors = []
-        if self.form == "confusion" and self.check["set"] not in GENERAL:
-            known = {item.id: item for item in items}
-            chosen = [known[name] for name in ids]
-            factors = _factors(self.check, labels, chosen, answers or Answers())
+        factors = self._factors(labels, items, ids, answers or Answers())
         mass = run.unit * run.counts.sum(axis=1)
         shifted = [factor for factor in factors if _is_shifted(factor, mass)]
         needed, half = 0, math.nan
@@ -226,11 +227,10 @@ class Calibration:
                 gold, judged, classes, clusters=clusters, form=form, fewest=1
             )
             _, error = correction.judge_error(pooled, run)
-            rarest = pooled.table.sum(axis=1 if form == "confusion" else 0).min()
-            fewest = math.ceil(len(gold) * correction.FEWEST[form] / rarest)
-            needed = max(fewest, correction.labels_needed(pooled, error, HALF_WIDTH * share))
+            needed = correction.labels_needed(pooled, error, HALF_WIDTH * share)
             half = math.sqrt(error.variance) / share
-            used, found, spread = _stratified(shifted, (gold, judged, clusters), classes, form, run)
+            columns = [np.array(column) for column in (gold, judged, clusters)]
+            used, found, spread = _stratified(shifted, columns, classes, form, run)
             value, own_error = correction.corrected(found, spread, limits=metric.limits)
         except correction.NotCorrectableError as reason:
             advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
@@ -242,98 +242,134 @@ class Calibration:
         high = min(metric.limits[1], value.ci_high + up)
         if 2.0 * half > HALF_WIDTH:
             said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
-        assumes = _assumed(len(kept), used, sampled=self.form == "prediction")
-        left = [each.name for each in shifted if each not in used and each.above is None]
-        said += f"; assumes {assumes}{_unlike_said(widened, left)}"
+        assumes = self._assumed(len(gold), used)
+        said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
         if self.check["set"] in GENERAL:
             said += ". They are of another task: how the judge errs on them need not be how it errs here"
-        facts = {
-            name: getattr(own_error, name).tolist() for name in ("weights", "slope", "covariance")
+        made.entries[metric.name] = {
+            "value": value.value,
+            "ci_low": low,
+            "ci_high": high,
+            "n": value.n,
+            "calibration": {
+                "weights": own_error.weights.tolist(),
+                "slope": own_error.slope.tolist(),
+                "covariance": own_error.covariance.tolist(),
+                "freedom": own_error.freedom,
+                "classes": list(found.classes),
+                "scores": found.scores.tolist(),
+                "set": self.check["set"],
+                "sha256": self.sha256,
+                "form": form,
+                "said": f"corrected by {said}",
+                "assumes": assumes,
+                "adjusted_for": [factor.name for factor in used],
+                "widened_by": widened,
+                "refused": None,
+            },
         }
-        facts |= {
-            "freedom": own_error.freedom,
-            "classes": list(found.classes),
-            "scores": found.scores.tolist(),
-            "set": self.check["set"],
-            "sha256": self.sha256,
-            "form": form,
-            "said": f"corrected by {said}",
-            "assumes": assumes,
-            "adjusted_for": [factor.name for factor in used],
-            "widened_by": widened,
-            "refused": None,
-        }
-        entry = {"value": value.value, "ci_low": low, "ci_high": high, "n": value.n}
-        made.entries[metric.name] = (
-            entry
-            | {"calibration": facts}
-            | ({"of": float(run.of.sum())} if metric.kind == "ratio" else {})
-        )
+        if metric.kind == "ratio":
+            made.entries[metric.name]["of"] = float(run.of.sum())
         rescored = (run.fixed + run.unit * (spread.counts @ found.scores)) / run.of
         for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
             made.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
 
+    def _factors(
+        self,
+        labels: Mapping[str, Sequence[Any]],
+        items: Sequence[Item],
+        ids: Sequence[str],
+        answers: Answers,
+    ) -> list[_Factor]:
+        """What the judge's errors may depend on, as far as the labels and the run tell it."""
+        import numpy as np
 
-def _factors(
-    check: Mapping[str, Any],
-    labels: Mapping[str, Sequence[Any]],
-    items: Sequence[Item],
-    answers: Answers,
-) -> list[_Factor]:
-    """What a judge's errors may depend on, as far as the labels and the run tell it."""
+        from medical_tasks.judges.check_figures import same_family
+
+        if self.form == "prediction" or self.check["set"] in GENERAL:
+            return []
+        known = {item.id: item.groups for item in items}
+        found = []
+        for by in (name.removeprefix("group_") for name in labels if name.startswith("group_")):
+            own = [known[name].get(by) for name in ids]
+            if all(isinstance(group, str) for group in own):
+                found.append(_Factor(by, np.array(labels[f"group_{by}"]), np.array(own)))
+        texts = [answers.texts.get(name) for name in ids]
+        if "words" in labels and None not in texts:
+            found += _length(np.array(labels["words"]), list(map(str, texts)))
+        models = labels.get("model", ())
+        if models and all(models) and answers.model:
+            judge = str(self.check["judge"]["name"])
+            theirs = np.array([same_family(judge, model) for model in models])
+            mine = np.full(len(ids), same_family(judge, answers.model))
+            found.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
+        return found
+
+    def _assumed(self, labels: int, used: Sequence[_Factor]) -> str:
+        """What a correction by so many labels takes for granted."""
+        if self.form == "prediction":
+            return f"that the {labels:,} labels were drawn from this run's verdicts"
+        alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
+        return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+
+
+def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The labels of pairs on which people agree, and which the judge gave a verdict."""
+    pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
+    kept = [place for place, label in enumerate(pairs) if None not in label]
+    return {name: [column[place] for place in kept] for name, column in labels.items()}
+
+
+def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
+    """How long the answers are, on a scale of log words; nothing where half of the labels are not longer."""
     import numpy as np
 
-    from medical_tasks.judges.check_figures import same_family
-
-    found = []
-    for by in (name.removeprefix("group_") for name in labels if name.startswith("group_")):
-        groups = [item.groups.get(by) for item in items]
-        if all(isinstance(group, str) for group in groups):
-            found.append(_Factor(by, labels[f"group_{by}"], list(map(str, groups))))
-    texts = [answers.texts.get(item.id) for item in items]
-    words = np.array(labels.get("words", ()), dtype=np.float64)
-    if len({*words.tolist()}) > 1 and None not in texts:
-        own = np.array([len(str(text).split()) for text in texts], dtype=np.float64)
-        above = words > np.median(words)
-        low, high = (float(np.log1p(words)[side].mean()) for side in (~above, above))
-        scale = [np.asarray((np.log1p(each) - low) / (high - low)) for each in (words, own)]
-        beyond = float(np.mean((own < words.min()) | (own > words.max())))
-        ends = f"{words.min():.0f} to {words.max():.0f}"
-        refused = ""
-        if beyond > MOST_BEYOND:
-            refused = f"{beyond:.0%} of these have not {ends} words, as the labelled ones"
-        kinds = [_named(each > np.median(words), "long", "short") for each in (words, own)]
-        sides = above.astype(np.float64), scale[0], scale[1]
-        found.append(_Factor("length", kinds[0], kinds[1], *sides, refused))
-    models = labels.get("model", ())
-    if models and all(models) and answers.model:
-        name = str(check["judge"]["name"])
-        theirs = np.array([same_family(name, model) for model in models], dtype=np.float64)
-        mine = np.full(len(items), float(same_family(name, answers.model)))
-        kinds = [_named(each > 0.0, "own", "other") for each in (theirs, mine)]
-        found.append(_Factor("family", kinds[0], kinds[1], theirs, theirs, mine))
-    return found
+    own = np.array([len(text.split()) for text in texts])
+    longer = [each > np.median(words) for each in (words, own)]
+    if not longer[0].any():
+        return []
+    low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
+    scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
+    beyond = float(np.mean((own < words.min()) | (own > words.max())))
+    refused = (
+        f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
+    )
+    return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
 
 
-def _named(inside: npt.NDArray[np.bool_], name: str, otherwise: str) -> list[str]:
-    return [name if each else otherwise for each in inside]
+def _scaled(name: str, upper: Sequence[Any], scale: Sequence[Any], refused: str = "") -> _Factor:
+    """A factor by which labels and items are on the lower or the upper side."""
+    import numpy as np
+
+    kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
+    return _Factor(name, kinds[0], kinds[1], scale[0], scale[1], refused)
 
 
 def _is_shifted(factor: _Factor, mass: Floats) -> bool:
     """Whether a factor is mixed otherwise in the run than in the labels."""
     import numpy as np
 
-    total = mass.sum() or 1.0
-    apart = 0.0
-    for kind in {*factor.labels, *factor.items}:
-        share = float(mass[np.array(factor.items) == kind].sum() / total)
-        apart += abs(share - float(np.mean(np.array(factor.labels) == kind))) / 2.0
-    return apart > LEAST_SHIFT
+    every = np.concatenate([factor.labels, factor.items])
+    kinds, codes = np.unique(every, return_inverse=True)
+    labels = len(factor.labels)
+    of_labels = np.bincount(codes[:labels], minlength=len(kinds)) / labels
+    of_run = np.bincount(codes[labels:], mass, len(kinds)) / (mass.sum() or 1.0)
+    return float(abs(of_labels - of_run).sum()) / 2.0 > LEAST_SHIFT
+
+
+def _joined(columns: Sequence[Texts], length: int) -> Texts:
+    """The kinds that each is of by several factors, as one; "" by none."""
+    import numpy as np
+
+    joined = np.full(length, "")
+    for column in columns:
+        joined = np.char.add(np.char.add(joined, column), " ")
+    return joined
 
 
 def _stratified(
     factors: Sequence[_Factor],
-    labels: tuple[Sequence[str], Sequence[str], Sequence[Any]],
+    labels: Sequence[npt.NDArray[Any]],
     classes: Sequence[str],
     form: Form,
     run: Verdicts,
@@ -343,36 +379,43 @@ def _stratified(
 
     from medical_tasks.scoring.correction import NotCorrectableError, rescoring
 
-    subsets = [some for size in range(len(factors), 0, -1) for some in combinations(factors, size)]
-    mass = run.counts.sum(axis=1)
-    for used in subsets:
-        of_labels = list(zip(*(factor.labels for factor in used), strict=True))
-        of_items = list(zip(*(factor.items for factor in used), strict=True))
-        strata = sorted({key for key, count in zip(of_items, mass, strict=True) if count})
-        if not {*strata} <= {*of_labels}:
+    items = len(run.of)
+    for used in chain.from_iterable(
+        combinations(factors, size) for size in range(len(factors), -1, -1)
+    ):
+        of_labels = _joined([factor.labels for factor in used], len(labels[0]))
+        of_items = _joined([factor.items for factor in used], items)
+        strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
+        if not np.isin(strata, of_labels).all():
             continue
-        number = {key: place for place, key in enumerate(strata)}
-        kept = [place for place, key in enumerate(of_labels) if key in number]
-        some = [[column[place] for place in kept] for column in labels]
+        kept = np.isin(of_labels, strata)
+        gold, judged, clusters = (column[kept].tolist() for column in labels)
+        numbers = np.searchsorted(strata, of_labels[kept]).tolist()
         try:
-            found = rescoring(
-                some[0],
-                some[1],
-                classes,
-                clusters=some[2],
-                form=form,
-                strata=[number[of_labels[place]] for place in kept],
-            )
+            found = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
         except NotCorrectableError:
-            continue
-        names = tuple(f"{' / '.join(key)}: {name}" for key in strata for name in classes)
-        counts = np.zeros((len(mass), len(strata), len(classes)))
-        for row, key in enumerate(of_items):
-            counts[row, number.get(key, 0)] = run.counts[row]
-        spread = replace(run, counts=counts.reshape(len(mass), -1))
-        return used, replace(found, classes=names), spread
-    gold, judged, clusters = labels
-    return (), rescoring(gold, judged, classes, clusters=clusters, form=form), run
+            if used:
+                continue
+            raise
+        # Items outside the strata have no verdicts.
+        place = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
+        counts = np.zeros((items, len(strata), len(classes)))
+        counts[np.arange(items), place] = run.counts
+        names = tuple(f"{kind}{name}" for kind in strata for name in classes)
+        return used, replace(found, classes=names), replace(run, counts=counts.reshape(items, -1))
+    raise AssertionError("the last try is without factors")
+
+
+def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
+    """How far the run's answers lie from the labelled ones that correct them, on the factor's scale."""
+    import numpy as np
+
+    of_labels = _joined([each.labels for each in used], len(factor.labels))
+    of_items = _joined([each.items for each in used], len(mass))
+    strata, codes = np.unique(of_labels, return_inverse=True)
+    means = np.bincount(codes, factor.labels_at) / np.bincount(codes)
+    near = means[np.searchsorted(strata, of_items).clip(max=len(strata) - 1)]
+    return float((factor.items_at - near) @ mass / mass.sum())
 
 
 def _widened(
@@ -388,50 +431,30 @@ def _widened(
     Raises:
         NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
     """
-    import numpy as np
-
     from medical_tasks.scoring.correction import NotCorrectableError, drift
 
-    strata = list(zip(*(factor.labels for factor in used), strict=True)) or [()] * len(clusters)
-    items = list(zip(*(factor.items for factor in used), strict=True)) or [()] * len(mass)
     found: dict[str, dict[str, Any]] = {}
     for factor in factors:
-        if factor.above is None or factor.labels_at is None or factor.items_at is None:
+        distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
+        if abs(distance) < _NOWHERE:
             continue
-        near = {
-            key: float(
-                np.mean(
-                    [at for one, at in zip(strata, factor.labels_at, strict=True) if one == key]
-                )
-            )
-            for key in {*strata}
-        }
-        apart = factor.items_at - np.array([near.get(key, 0.0) for key in items])
-        distance = float(apart @ mass / mass.sum())
-        if abs(distance) < 1e-9:
-            continue
-        further = drift(pooled, error, factor.above, clusters=clusters)
+        upper = factor.labels == _KINDS[factor.name][1]
+        further = drift(pooled, error, upper, clusters=clusters)
         if math.isnan(further.ci_low):
             continue
-        depends = further.ci_low > 0.0 or further.ci_high < 0.0
-        if factor.refused and depends:
+        if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
             raise NotCorrectableError(
-                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. Label some of this "
-                "run's own",
+                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. "
+                "Label some of this run's own",
                 labels=False,
             )
         found[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
     return found
 
 
-def _assumed(labels: int, used: Sequence[_Factor], *, sampled: bool) -> str:
-    if sampled:
-        return f"that the {labels:,} labels were drawn from this run's verdicts"
-    alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
-    return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
-
-
-def _unlike_said(widened: Mapping[str, Mapping[str, Any]], left: Sequence[str]) -> str:
+def _unlike_said(
+    widened: Mapping[str, Mapping[str, Any]], shifted: Sequence[_Factor], used: Sequence[_Factor]
+) -> str:
     """Says what widened the interval, and what could not be adjusted for."""
     from medical_tasks.scoring.correction import widening
 
@@ -441,7 +464,7 @@ def _unlike_said(widened: Mapping[str, Mapping[str, Any]], left: Sequence[str]) 
         if max(down, up) >= LEAST_SAID:
             side = _SIDES[name][each["distance"] > 0.0]
             said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
-    if left:
+    if left := [each.name for each in shifted if each not in used and each.labels_at is None]:
         said += f"; {' and '.join(left)} are mixed otherwise here, and the labels of each are too few to correct for it"
     return said
 

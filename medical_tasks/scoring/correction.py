@@ -335,9 +335,13 @@ def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
 
 
 def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:
-    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval."""
+    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval.
+
+    At least as many as have enough of each class.
+    """
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
-    return math.ceil(float(found.table.sum()) * share)
+    rarest = float(found.table.sum(axis=1 if found.form == "confusion" else 0).min())
+    return math.ceil(float(found.table.sum()) * max(share, FEWEST[found.form] / rarest))
 
 
 def tells_apart(
