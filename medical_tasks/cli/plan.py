@@ -43,6 +43,7 @@ from medical_tasks.runs.numbers import number, percent
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
+_LIMITS = ("at_least", "at_most")
 _OF_PAIRS = ("difference", "margin")
 _SAID: Mapping[Kind, str] = {
     "half_width": "an interval of ±{}",
@@ -82,30 +83,39 @@ def _goal(arguments: argparse.Namespace) -> Goal:
     wanted = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
     if len(wanted) != 1:
         raise UsageError(f"plan needs one of {', '.join(map(_option, _KINDS))}.")
-    kind, runs = wanted[0], bool(arguments.run)
-    value, accuracy, agreement = (
-        getattr(arguments, name) for name in (kind, "accuracy", "agreement")
-    )
-    for name, share in (("accuracy", accuracy), ("agreement", agreement)):
+    kind, value = wanted[0], getattr(arguments, wanted[0])
+    for name in ("accuracy", "agreement"):
+        share = getattr(arguments, name)
         if share is not None and not 0.0 < share < 1.0:
             raise UsageError(f"--{name} must be between 0 and 1, got {share}.")
-    if not kind.startswith("at_") and value <= 0.0:
+    if kind in _LIMITS:
+        return _limit(kind, value, arguments.accuracy)
+    if value <= 0.0:
         raise UsageError(f"{_option(kind)} must be above 0, got {value}.")
-    if kind.startswith("at_"):
-        if accuracy is None or (accuracy <= value if kind == "at_least" else accuracy >= value):
-            side = "above" if kind == "at_least" else "below"
-            raise UsageError(
-                f"plan {_option(kind)} {value:g} needs --accuracy {side} it: the true value of a "
-                f"model that is to get GO, got {accuracy}."
-            )
-        return Goal(kind, value, truth=accuracy)
-    needed, given = ("agreement", agreement) if kind in _OF_PAIRS else ("accuracy", accuracy)
-    if runs == (given is not None):
+    needed = "agreement" if kind in _OF_PAIRS else "accuracy"
+    assumed = getattr(arguments, needed)
+    if bool(arguments.run) == (assumed is not None):
         raise UsageError(
             f"plan {_option(kind)} needs either past runs (--run RUN) or --{needed}, a share."
         )
-    if kind == "half_width" or runs:
-        return Goal(kind, value, truth=None if kind in _OF_PAIRS else accuracy)
+    if kind == "half_width" or arguments.run:
+        return Goal(kind, value, truth=assumed)
+    return _of_models(kind, value, assumed, arguments.accuracy)
+
+
+def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
+    """A gate's limit, for a model whose true value meets it."""
+    if truth is None or (truth <= value if kind == "at_least" else truth >= value):
+        side = "above" if kind == "at_least" else "below"
+        raise UsageError(
+            f"plan {_option(kind)} {value:g} needs --accuracy {side} it: the true value of a "
+            f"model that is to get GO, got {truth}."
+        )
+    return Goal(kind, value, truth=truth)
+
+
+def _of_models(kind: Kind, value: float, agreement: float, accuracy: float | None) -> Goal:
+    """Two models that agree so often, as far as there are such models."""
     apart, least = round(1.0 - agreement, 9), value if kind == "difference" else 0.0
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
     if not least <= apart <= most:
@@ -118,8 +128,7 @@ def _goal(arguments: argparse.Namespace) -> Goal:
 def _check_within(goal: Goal, metric: MetricSpec) -> None:
     """A width, difference or limit is one that the metric can have."""
     low, high = metric.limits
-    is_limit = goal.kind.startswith("at_")
-    if not (low < goal.value < high if is_limit else goal.value < high - low):
+    if not (low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low):
         raise UsageError(
             f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} (three points: 0.03)."
         )
@@ -192,7 +201,7 @@ def _option(kind: str) -> str:
 
 def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
     points = "" if unit else " points"
-    sign = " %" if goal.kind.startswith("at_") and not unit else points
+    sign = " %" if goal.kind in _LIMITS and not unit else points
     what = _SAID[goal.kind].format(number(goal.value, unit) + sign)
     abouts = {"the score on these items": made["this_set"], "questions like these": made["beyond"]}
     rows = [
