@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any, get_args
 
 from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
@@ -134,7 +135,7 @@ def _check_within(goal: Goal, metric: MetricSpec) -> None:
         )
 
 
-def _pairs(goal: Goal, folders: Any) -> list[tuple[Compared, Compared]]:
+def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared]]:
     """The runs to learn from: of two models every pair, else each with itself."""
     runs = [read_compared(folder) for folder in folders]
     if goal.kind not in _OF_PAIRS:

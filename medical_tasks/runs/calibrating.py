@@ -288,12 +288,8 @@ class Calibration:
 
         if self.form == "prediction" or self.check["set"] in GENERAL:
             return []
-        known = {item.id: item.groups for item in items}
-        found = []
-        for by in (name.removeprefix("group_") for name in labels if name.startswith("group_")):
-            own = [known[name].get(by) for name in ids]
-            if all(isinstance(group, str) for group in own):
-                found.append(_Factor(by, np.array(labels[f"group_{by}"]), np.array(own)))
+        known = {item.id: item for item in items}
+        found = _groups(labels, [known[name] for name in ids])
         texts = [answers.texts.get(name) for name in ids]
         if "words" in labels and None not in texts:
             found += _length(np.array(labels["words"]), list(map(str, texts)))
@@ -320,6 +316,19 @@ def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     return {name: [column[place] for place in kept] for name, column in labels.items()}
 
 
+def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
+    """The groups of questions that labels and items both tell."""
+    import numpy as np
+
+    found = []
+    for name, of_labels in labels.items():
+        by = name.removeprefix("group_")
+        own = [item.groups.get(by) for item in items]
+        if by != name and all(isinstance(group, str) for group in own):
+            found.append(_Factor(by, np.array(of_labels), np.array(own)))
+    return found
+
+
 def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
     """How long the answers are, on a scale of log words; nothing where half of the labels are not longer."""
     import numpy as np
@@ -337,7 +346,9 @@ def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
     return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
 
 
-def _scaled(name: str, upper: Sequence[Any], scale: Sequence[Any], refused: str = "") -> _Factor:
+def _scaled(
+    name: str, upper: Sequence[npt.NDArray[np.bool_]], scale: Sequence[Floats], refused: str = ""
+) -> _Factor:
     """A factor by which labels and items are on the lower or the upper side."""
     import numpy as np
 

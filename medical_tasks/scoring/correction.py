@@ -191,10 +191,7 @@ def rescoring(
     sums, errors = np.zeros((number, size)), values[columns] - centre[rows]
     np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])
     covariance = number / (number - 1.0) * sums.T @ sums
-    own = np.arange(size).reshape(several, -1).repeat(size // several, axis=0)
-    floors = np.array(
-        [_variance(row[place], values[place]) for row, place in zip(by, own, strict=True)]
-    )
+    floors = _floors(by, values, several)
     found = np.diag(covariance).copy()
     wider = np.sqrt(
         np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0)
@@ -203,6 +200,12 @@ def rescoring(
     np.fill_diagonal(covariance, np.maximum(found, floors))
     equal = _equal(np.bincount(codes))
     return Rescoring(tuple(classes), form, table, scores, covariance, equal, errors, rows, several)
+
+
+def _floors(by: Floats, values: Floats, strata: int) -> Floats:
+    """The variance of each row's mean value, with one more verdict of each class of its stratum."""
+    own = np.arange(len(by)).reshape(strata, -1).repeat(len(by) // strata, axis=0)
+    return np.array([_variance(row[at], values[at]) for row, at in zip(by, own, strict=True)])
 
 
 def _variance(counts: Floats, values: Floats) -> float:
