@@ -47,7 +47,7 @@ from medical_tasks.scoring.intervals import (
     normal_quantile,
     wilson_interval,
 )
-from medical_tasks.scoring.paired import ALPHA, POWER, coin_flips, sign_flip_p_values
+from medical_tasks.scoring.paired import ALPHA, POWER, sign_flip_p_values
 from medical_tasks.spec import Item, MetricSpec, TaskSpec
 
 __all__ = [
@@ -72,7 +72,11 @@ _TRUE: Final[Mapping[Kind, str]] = {
     "at_least": "value",
     "at_most": "value",
 }
-MOST_ITEMS: Final = 10_000_000
+MOST_ITEMS: Final = 1_000_000
+_TOO_MANY: Final = (
+    f"more than {MOST_ITEMS:,} items would be needed. Plan for a larger difference or width, or a "
+    "true value further from the limit."
+)
 _WIDTHS: Final = 60
 """Runs of one size, whose widths are averaged."""
 _SAMPLES: Final = 20
@@ -84,7 +88,7 @@ _RISKS: Final = 400
 _SEED: Final = 0
 _ERROR: Final = 0.005
 """The standard error of the chance at a number found by draws, which is aimed above the one wanted."""
-_FAR: Final = 7.0
+_FAR: Final = 5.5
 """Standard deviations beyond which a binomial count is left out."""
 
 
@@ -295,7 +299,7 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
     high = 2
     while not enough(high):
         if high > MOST_ITEMS:
-            raise UsageError(f"more than {MOST_ITEMS:,} items would be needed. Ask for less.")
+            raise UsageError(_TOO_MANY)
         high *= 2
     found = bisect_left(range(high), True, lo=max(1, high // 2), key=enough)
     number = found
@@ -308,23 +312,17 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
 
 @lru_cache(maxsize=100_000)
 def _found(discordant: int, better: float) -> float:
-    """The probability that the exact test calls so many discordant items a difference."""
-    least = bisect_left(
-        range(discordant // 2 + 1),
+    """The probability that the exact test calls so many discordant items a difference.
+
+    It does where one model wins so many of them that as many coins fall so in under 2.5 %.
+    """
+    half = discordant // 2
+    wins = half + bisect_left(
+        range(half, discordant + 1),
         True,
-        key=lambda ahead: _p_exact(discordant, 2 * ahead + discordant % 2) < ALPHA,
+        key=lambda number: 2.0 * binomial_tail(number, discordant, 0.5) < ALPHA,
     )
-    ahead = 2 * least + discordant % 2
-    wins = (discordant + ahead) // 2
     return binomial_tail(wins, discordant, better) + binomial_tail(wins, discordant, 1.0 - better)
-
-
-def _p_exact(discordant: int, ahead: int) -> float:
-    """McNemar's exact p-value where one model is ahead by so many of the discordant items."""
-    if not ahead:
-        return 1.0
-    beyond, at = coin_flips(discordant, ahead)
-    return 2.0 * (beyond + at)
 
 
 def _binomial(n: int, p: float) -> list[tuple[int, float]]:
@@ -436,7 +434,7 @@ def _size_at(slope: float) -> int:
     wanted = normal_quantile(POWER + _ERROR)
     size = ((normal_quantile(1.0 - ALPHA / 2.0) + wanted) / slope) ** 2
     if size > MOST_ITEMS:
-        raise UsageError(f"more than {MOST_ITEMS:,} items would be needed. Ask for less.")
+        raise UsageError(_TOO_MANY)
     return max(2, math.ceil(size))
 
 

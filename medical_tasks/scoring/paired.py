@@ -224,7 +224,7 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
     sizes //= unit
     observed = abs(int(differences.sum())) // unit
     beyond, at = (
-        coin_flips(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+        _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
     )
     # All signs as observed, and all of them turned round, are among the possible outcomes.
     least = math.ldexp(1.0, 1 - len(sizes))
@@ -233,7 +233,7 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
     return min(1.0, max(2.0 * (beyond + at), least)), max(2.0 * beyond + at, least / 2.0)
 
 
-def coin_flips(n: int, observed: int) -> tuple[float, float]:
+def _binomial(n: int, observed: int) -> tuple[float, float]:
     """Probability that n coin flips of ±1 sum to more than `observed`, and to exactly that."""
     m = (n - observed) // 2
     at = math.exp(
