@@ -475,8 +475,8 @@ def _unlike_said(
         if max(down, up) >= LEAST_SAID:
             side = _SIDES[name][each["distance"] > 0.0]
             said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
-    if left := [each.name for each in shifted if each not in used and each.labels_at is None]:
-        said += f"; {' and '.join(left)} are mixed otherwise here, and the labels of each are too few to correct for it"
+    if left := [each.name for each in shifted if each not in used and each.name not in widened]:
+        said += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
     return said
 
 

@@ -128,7 +128,7 @@ def test_what_a_correction_assumes_and_adjusts_for_is_said(
     one, both = ["open"] * 208, ["open", "yes or no"] * 104
     left = found(shaped(check, group_question_form=one), "left")
     assert left["value"] == pytest.approx(plain["value"])
-    assert "question_form are mixed otherwise here" in left["calibration"]["said"]
+    assert "question_form: mixed otherwise here" in left["calibration"]["said"]
     other = [form if place % 8 else "other" for place, form in enumerate(both)]
     few = found(shaped(check, group_question_form=other), "few")
     assert few["calibration"]["adjusted_for"] == []
