@@ -1,7 +1,7 @@
 """How well scores corrected for a judge's errors hold the truth: bias, coverage, rankings. Prints tables; takes an hour or two.
 
     python benchmarks/judge_correction.py cells [draws per cell] [cluster size]
-    python benchmarks/judge_correction.py sparse|classes|shares|pairs|ranking [draws]
+    python benchmarks/judge_correction.py sparse|classes|shares|pairs|ranking|drifts [draws]
     python benchmarks/judge_correction.py kqa NLI_medical_annotator.csv [splits]
 
 `cells`: sensitivity x specificity x prevalence x cluster size, 400 labels and 1,000 verdicts; the truth and both kinds of errors
@@ -11,6 +11,7 @@ beside them by the plain delta method and by percentiles of a bootstrap of whole
 `classes`: three classes whose mixture differs between labels and run. `shares`: a mean of answers' shares, where short answers are
 more often right. `ranking`: judges that reverse a ranking. `pairs`: the
 difference of two runs that share their labels.
+`drifts`: the judge errs otherwise on a kind of question, on long answers, on its own family's, and the run has more of them.
 `kqa`: half of K-QA's 50 answers are labels, the other half the run, whose rate by the physicians is known.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +334,137 @@ def pairs(draws: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Drift:
+    """How a judge errs, and how the run's answers differ from the labelled ones.
+
+    Attributes:
+        name: what drifts.
+        by_kind: sensitivity and specificity by kind of question.
+        kinds: the share of the second kind, in the labels and in the run.
+        by_length: what is added to both with one unit of log length.
+        lengths: mean log length, in the labels and in the run.
+        of_family: what is added to both for answers of the judge's family.
+        own: the share of labels that are of answers by the judge's family; the run is by it.
+    """
+
+    name: str
+    by_kind: tuple[tuple[float, float], tuple[float, float]] = ((0.9, 0.8), (0.9, 0.8))
+    kinds: tuple[float, float] = (0.5, 0.5)
+    by_length: tuple[float, float] = (0.0, 0.0)
+    lengths: tuple[float, float] = (4.5, 4.5)
+    of_family: tuple[float, float] = (0.0, 0.0)
+    own: float = 0.0
+
+
+DRIFTS = (
+    Drift("nothing"),
+    Drift("kinds of question", by_kind=((0.88, 0.93), (0.97, 0.67)), kinds=(0.4, 0.9)),
+    Drift("length, a little", by_length=(0.04, -0.1), lengths=(4.5, 4.7)),
+    Drift("length", by_length=(0.04, -0.1), lengths=(4.5, 5.0)),
+    Drift("length, beyond", by_length=(0.04, -0.1), lengths=(4.5, 5.8)),
+    Drift("family, a third of labels", of_family=(0.05, -0.15), own=0.33),
+    Drift("family, a tenth of labels", of_family=(0.05, -0.15), own=0.1),
+)
+
+
+def sampled(
+    generator: np.random.Generator, drift: Drift, answers: int, *, run: bool, truth: float = 0.6
+) -> dict[str, Any]:
+    """Answers of four statements: their kind, length and family, what is true and what the judge says."""
+    kind = generator.random(answers) < drift.kinds[run]
+    length = generator.normal(drift.lengths[run], 0.5, answers)
+    own = np.full(answers, bool(drift.own)) if run else generator.random(answers) < drift.own
+    chances = np.array(drift.by_kind)[kind.astype(int)]
+    chances = chances + (length - drift.lengths[0])[:, np.newaxis] * np.array(drift.by_length)
+    chances = np.clip(chances + own[:, np.newaxis] * np.array(drift.of_family), 0.02, 0.98)
+    yes = generator.random((answers, 4)) < truth
+    said = generator.random((answers, 4)) < np.where(yes, chances[:, :1], 1.0 - chances[:, 1:])
+    return {
+        "kind": kind,
+        "words": np.exp(length).astype(int) + 1,
+        "own": own,
+        "yes": yes,
+        "said": said,
+    }
+
+
+def drifts(draws: int) -> None:
+    """Coverage and bias with and without what `--calibration` knows of the answers."""
+    from medical_tasks.benchmarks.kqa.spec import KQA
+    from medical_tasks.runs.calibrating import Answers, Calibration
+    from medical_tasks.spec import Counts, Item, ItemScore
+    from medical_tasks.spec import Verdicts as Counted
+
+    task = replace(KQA, metrics=KQA.metrics[:1])
+    (metric,) = task.metrics
+    names = np.array(["neutral", "entailment"])
+    print(
+        f"{'what drifts':27} | {'unaware: bias':>13} covers |  bias covers  width | adjusted, refused"
+    )
+    for drift in DRIFTS:
+        generator = np.random.default_rng(6)
+        found: dict[str, list[tuple[float, float, float]]] = {"unaware": [], "aware": []}
+        refused, adjusted = 0, 0
+        for _ in range(draws):
+            labels, run = (sampled(generator, drift, n, run=n == 250) for n in (100, 250))
+            columns: dict[str, Any] = {
+                "gold": names[labels["yes"].reshape(-1).astype(int)].tolist(),
+                "judge": names[labels["said"].reshape(-1).astype(int)].tolist(),
+                "cluster": np.arange(100).repeat(4).tolist(),
+            }
+            told = {
+                "words": labels["words"].repeat(4).tolist(),
+                "model": np.where(labels["own"], "alpha-1", "beta-2").repeat(4).tolist(),
+                "group_question_form": np.where(labels["kind"], "open", "other").repeat(4).tolist(),
+            }
+            items = [
+                Item(
+                    id=str(place),
+                    fields={},
+                    groups={"must_haves": "4", "question_form": "open" if kind else "other"},
+                    cluster=str(place),
+                )
+                for place, kind in enumerate(run["kind"])
+            ]
+            scores = {
+                str(place): ItemScore(
+                    id=str(place),
+                    values={metric.name: float(said.mean())},
+                    counts={
+                        metric.name: Counts(
+                            how="share", verdicts=(Counted(hits=int(said.sum()), known=4),)
+                        )
+                    },
+                )
+                for place, said in enumerate(run["said"])
+            }
+            texts = {str(place): "w " * int(n) for place, n in enumerate(run["words"])}
+            answers = Answers(texts, "host/alpha-3" if drift.own else "host/beta-2")
+            truth = 0.6
+            for name, given in (("unaware", columns), ("aware", columns | told)):
+                check = {"set": "kqa", "judge": {"name": "host/alpha-3"}, "labels": given}
+                made = Calibration(Path(), "", check, "confusion").correct(
+                    task, items, scores, None, answers
+                )
+                entry = made.entries[metric.name]
+                if entry["value"] is None:
+                    refused += 1
+                    continue
+                adjusted += bool(entry["calibration"]["adjusted_for"])
+                found[name].append((entry["value"], entry["ci_low"], entry["ci_high"]))
+        shown = []
+        for rows in found.values():
+            values, low, high = np.array(rows or [(np.nan, np.nan, np.nan)]).T
+            held = np.mean((low <= truth) & (truth <= high))
+            shown.append((100 * (values.mean() - truth), 100 * held, 100 * (high - low).mean()))
+        print(
+            f"{drift.name:27} | {shown[0][0]:+13.1f} {shown[0][1]:6.1f} | {shown[1][0]:+5.1f} {shown[1][1]:6.1f} "
+            f"{shown[1][2]:6.1f} | {adjusted / draws:.0%}, {refused / draws:.0%} (unaware width {shown[0][2]:.1f})",
+            flush=True,
+        )
+
+
 def kqa(path: Path, splits: int) -> None:
     """K-QA's labelled answers, half of them left out."""
     from medical_tasks.benchmarks.kqa.annotations import judge_annotations, read_annotations
@@ -391,6 +524,7 @@ if __name__ == "__main__":
         {
             "cells": cells,
             "classes": classes,
+            "drifts": drifts,
             "pairs": pairs,
             "ranking": ranking,
             "shares": shares,

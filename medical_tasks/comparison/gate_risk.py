@@ -15,8 +15,9 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,12 +25,22 @@ import numpy.typing as npt
 
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.averages import average_of
-from medical_tasks.scoring.estimates import Floats, cluster_codes
-from medical_tasks.scoring.intervals import wilson_interval
+from medical_tasks.scoring.estimates import Comparison, Estimate, Floats, cluster_codes
+from medical_tasks.scoring.intervals import binomial_tail, wilson_interval
 from medical_tasks.scoring.means import average_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
+from medical_tasks.spec import MetricSpec
 
-__all__ = ["FEWEST_SIMULATED", "MOST", "Limit", "Risk", "risk_of_difference", "risk_of_value"]
+__all__ = [
+    "FEWEST_SIMULATED",
+    "MOST",
+    "Limit",
+    "Population",
+    "Risk",
+    "chance_of_go",
+    "risk_of_difference",
+    "risk_of_value",
+]
 
 MOST: Final = 0.055
 """The largest share of wrong GOs, at the limit, with which a gate still says GO."""
@@ -70,57 +81,138 @@ class Risk:
 
 def risk_of_value(columns: Columns, limit: Limit) -> Risk | None:
     """The risk of a limit on a metric's value; None where no run like this stands on the limit."""
-    table = _cluster_table(columns.second, columns.clusters)
-    alone = table.shape[1] == int(np.isfinite(np.stack(columns.second)).all(axis=0).sum())
-    if columns.metric.kind == "proportion" and alone:
-        return Risk(_exact_share(table.shape[1], limit), exact=True)
-    added = _added(columns.shares, table, limit.value)
-    chances = _tilted(added)
-    if chances is None:
-        return None
-    met = []
-    for drawn in _draws(table, chances, _DRAWS):
-        found = average_interval(list(drawn), columns.shares, limits=columns.metric.limits)
-        met.append(limit.met(found.ci_low, found.ci_high))
-    return Risk(float(np.mean(met)), exact=False)
+    if columns.metric.kind == "proportion" and stands_alone(columns):
+        items = int(np.isfinite(np.stack(columns.second)).all(axis=0).sum())
+        return Risk(chance_of_go(items, limit, limit.value), exact=True)
+    population = Population.of_value(columns, limit.value)
+    return None if population is None else population.risk(limit, _DRAWS)
 
 
 def risk_of_difference(columns: Columns, limit: Limit) -> Risk | None:
     """The risk of a margin between two runs; None where no pair of runs like these stands on it."""
-    width = len(columns.first)
-    table = _cluster_table((*columns.first, *columns.second), columns.clusters)
-    first, second = table[:width], table[width:]
-    before = _value(columns.shares, first)
-    added = _added(columns.shares, second, before + limit.value)
-    chances = _tilted(added - _added(columns.shares, first, before))
-    if chances is None:
-        return None
-    ends = columns.metric.limits
-    settings: dict[str, Any] = {
-        "limits": ends if all(map(math.isfinite, ends)) else None,
-        "resamples": _RESAMPLES,
-    }
-    statistic = average_of(columns.shares)
-    met = []
-    for drawn in _draws(table, chances, _DRAWS_OF_PAIRS):
-        found = paired_bootstrap_statistic(
-            list(drawn[:width]), list(drawn[width:]), statistic, **settings
-        )
-        met.append(limit.met(found.ci_low, found.ci_high))
-    return Risk(float(np.mean(met)), exact=False)
+    population = Population.of_difference(columns, limit.value)
+    return None if population is None else population.risk(limit, _DRAWS_OF_PAIRS)
 
 
-def _exact_share(items: int, limit: Limit) -> float:
-    """The probability that Wilson's interval meets the limit if each item is right with it."""
-    p = limit.value
-    if not 0.0 < p < 1.0:
+def chance_of_go(items: int, limit: Limit, share: float) -> float:
+    """The probability that Wilson's interval meets the limit if each item is right with this share.
+
+    Example:
+        >>> round(chance_of_go(100, Limit(0.8), 0.8), 3)
+        0.025
+    """
+    if not 0.0 < limit.value < 1.0:
         return 0.0
-    total = 0.0
-    for right in range(items + 1):
-        if limit.met(*wilson_interval(right, items)):
-            ways = math.lgamma(items + 1) - math.lgamma(right + 1) - math.lgamma(items - right + 1)
-            total += math.exp(ways + right * math.log(p) + (items - right) * math.log1p(-p))
-    return min(total, 1.0)
+    if limit.at_most:
+        return chance_of_go(items, Limit(1.0 - limit.value), 1.0 - share)
+    fewest = bisect_left(
+        range(items + 1), True, key=lambda right: limit.met(*wilson_interval(right, items))
+    )
+    return binomial_tail(fewest, items, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """What runs are drawn from whose true value, or difference, is known.
+
+    Attributes:
+        metric: what is measured.
+        shares: of each ratio in it.
+        table: the sums of clusters, of shape (columns, clusters); of a pair the first run's come first.
+        chances: the probability of each cluster.
+        distance: what each adds to the distance of the value from the true one.
+    """
+
+    metric: MetricSpec
+    shares: tuple[float, ...]
+    table: Floats
+    chances: Floats
+    distance: Floats
+
+    @classmethod
+    def as_drawn(cls, columns: Columns, *, of_pairs: bool = False) -> Population:
+        """Runs, or pairs of runs, as the one at hand."""
+        sides = (*columns.first, *columns.second) if of_pairs else columns.second
+        table = _cluster_table(sides, columns.clusters)
+        alike = np.full(table.shape[1], 1.0 / table.shape[1])
+        return cls(columns.metric, columns.shares, table, alike, np.zeros(table.shape[1]))
+
+    @classmethod
+    def of_value(cls, columns: Columns, value: float) -> Population | None:
+        """Runs like this one with another true value; None where there are none."""
+        return cls.as_drawn(columns).moved_to(value)
+
+    @classmethod
+    def of_difference(cls, columns: Columns, difference: float) -> Population | None:
+        """Pairs of runs like these with another true difference; None where there are none."""
+        return cls.as_drawn(columns, of_pairs=True).moved_to(difference)
+
+    def moved_to(self, value: float) -> Population | None:
+        """The same with another true value, or difference of two runs; None where it has none."""
+        distance = self._distance(value)
+        chances = _tilted(distance, self.chances)
+        return None if chances is None else replace(self, chances=chances, distance=distance)
+
+    def _distance(self, value: float) -> Floats:
+        if not self.of_pairs:
+            return _added(self.shares, self.table, value)
+        first, second = np.split(self.table, 2)
+        before = _value(self.shares, first)
+        return _added(self.shares, second, before + value) - _added(self.shares, first, before)
+
+    @property
+    def value(self) -> float:
+        """The value of the clusters at hand, or the difference of their two runs."""
+        values = [_value(self.shares, side) for side in np.split(self.table, 1 + self.of_pairs)]
+        return values[-1] - values[0] if self.of_pairs else values[0]
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether two runs are drawn together."""
+        return len(self.table) > 2 * len(self.shares)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of what a cluster adds."""
+        return math.sqrt(float(self.chances @ self.distance**2))
+
+    def drawn(self, clusters: int, generator: np.random.Generator) -> Floats:
+        """The table of a run, or pair, of so many clusters."""
+        return self.table[:, generator.choice(len(self.chances), size=clusters, p=self.chances)]
+
+    def compared(self, drawn: Floats) -> Comparison:
+        """Two runs as `compare` compares them."""
+        ends = self.metric.limits
+        first, second = np.split(drawn, 2)
+        return paired_bootstrap_statistic(
+            list(first),
+            list(second),
+            average_of(self.shares),
+            limits=ends if all(map(math.isfinite, ends)) else None,
+            resamples=_RESAMPLES,
+        )
+
+    def estimated(self, drawn: Floats) -> Estimate:
+        """A run's value with the interval that it is reported with."""
+        return average_interval(list(drawn), self.shares, limits=self.metric.limits)
+
+    def meets(self, drawn: Floats, limit: Limit) -> bool:
+        """Whether the interval of a run, or of a pair's difference, meets a limit."""
+        found = self.compared(drawn) if self.of_pairs else self.estimated(drawn)
+        return limit.met(found.ci_low, found.ci_high)
+
+    def risk(self, limit: Limit, draws: int, clusters: int | None = None) -> Risk:
+        """How often runs of so many clusters, by default as many as there are, meet the limit."""
+        generator = np.random.default_rng(_SEED)
+        size = clusters or self.table.shape[1]
+        met = [self.meets(self.drawn(size, generator), limit) for _ in range(draws)]
+        return Risk(float(np.mean(met)), exact=False)
+
+
+def stands_alone(columns: Columns) -> bool:
+    """Whether no two items with a value share a cluster."""
+    known = np.isfinite(np.stack(columns.second)).all(axis=0)
+    return bool(_cluster_table(columns.second, columns.clusters).shape[1] == known.sum())
 
 
 def _cluster_table(columns: Any, clusters: Any) -> Floats:
@@ -162,31 +254,23 @@ def _weights(shares: Sequence[float], table: Floats) -> Floats:
     return weights
 
 
-def _tilted(added: Floats) -> npt.NDArray[np.float64] | None:
-    """Probabilities of the clusters for which the expected distance is 0; None where there are none."""
+def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
+    """The clusters' chances, changed so that the expected distance is 0; None where none are so."""
     if not added.size or not np.isfinite(added).all() or not added.min() < 0.0 < added.max():
         return None
     scaled = added / np.abs(added).max()
 
-    def chances(strength: float) -> Floats:
+    def tilted(strength: float) -> Floats:
         exponents = strength * scaled
-        odds = np.exp(exponents - exponents.max())
+        odds = chances * np.exp(exponents - exponents.max())
         return np.asarray(odds / odds.sum())
 
     low, high = -1.0, 1.0
-    while chances(low) @ scaled > 0.0 and low > -1e6:
+    while tilted(low) @ scaled > 0.0 and low > -1e6:
         low *= 2.0
-    while chances(high) @ scaled < 0.0 and high < 1e6:
+    while tilted(high) @ scaled < 0.0 and high < 1e6:
         high *= 2.0
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if chances(middle) @ scaled < 0.0 else (low, middle)
-    return chances((low + high) / 2.0)
-
-
-def _draws(table: Floats, chances: Floats, draws: int) -> Iterator[Floats]:
-    """Tables of as many clusters, drawn with these probabilities."""
-    generator = np.random.default_rng(_SEED)
-    clusters = table.shape[1]
-    for _ in range(draws):
-        yield table[:, generator.choice(clusters, size=clusters, p=chances)]
+        low, high = (middle, high) if tilted(middle) @ scaled < 0.0 else (low, middle)
+    return tilted((low + high) / 2.0)

@@ -19,7 +19,7 @@ from medical_tasks.runs.results import groups_of, weight_column
 from medical_tasks.scoring import paired
 from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.bootstrap import linear
-from medical_tasks.scoring.correction import JudgeError
+from medical_tasks.scoring.correction import JudgeError, widening
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -100,16 +100,28 @@ def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) 
     if None in (value, low, high):
         return
     t = student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom)
-    entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0]
-    entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1]
+    down, up = _widened(*(each.get("widened_by", {}) for each in facts))
+    entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0] - down
+    entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1] + up
     # Were there no difference, the labels' error would be that of the runs' other classes alone.
     alike = replace(error, weights=error.weights - value * slope).variance
     own = (value - low if value > 0.0 else high - value) / normal_quantile(1.0 - paired.ALPHA / 2.0)
-    if alike > CHANGED and own > 0.0:
-        p = min(
-            1.0, 2.0 * student_tail(abs(value) / math.hypot(own, math.sqrt(alike)), error.freedom)
+    certain = max(0.0, abs(value) - (down if value > 0.0 else up))
+    if own > 0.0 and (alike > CHANGED or certain < abs(value)):
+        tail = student_tail(certain / math.hypot(own, math.sqrt(alike)), error.freedom)
+        entry["p_value"] = entry["p"] = max(min(1.0, 2.0 * tail), entry["p"])
+
+
+def _widened(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float, float]:
+    """How far the judge's drift widens a difference: as far as the answers of both runs lie apart."""
+    none = {"distance": 0.0, "drift": (0.0, 0.0)}
+    reaches = [
+        widening(b["distance"] - a["distance"], [*a["drift"], *b["drift"]])
+        for a, b in (
+            (first.get(name, none), second.get(name, none)) for name in {**first, **second}
         )
-        entry["p_value"] = entry["p"] = max(p, entry["p"])
+    ]
+    return sum(down for down, _ in reaches), sum(up for _, up in reaches)
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:

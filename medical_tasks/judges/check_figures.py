@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ class CheckPair:
     group: str = ""  # part of the set that is reported on its own; "" for none
     model: str = ""  # whose answer it is about; "" where nobody says
     words: int = 0  # how long that answer is
+    groups: Mapping[str, str] = field(default_factory=dict)  # of its question, by the task's names
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
@@ -67,12 +68,25 @@ def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict
 
 
 def pair_labels(pairs: Sequence[CheckPair], given: Sequence[str | None]) -> dict[str, list[Any]]:
-    """What each pair is by people and by the judge, and a number for its cluster, which may be a text or a patient."""
+    """What each pair is by people and by the judge, a number for its cluster, which may be a text or a patient, and its answer.
+
+    Of the answer there are its length, the model it is by, and the groups of its question.
+    """
     numbers = {
         name: number for number, name in enumerate(dict.fromkeys(pair.cluster for pair in pairs))
     }
     clusters = [numbers[pair.cluster] for pair in pairs]
-    return {"gold": [pair.gold for pair in pairs], "judge": list(given), "cluster": clusters}
+    return {
+        "gold": [pair.gold for pair in pairs],
+        "judge": list(given),
+        "cluster": clusters,
+        "words": [pair.words for pair in pairs],
+        "model": [pair.model for pair in pairs],
+        **{
+            f"group_{by}": [pair.groups[by] for pair in pairs]
+            for by in (pairs[0].groups if pairs else ())
+        },
+    }
 
 
 def check_figures(

@@ -161,12 +161,15 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
             check["pairs"] + check["clusters"], int
         )
         if version == CHECK_FORMAT:
-            columns = [check["labels"][each] for each in ("gold", "judge", "cluster")]
-            kinds: tuple[Any, ...] = (str | None, str | None, int)
+            kinds: dict[str, Any] = {"gold": str | None, "judge": str | None, "cluster": int}
+            kinds |= {
+                name: int if name == "words" else str for name in check["labels"].keys() - kinds
+            }
+            columns = [check["labels"][name] for name in kinds]
             sound &= len(set(map(len, columns))) == 1
             sound &= all(
                 isinstance(each, kind)
-                for column, kind in zip(columns, kinds, strict=True)
+                for column, kind in zip(columns, kinds.values(), strict=True)
                 for each in column
             )
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -2,6 +2,14 @@
 
 A check fits that asked the same judge in the same way about the task's own set of pairs. A general set (ANLI, MedNLI) says how the
 judge errs elsewhere: that is stated beside the numbers.
+
+A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
+depend on three things: the group of the question, the length of the answer, and whether it is by a
+model of the judge's family. Where one is mixed otherwise in the run than in the labels, and there
+are enough labels of each kind, each kind is corrected by its own. What is left of length and family
+widens the interval: by how much further the judge is off on long answers (on its family's), both
+ends of that figure's 95 % interval, times how far the run's answers lie from the labelled ones,
+where 1 is the way from short to long.
 """
 
 from __future__ import annotations
@@ -10,7 +18,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +31,29 @@ from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
-    from medical_tasks.scoring.correction import Form, Verdicts
+    import numpy as np
+    import numpy.typing as npt
+
+    from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
+    from medical_tasks.scoring.estimates import Floats
+
+    Texts = npt.NDArray[np.str_]
 
 SUFFIX: Final = "_corrected"
+LEAST_SHIFT: Final = 0.1
+"""The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
+MOST_BEYOND: Final = 0.1
+"""The share of answers that may be longer or shorter than any labelled one."""
+LEAST_SAID: Final = 0.001
+_NOWHERE: Final = 1e-9
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "length": ("short", "long"),
+    "family": ("other", "own"),
+}
+_SIDES: Final[Mapping[str, tuple[str, str]]] = {
+    "length": ("shorter", "longer"),
+    "family": ("less often by its family", "more often by its family"),
+}
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
@@ -60,6 +89,36 @@ def raw_name(name: str, declared: Container[str]) -> str:
     MedCalc-Bench's `accuracy_corrected`, by corrected labels.
     """
     return name if name in declared else name.removesuffix(SUFFIX)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The judged answers, by item, and the name of the model that gave them; "" where nobody says."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """Something on which a judge's errors may depend.
+
+    Attributes:
+        name: what it is called.
+        labels: the kind that each label is of.
+        items: the kind of each item.
+        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of the
+            lower side, 1 of the upper.
+        items_at: where each item stands.
+        refused: why the labels do not reach as far as the items; "" where they do.
+    """
+
+    name: str
+    labels: Texts
+    items: Texts
+    labels_at: Floats | None = None
+    items_at: Floats | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +160,7 @@ class Calibration:
         items: Sequence[Item],
         scores: Mapping[str, ItemScore],
         limits: Limits | None,
+        answers: Answers | None = None,
     ) -> Corrections:
         """Corrects what can be: metrics that are means or ratios of verdicts; the others say why not."""
         from medical_tasks.scoring.correction import NotCorrectableError
@@ -114,84 +174,310 @@ class Calibration:
                         "more than one verdict goes into each count, so that errors do not average out"
                     )
                 if metric.verdict:
-                    self._correct(
-                        metric, items, scores, estimator, made, clustered=task.cluster is not None
-                    )
+                    self._correct(metric, task, items, scores, estimator, answers, made)
             except NotCorrectableError as error:
                 none = dict.fromkeys(("value", "ci_low", "ci_high"))
-                made.entries[metric.name] = {**none, "n": 0, "reason": str(error)}
+                refused = {"refused": str(error)}
+                made.entries[metric.name] = {
+                    **none,
+                    "n": 0,
+                    "reason": str(error),
+                    "calibration": refused,
+                }
         return made
 
     def _correct(
         self,
         metric: MetricSpec,
+        task: TaskSpec,
         items: Sequence[Item],
         scores: Mapping[str, ItemScore],
         estimator: Estimator,
+        answers: Answers | None,
         made: Corrections,
-        *,
-        clustered: bool,
     ) -> None:
+        import numpy as np
+
         from medical_tasks.scoring import correction
 
-        told = (self.check["labels"][name] for name in ("gold", "judge", "cluster"))
-        labels = [label for label in zip(*told, strict=True) if None not in label]
-        gold, judged, clusters = ([label[place] for label in labels] for place in range(3))
+        labels = _decided(self.check["labels"])
+        gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
         if metric.verdict == "contradiction" and "not_entailment" in judged:
             raise correction.NotCorrectableError(
                 "the judge tells entailed from not entailed and no more"
             )
+        clustered = task.cluster is not None
         ids, classes, run = _verdicts(
             metric, items, scores, estimator, (gold, judged), clustered=clustered
         )
         gold, judged = (
             [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
         )
-        said = f"{len(labels):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
+        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
         form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
+        factors = self._factors(labels, items, ids, answers or Answers())
+        mass = run.unit * run.counts.sum(axis=1)
+        shifted = [factor for factor in factors if _is_shifted(factor, mass)]
         needed, half = 0, math.nan
         share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
         try:
             # What labels would do is known, roughly, from fewer of them too.
-            plan = correction.rescoring(
+            pooled = correction.rescoring(
                 gold, judged, classes, clusters=clusters, form=form, fewest=1
             )
-            _, error = correction.judge_error(plan, run)
-            rarest = plan.table.sum(axis=1 if form == "confusion" else 0).min()
-            fewest = math.ceil(len(gold) * correction.FEWEST[form] / rarest)
-            needed = max(fewest, correction.labels_needed(plan, error, HALF_WIDTH * share))
+            _, error = correction.judge_error(pooled, run)
+            needed = correction.labels_needed(pooled, error, HALF_WIDTH * share)
             half = math.sqrt(error.variance) / share
-            found = correction.rescoring(gold, judged, classes, clusters=clusters, form=form)
-            value, error = correction.corrected(found, run, limits=metric.limits)
+            columns = [np.array(column) for column in (gold, judged, clusters)]
+            used, found, spread = _stratified(shifted, columns, classes, form, run)
+            value, own_error = correction.corrected(found, spread, limits=metric.limits)
         except correction.NotCorrectableError as reason:
             advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
             raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
+        widened = _widened(factors, used, mass, pooled, error, clusters)
+        reaches = [correction.widening(**each) for each in widened.values()]
+        down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
+        low = max(metric.limits[0], value.ci_low - down)
+        high = min(metric.limits[1], value.ci_high + up)
         if 2.0 * half > HALF_WIDTH:
             said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
+        assumes = self._assumed(len(gold), used)
+        said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
         if self.check["set"] in GENERAL:
             said += ". They are of another task: how the judge errs on them need not be how it errs here"
-        facts = {name: getattr(error, name).tolist() for name in ("weights", "slope", "covariance")}
-        facts |= {
-            "freedom": error.freedom,
-            "classes": list(classes),
-            "scores": found.scores.tolist(),
+        made.entries[metric.name] = {
+            "value": value.value,
+            "ci_low": low,
+            "ci_high": high,
+            "n": value.n,
+            "calibration": {
+                "weights": own_error.weights.tolist(),
+                "slope": own_error.slope.tolist(),
+                "covariance": own_error.covariance.tolist(),
+                "freedom": own_error.freedom,
+                "classes": list(found.classes),
+                "scores": found.scores.tolist(),
+                "set": self.check["set"],
+                "sha256": self.sha256,
+                "form": form,
+                "said": f"corrected by {said}",
+                "assumes": assumes,
+                "adjusted_for": [factor.name for factor in used],
+                "widened_by": widened,
+                "refused": None,
+            },
         }
-        facts |= {
-            "set": self.check["set"],
-            "sha256": self.sha256,
-            "form": form,
-            "said": f"corrected by {said}",
-        }
-        entry = {name: getattr(value, name) for name in ("value", "ci_low", "ci_high", "n")}
-        made.entries[metric.name] = (
-            entry
-            | {"calibration": facts}
-            | ({"of": float(run.of.sum())} if metric.kind == "ratio" else {})
-        )
-        rescored = (run.fixed + run.unit * (run.counts @ found.scores)) / run.of
+        if metric.kind == "ratio":
+            made.entries[metric.name]["of"] = float(run.of.sum())
+        rescored = (run.fixed + run.unit * (spread.counts @ found.scores)) / run.of
         for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
             made.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
+
+    def _factors(
+        self,
+        labels: Mapping[str, Sequence[Any]],
+        items: Sequence[Item],
+        ids: Sequence[str],
+        answers: Answers,
+    ) -> list[_Factor]:
+        """What the judge's errors may depend on, as far as the labels and the run tell it."""
+        import numpy as np
+
+        from medical_tasks.judges.check_figures import same_family
+
+        if self.form == "prediction" or self.check["set"] in GENERAL:
+            return []
+        known = {item.id: item for item in items}
+        found = _groups(labels, [known[name] for name in ids])
+        texts = [answers.texts.get(name) for name in ids]
+        if "words" in labels and None not in texts:
+            found += _length(np.array(labels["words"]), list(map(str, texts)))
+        models = labels.get("model", ())
+        if models and all(models) and answers.model:
+            judge = str(self.check["judge"]["name"])
+            theirs = np.array([same_family(judge, model) for model in models])
+            mine = np.full(len(ids), same_family(judge, answers.model))
+            found.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
+        return found
+
+    def _assumed(self, labels: int, used: Sequence[_Factor]) -> str:
+        """What a correction by so many labels takes for granted."""
+        if self.form == "prediction":
+            return f"that the {labels:,} labels were drawn from this run's verdicts"
+        alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
+        return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+
+
+def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The labels of pairs on which people agree, and which the judge gave a verdict."""
+    pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
+    kept = [place for place, label in enumerate(pairs) if None not in label]
+    return {name: [column[place] for place in kept] for name, column in labels.items()}
+
+
+def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
+    """The groups of questions that labels and items both tell."""
+    import numpy as np
+
+    found = []
+    for name, of_labels in labels.items():
+        by = name.removeprefix("group_")
+        own = [item.groups.get(by) for item in items]
+        if by != name and all(isinstance(group, str) for group in own):
+            found.append(_Factor(by, np.array(of_labels), np.array(own)))
+    return found
+
+
+def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
+    """How long the answers are, on a scale of log words; nothing where half of the labels are not longer."""
+    import numpy as np
+
+    own = np.array([len(text.split()) for text in texts])
+    longer = [each > np.median(words) for each in (words, own)]
+    if not longer[0].any():
+        return []
+    low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
+    scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
+    beyond = float(np.mean((own < words.min()) | (own > words.max())))
+    refused = (
+        f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
+    )
+    return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
+
+
+def _scaled(
+    name: str, upper: Sequence[npt.NDArray[np.bool_]], scale: Sequence[Floats], refused: str = ""
+) -> _Factor:
+    """A factor by which labels and items are on the lower or the upper side."""
+    import numpy as np
+
+    kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
+    return _Factor(name, kinds[0], kinds[1], scale[0], scale[1], refused)
+
+
+def _is_shifted(factor: _Factor, mass: Floats) -> bool:
+    """Whether a factor is mixed otherwise in the run than in the labels."""
+    import numpy as np
+
+    every = np.concatenate([factor.labels, factor.items])
+    kinds, codes = np.unique(every, return_inverse=True)
+    labels = len(factor.labels)
+    of_labels = np.bincount(codes[:labels], minlength=len(kinds)) / labels
+    of_run = np.bincount(codes[labels:], mass, len(kinds)) / (mass.sum() or 1.0)
+    return float(abs(of_labels - of_run).sum()) / 2.0 > LEAST_SHIFT
+
+
+def _joined(columns: Sequence[Texts], length: int) -> Texts:
+    """The kinds that each is of by several factors, as one; "" by none."""
+    import numpy as np
+
+    joined = np.full(length, "")
+    for column in columns:
+        joined = np.char.add(np.char.add(joined, column), " ")
+    return joined
+
+
+def _stratified(
+    factors: Sequence[_Factor],
+    labels: Sequence[npt.NDArray[Any]],
+    classes: Sequence[str],
+    form: Form,
+    run: Verdicts,
+) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
+    """Learns from the labels by as many factors as they suffice for; the verdicts are counted by the same strata."""
+    import numpy as np
+
+    from medical_tasks.scoring.correction import NotCorrectableError, rescoring
+
+    items = len(run.of)
+    for used in chain.from_iterable(
+        combinations(factors, size) for size in range(len(factors), -1, -1)
+    ):
+        of_labels = _joined([factor.labels for factor in used], len(labels[0]))
+        of_items = _joined([factor.items for factor in used], items)
+        strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
+        if not np.isin(strata, of_labels).all():
+            continue
+        kept = np.isin(of_labels, strata)
+        gold, judged, clusters = (column[kept].tolist() for column in labels)
+        numbers = np.searchsorted(strata, of_labels[kept]).tolist()
+        try:
+            found = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
+        except NotCorrectableError:
+            if used:
+                continue
+            raise
+        # Items outside the strata have no verdicts.
+        place = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
+        counts = np.zeros((items, len(strata), len(classes)))
+        counts[np.arange(items), place] = run.counts
+        names = tuple(f"{kind}{name}" for kind in strata for name in classes)
+        return used, replace(found, classes=names), replace(run, counts=counts.reshape(items, -1))
+    raise AssertionError("the last try is without factors")
+
+
+def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
+    """How far the run's answers lie from the labelled ones that correct them, on the factor's scale."""
+    import numpy as np
+
+    of_labels = _joined([each.labels for each in used], len(factor.labels))
+    of_items = _joined([each.items for each in used], len(mass))
+    strata, codes = np.unique(of_labels, return_inverse=True)
+    means = np.bincount(codes, factor.labels_at) / np.bincount(codes)
+    near = means[np.searchsorted(strata, of_items).clip(max=len(strata) - 1)]
+    return float((factor.items_at - near) @ mass / mass.sum())
+
+
+def _widened(
+    factors: Sequence[_Factor],
+    used: Sequence[_Factor],
+    mass: Floats,
+    pooled: Rescoring,
+    error: JudgeError,
+    clusters: Sequence[Any],
+) -> dict[str, dict[str, Any]]:
+    """What widens the interval of each factor that has a scale, as `widening` takes it.
+
+    Raises:
+        NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
+    """
+    from medical_tasks.scoring.correction import NotCorrectableError, drift
+
+    found: dict[str, dict[str, Any]] = {}
+    for factor in factors:
+        distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
+        if abs(distance) < _NOWHERE:
+            continue
+        upper = factor.labels == _KINDS[factor.name][1]
+        further = drift(pooled, error, upper, clusters=clusters)
+        if math.isnan(further.ci_low):
+            continue
+        if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
+            raise NotCorrectableError(
+                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. "
+                "Label some of this run's own",
+                labels=False,
+            )
+        found[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
+    return found
+
+
+def _unlike_said(
+    widened: Mapping[str, Mapping[str, Any]], shifted: Sequence[_Factor], used: Sequence[_Factor]
+) -> str:
+    """Says what widened the interval, and what could not be adjusted for."""
+    from medical_tasks.scoring.correction import widening
+
+    said = ""
+    for name, each in widened.items():
+        down, up = widening(**each)
+        if max(down, up) >= LEAST_SAID:
+            side = _SIDES[name][each["distance"] > 0.0]
+            said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
+    if left := [each.name for each in shifted if each not in used and each.name not in widened]:
+        said += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
+    return said
 
 
 def _column_names(metric: MetricSpec) -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any, Final
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
-from medical_tasks.runs.calibrating import Corrections
+from medical_tasks.runs.calibrating import Answers, Corrections
 from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
-from medical_tasks.runs.recipes import metric_kinds
+from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
@@ -188,7 +188,10 @@ def finish(
             if (
                 task_judge is not None and calibration is not None
             ):  # all items are one block, where a judge is asked
-                corrections = calibration.correct(part.task, part.items, founds[0], limits)
+                answers = Answers(
+                    part.responses, str(mapping(part.recipe.get("model")).get("name") or "")
+                )
+                corrections = calibration.correct(part.task, part.items, founds[0], limits, answers)
                 told = corrections.columns.items()
                 rows = [
                     row | {name: values.get(row["id"]) for name, values in told} for row in rows

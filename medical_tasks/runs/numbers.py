@@ -174,7 +174,7 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
     ]
     told: dict[str, list[str]] = {}
     for name, metric in entry["metrics"].items():
-        if "calibration" in metric:
+        if "said" in metric.get("calibration", {}):
             told.setdefault(str(metric["calibration"]["said"]), []).append(name)
     said += [f"{listed(names, _NAMED)}: {text}." for text, names in told.items()]
     answered = entry["coverage"]["answered"]

@@ -6,6 +6,9 @@
 - `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is prediction-powered inference with its best
   weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same answers.
 
+Either is learnt from all labels together, or from those of each stratum (a kind of question, long answers): then the strata may
+be mixed otherwise in the run than in the labels.
+
 The interval is Fieller's: all values that are at most t standard errors from the estimate, as the errors were if they were true.
 Errors are linearised and summed by cluster; no variance is below that of the counts with one label more of each class. Without
 clusters this is the closed form. Chosen by simulation: `benchmarks/judge_correction.py`.
@@ -84,7 +87,7 @@ class JudgeError:
 class Rescoring:
     """What a verdict of each class counts, and how well that is known; the first class is the one that counts."""
 
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # of each stratum in turn
     form: Form
     table: Floats  # labels by gold class and judged class
     scores: Floats
@@ -92,23 +95,36 @@ class Rescoring:
         Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
     )
     clusters: float  # of equal weight
+    errors: Floats  # of each label
+    rows: npt.NDArray[np.intp]  # the row that it is in
+    strata: int = 1
 
-    def truths(self, said: Floats) -> Floats:
-        """How the gold classes change where one more is of the first: the others as they are mixed where the judge said this."""
-        shares = self.table / self.table.sum(axis=1, keepdims=True)
-        rest = np.clip(np.linalg.solve(shares.T, said)[1:], _SMALL, None)
-        return np.concatenate([[1.0], -rest / rest.sum()])
+    @property
+    def hits(self) -> Floats:
+        """1 for the class that counts, in each stratum."""
+        size = len(self.scores) // self.strata
+        return np.tile(np.eye(size)[0], self.strata)
+
+    def by_stratum(self, mass: Floats) -> Floats:
+        """The sum over the classes of a stratum, for each class."""
+        sums = mass.reshape(self.strata, -1).sum(axis=1)
+        return np.asarray(sums.repeat(len(mass) // self.strata))
+
+    def exchange(self, said: Floats) -> Floats:
+        """How the classes of a stratum change where one more is of the first: the others as they are mixed there."""
+        if self.form == "confusion":
+            shares = self.table / self.table.sum(axis=1, keepdims=True)
+            said = np.linalg.solve(shares.T, said)
+        rest = np.clip(said, _SMALL, None) * (1.0 - self.hits)
+        return np.asarray(self.hits - rest / self.by_stratum(rest))
 
     def direction(self, said: Floats) -> Floats:
-        """How the judge's verdicts change where the corrected share is one more."""
+        """How the judge's verdicts change where the corrected share is one more, in all strata alike."""
+        change = self.exchange(said) * self.by_stratum(said) / said.sum()
         if self.form == "confusion":
-            return np.asarray(
-                self.truths(said) @ (self.table / self.table.sum(axis=1, keepdims=True))
-            )
-        rest = np.clip(said[1:], _SMALL, None)
-        change = np.concatenate([[1.0], -rest / rest.sum()])
+            return np.asarray(change @ (self.table / self.table.sum(axis=1, keepdims=True)))
         gain = float(change @ self.scores)
-        return change / gain if abs(gain) > _SMALL else change * 0.0
+        return np.asarray(change / gain if abs(gain) > _SMALL else change * 0.0)
 
 
 def rescoring(
@@ -119,18 +135,25 @@ def rescoring(
     clusters: Clusters | None = None,
     form: Form = "confusion",
     fewest: int | None = None,
+    strata: Sequence[int] | None = None,
 ) -> Rescoring:
-    """Learns from labelled verdicts what a verdict of each class counts, of which the first is the one that counts."""
+    """Learns from labelled verdicts what a verdict of each class counts, of which the first is the one that counts.
+
+    `strata` numbers that of each label from 0, without a gap.
+    """
     check_same_length(gold=gold, judged=judged)
+    stratum = np.zeros(len(gold), dtype=np.intp) if strata is None else np.array(strata, np.intp)
+    several = int(stratum.max(initial=0)) + 1
     place = {name: number for number, name in enumerate(classes)}
     if strange := {*gold, *judged} - place.keys():
         raise ValueError(
             f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
         )
-    size = len(classes)
     rows, columns = (
-        np.array([place[name] for name in each], dtype=np.intp) for each in (gold, judged)
+        np.array([place[name] for name in each], dtype=np.intp) + stratum * len(classes)
+        for each in (gold, judged)
     )
+    classes, size = list(classes) * several, len(classes) * several
     table = np.zeros((size, size))
     np.add.at(table, (rows, columns), 1.0)
     # Errors are independent from row to row: of a gold class, or of a judged one.
@@ -148,9 +171,10 @@ def rescoring(
             f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}"
         )
     shares = by / by.sum(axis=1, keepdims=True)
-    counts = np.eye(size)[0]
+    counts = np.tile(np.eye(size // several)[0], several)
     if form == "prediction":
-        scores, values, centre = shares[:, 0], counts, shares[:, 0]
+        scores, values = shares @ counts, counts
+        centre = scores
     else:
         if np.linalg.matrix_rank(shares, tol=_SMALL) < size:
             raise NotCorrectableError(
@@ -164,17 +188,24 @@ def rescoring(
         raise NotCorrectableError(
             "all labels are of one cluster, which does not tell how the judge's errors vary"
         )
-    sums = np.zeros((number, size))
-    np.add.at(sums, (codes, rows), (values[columns] - centre[rows]) / by.sum(axis=1)[rows])
+    sums, errors = np.zeros((number, size)), values[columns] - centre[rows]
+    np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])
     covariance = number / (number - 1.0) * sums.T @ sums
-    floors = np.array([_variance(row, values) for row in by])
+    floors = _floors(by, values, several)
     found = np.diag(covariance).copy()
     wider = np.sqrt(
         np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0)
     )
     covariance *= np.outer(wider, wider)
     np.fill_diagonal(covariance, np.maximum(found, floors))
-    return Rescoring(tuple(classes), form, table, scores, covariance, _equal(np.bincount(codes)))
+    equal = _equal(np.bincount(codes))
+    return Rescoring(tuple(classes), form, table, scores, covariance, equal, errors, rows, several)
+
+
+def _floors(by: Floats, values: Floats, strata: int) -> Floats:
+    """The variance of each row's mean value, with one more verdict of each class of its stratum."""
+    own = np.arange(len(by)).reshape(strata, -1).repeat(len(by) // strata, axis=0)
+    return np.array([_variance(row[at], values[at]) for row, at in zip(by, own, strict=True)])
 
 
 def _variance(counts: Floats, values: Floats) -> float:
@@ -258,15 +289,62 @@ def judge_error(found: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     value = fixed + float(mass @ found.scores)
     slope, weights = np.zeros(len(mass)), mass
     if found.form == "confusion":
-        slope = found.truths(mass)
-        weights = slope * (value - fixed - mass.sum()) + np.eye(len(mass))[0] * mass.sum()
+        exchange, of = found.exchange(mass), found.by_stratum(mass)
+        # The gold classes in the run: in each stratum all but those that its value takes away are hits.
+        weights = exchange * (found.by_stratum(mass * found.scores) - of) + found.hits * of
+        slope = exchange * of / mass.sum()
     return value, JudgeError(weights, slope, found.covariance, max(1.0, found.clusters - 1.0))
 
 
+def drift(
+    found: Rescoring, error: JudgeError, inside: npt.ArrayLike, *, clusters: Clusters | None = None
+) -> Estimate:
+    """How much further a corrected value is off on answers inside than on others, as the labels show.
+
+    Within a gold class labels err by 0 on average, whatever share of answers is right. The classes
+    are weighted as they occur in the run.
+
+    Args:
+        found: what was learnt from the labels.
+        error: of the run's value.
+        inside: whether each label is of such an answer, such as a long one.
+        clusters: the label of each cluster.
+    """
+    size = len(found.scores) // found.strata
+    mix = error.weights.reshape(found.strata, size).sum(axis=0)
+    within = np.asarray(inside, dtype=np.float64)
+    columns: list[Floats] = []
+    for gold in range(size):
+        here = (found.rows % size == gold).astype(np.float64)
+        for part in (here * within, here * (1.0 - within)):
+            columns += [found.errors * part, part]
+
+    def apart(*sums: Floats) -> Floats:
+        each = zip(mix, sums[::4], sums[1::4], sums[2::4], sums[3::4], strict=True)
+        return np.asarray(sum(share * (a / n - b / m) for share, a, n, b, m in each))
+
+    return bootstrap_statistic(columns, apart, clusters=clusters, limits=None)
+
+
+def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
+    """How far below and above a value the truth may lie further, for so much drift on a scale of answers.
+
+    Args:
+        distance: how far the run's answers lie from the labelled ones, 1 from the lower to the upper side.
+        drift: the interval of how much further a value is off on the upper side.
+    """
+    ends = [distance * end for end in drift]
+    return max(0.0, *ends), max(0.0, *(-end for end in ends))
+
+
 def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:
-    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval."""
+    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval.
+
+    At least as many as have enough of each class.
+    """
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
-    return math.ceil(float(found.table.sum()) * share)
+    rarest = float(found.table.sum(axis=1 if found.form == "confusion" else 0).min())
+    return math.ceil(float(found.table.sum()) * max(share, FEWEST[found.form] / rarest))
 
 
 def tells_apart(

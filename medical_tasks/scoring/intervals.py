@@ -89,6 +89,13 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     return math.exp(_log_density(x, a, b)) * x * (1.0 - x) / a / _beta_fraction(x, a, b)
 
 
+def binomial_tail(successes: int, n: int, p: float) -> float:
+    """Probability of at least so many successes of `n`, each with probability `p`."""
+    if successes <= 0:
+        return 1.0
+    return beta_cdf(p, successes, n - successes + 1.0) if successes <= n else 0.0
+
+
 def beta_quantile(p: float, a: float, b: float) -> float:
     """The x with I_x(a, b) = p, for p in 0-1. Newton steps, halving the bracket wherever a step would leave it."""
     if p <= 0.0:

@@ -205,7 +205,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
     table = sum_table([second - first, counted], counted, clusters)
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
-    p_exact, p_mid = _sign_flip_p_values(differences[differences != 0])
+    p_exact, p_mid = sign_flip_p_values(differences[differences != 0])
     return McNemar(
         **{name: int(((first == x) & (second == y)).sum()) for name, (x, y) in _OUTCOMES.items()},
         p_exact=p_exact,
@@ -215,7 +215,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
     )
 
 
-def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
+def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
     """Exact and mid-p two-sided p-value of a sum of non-zero differences whose signs are coin flips."""
     if not differences.size:
         return 1.0, 1.0

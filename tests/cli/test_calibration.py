@@ -18,6 +18,7 @@ from tests.benchmarks.kqa.physicians_csv import rows, write
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
+DEMO = '[tasks.kqa]\nconfig = "demo"\n'
 TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
 
 
@@ -30,7 +31,9 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     write(Path(ANNOTATIONS_FILE), rows())
     assert main(["judge-check", "kqa", "--judge", "lexical", "--source", ".", "--out", "made"]) == 0
     made: dict[str, Any] = json.loads(Path("made/check.json").read_text("utf-8"))
-    assert [len(made["labels"][name]) for name in ("gold", "judge", "cluster")] == [10, 10, 10]
+    assert {name: len(column) for name, column in made["labels"].items()} == dict.fromkeys(
+        ("gold", "judge", "cluster", "words", "model", "group_question_form"), 10
+    )
     assert made["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
     pairs = [
         (gold, said, n)
@@ -39,6 +42,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ]
     columns = [[pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)]
     clusters = [place // 2 for place in range(len(columns[0]))]
+    # Checks of before had no more of each label.
     return made | {"labels": {"gold": columns[0], "judge": columns[1], "cluster": clusters}}
 
 
@@ -86,6 +90,53 @@ def test_corrected_scores_stand_beside_raw_ones(
     assert (own["calibration"]["form"], own["ci_low"]) == ("confusion", found["ci_low"])
 
 
+def shaped(check: dict[str, Any], **columns: list[Any]) -> dict[str, Any]:
+    """The same check with further columns of its labels."""
+    return check | {"labels": check["labels"] | columns}
+
+
+def test_what_a_correction_assumes_and_adjusts_for_is_said(
+    check: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, gold, said = (
+        "comprehensiveness_corrected",
+        *(check["labels"][each] for each in ("gold", "judge")),
+    )
+
+    def found(changed: dict[str, Any], out: str) -> dict[str, Any]:
+        assert score(changed, out=out) == 0
+        return dict(corrected(out)[name])
+
+    plain = found(check, "plain")
+    told = plain["calibration"]
+    assert told["assumes"] == "that the judge errs on these answers as on the 208 labelled ones"
+    assert (told["adjusted_for"], told["widened_by"], told["refused"]) == ([], {}, None)
+    assert f"assumes {told['assumes']}" in Path("plain/report.md").read_text("utf-8")
+
+    # It is on long answers that the judge misses what is entailed; the demo's are short.
+    wrong = [one == NAMES[0] != other for one, other in zip(gold, said, strict=True)]
+    words = [400 if each else 5 + 37 * place % 300 for place, each in enumerate(wrong)]
+    longer = found(shaped(check, words=words), "longer")
+    assert longer["calibration"]["widened_by"]["length"]["distance"] < 0.0
+    assert longer["ci_high"] - longer["ci_low"] > plain["ci_high"] - plain["ci_low"]
+    assert "as these answers are shorter" in Path("longer/report.md").read_text("utf-8")
+    refused = found(shaped(check, words=[each + 300 for each in words]), "refused")
+    assert refused["value"] is None
+    assert "the judge errs otherwise on long answers" in refused["calibration"]["refused"]
+
+    # Labels on questions of one form alone cannot tell of others; with both there are enough.
+    one, both = ["open"] * 208, ["open", "yes or no"] * 104
+    left = found(shaped(check, group_question_form=one), "left")
+    assert left["value"] == pytest.approx(plain["value"])
+    assert "question_form: mixed otherwise here" in left["calibration"]["said"]
+    other = [form if place % 8 else "other" for place, form in enumerate(both)]
+    few = found(shaped(check, group_question_form=other), "few")
+    assert few["calibration"]["adjusted_for"] == []
+    capsys.readouterr()
+    assert score(shaped(check, words=["long"] * 208)) == 2
+    assert "not a result of judge-check" in capsys.readouterr().err
+
+
 def test_compare_carries_the_error_of_shared_labels(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,7 +153,7 @@ def test_compare_carries_the_error_of_shared_labels(
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
     Path("judge.toml").write_text(
-        '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
+        DEMO + '[[rule]]\ntask = "kqa"\njudge_kappa_at_least = 0\ncheck = "check.json"', "utf-8"
     )
     kappa = {"value": 0.7, "ci_low": 0.62, "ci_high": 0.77}
     figures = {name: check["figures"][name] | {"kappa": kappa} for name in ("two_way", "three_way")}
@@ -116,10 +167,10 @@ def test_compare_carries_the_error_of_shared_labels(
         )
         assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
         assert why in " ".join(capsys.readouterr().out.split())
-    rule = '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
+    rule = DEMO + '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
     for limit, run, why in (
-        ("at_least = 0", "run", "a judge by words: its numbers stand for nothing"),
-        ("at_least = 0", "raw", "the run does not report it"),
+        ("at_least = 0.1", "run", "a judge by words: its numbers stand for nothing"),
+        ("at_least = 0.1", "raw", "the run does not report it"),
         (
             "margin = 0.9\nagainst = 'other'",
             "run",
@@ -134,7 +185,7 @@ def test_compare_carries_the_error_of_shared_labels(
         Path("policy.toml").write_text(rule + limit, "utf-8")
         assert main(["gate", "policy.toml", run]) == 7
         assert why in " ".join(capsys.readouterr().out.split())
-    Path("policy.toml").write_text(rule + "at_least = 0\nby = 'importance'", "utf-8")
+    Path("policy.toml").write_text(rule + "at_least = 0.1\nby = 'question_form'", "utf-8")
     assert main(["gate", "policy.toml", "run"]) == 2
     assert "comprehensiveness_corrected has no breakdowns" in capsys.readouterr().err
 

@@ -154,39 +154,36 @@ def test_wrong_use(line: str, code: int, message: str, capsys: pytest.CaptureFix
 
 
 def test_plan_says_how_many_items_are_needed(
-    demo_home: None, capsys: pytest.CaptureFixture[str]
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def planned(given: str) -> dict[str, Any]:
         assert main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
 
-    # (1.95996 + 0.84162)^2 (1 - 0.7 - 0.05^2) / 0.05^2 = 934.02
+    # Exact McNemar; the normal approximation has 935.
     found = planned("--difference 0.05 --agreement 0.7")
-    assert (found["beyond"]["items"], found["items"], found["enough"]) == (935, 31, False)
-    # 1.95996^2 0.4 0.6 / 0.2^2 = 23.05; of 31 items, 23.05 / (1 + 23.05 / 31) = 13.22
+    assert (found["beyond"]["items"], found["items"], found["enough"]) == (975, 31, False)
+    assert found["this_set"] is None
+    # Wilson's interval is narrower than 1.95996 sqrt(0.4 0.6 / n), which is 0.2 for 24 items.
     found = planned("--half-width 0.2 --accuracy 0.4")
-    assert (found["beyond"]["items"], found["this_set"]["items"], found["enough"]) == (24, 14, True)
-    for model in ("random", "reference"):
-        assert (
-            main(
-                [
-                    "run",
-                    "--tasks",
-                    "medcalc",
-                    "--model",
-                    f"baseline/{model}",
-                    "--config",
-                    "demo",
-                    "--out",
-                    model,
-                ]
-            )
-            == 0
-        )
+    assert (found["beyond"]["items"], found["enough"]) == (19, True)
+    assert found["this_set"]["items"] < 19
+    assert planned("--at-least 0.5 --accuracy 0.9")["enough"]
+    for model, share in (("half", 2), ("third", 3)):
+        answers = golds(demos)
+        some = {
+            name: text if place % share == 0 else "no idea"
+            for place, (name, text) in enumerate(answers.items())
+        }
+        file = responses(Path(f"{model}.jsonl"), some)
+        assert main([*SCORE, "--responses", str(file), "--out", model]) == 0
     capsys.readouterr()
-    found = planned("--difference 0.2 --run random reference")
-    assert found["from"] == "random and reference"
-    assert found["this_set"]["items"] < 31
+    found = planned("--difference 0.2 --run half third")
+    assert found["from"] == "half and third"
+    assert found["beyond"]["items"] > 31
+    assert planned("--half-width 0.1 --run half third")["this_set"]["items"] < 31
+    assert main(["plan", "medcalc", "--difference", "0.2", "--run", "half", "half"]) == 2
+    assert "has a true difference of 0.2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))

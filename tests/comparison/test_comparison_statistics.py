@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.comparison.comparing import Selection
 from medical_tasks.comparison.memory_gap import Sample, gap_of
+from medical_tasks.comparison.statistics import with_judge_error
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from tests.comparison.comparison_cases import TASK, TASKS, compare_results, compared, row, rows
@@ -184,3 +185,24 @@ def test_what_words_judged_is_marked_and_metrics_of_one_run_are_left_out() -> No
         told  # its parquet has the column because of another task
     )
     assert "costly" not in compare_results(a, b, TASKS)["toy"]["metrics"]
+
+
+def test_drift_widens_a_difference_as_far_as_the_answers_of_both_runs_lie_apart() -> None:
+    labels = {
+        "weights": [0.5, 0.5],
+        "slope": [1.0, -1.0],
+        "covariance": [[0.0] * 2] * 2,
+        "freedom": 50.0,
+    }
+    entry = {"difference": 0.1, "ci_low": 0.04, "ci_high": 0.16, "p": 0.01, "p_value": 0.01}
+
+    def compared(*distances: float) -> dict[str, Any]:
+        told = ({"length": {"distance": each, "drift": [-0.02, 0.1]}} for each in distances)
+        made: dict[str, Any] = dict(entry)
+        with_judge_error(made, [{**labels, "widened_by": each} for each in told])
+        return made
+
+    alike, apart = compared(0.8, 0.8), compared(0.0, 1.0)
+    assert (alike["ci_low"], alike["ci_high"]) == pytest.approx((0.04, 0.16))
+    assert (apart["ci_low"], apart["ci_high"]) == pytest.approx((0.04 - 0.1, 0.16 + 0.02))
+    assert (alike["p"], apart["p"]) == (0.01, 1.0)

@@ -15,10 +15,12 @@ from medical_tasks.scoring.correction import (
     Rescoring,
     Verdicts,
     corrected,
+    drift,
     judge_error,
     labels_needed,
     rescoring,
     tells_apart,
+    widening,
 )
 from medical_tasks.scoring.intervals import student_quantile
 
@@ -84,6 +86,58 @@ def test_three_classes_rank_rightly_what_a_lenient_judge_reverses() -> None:
         assert value.value == pytest.approx(truth[0], abs=1e-9)
         runs.append(counts[0])
     assert runs[0] < runs[1]  # raw, the worse one has more entailed
+
+
+STRATA = ([[90, 10], [10, 90]], [[70, 30], [20, 80]])
+"""Labels on two kinds of questions, by people and judge."""
+
+
+def of_strata(**how: Any) -> Rescoring:
+    each = [
+        (stratum, CLASSES[gold], CLASSES[said])
+        for stratum, table in enumerate(STRATA)
+        for gold, row in enumerate(table)
+        for said, n in enumerate(row)
+        for _ in range(n)
+    ]
+    kinds, gold, said = zip(*each, strict=True)
+    return rescoring(gold, said, CLASSES, **({"strata": kinds} | how))
+
+
+def test_another_mix_of_strata_leaves_the_truth_where_it_is() -> None:
+    # Of 200 verdicts on the first kind 50 % are true, of 800 on the second 60 %:
+    # the judge says yes to 100 and to 480 x 0.7 + 320 x 0.2 = 400.
+    value, _ = judge_error(of_strata(), verdicts(100, 100, 400, 400))
+    assert value == pytest.approx(0.2 * 0.5 + 0.8 * 0.6)
+    # All labels together know a judge of 0.8 and 0.85.
+    pooled, _ = judge_error(of_strata(strata=None), verdicts(500, 500))
+    assert pooled == pytest.approx((0.5 - 0.15) / 0.65)
+    found, _ = corrected(of_strata(), verdicts(100, 100, 400, 400))
+    assert found.ci_low < 0.58 < found.ci_high
+    assert of_strata(form="prediction").scores == pytest.approx([0.9, 0.1, 70 / 90, 30 / 110])
+    with pytest.raises(NotCorrectableError, match="too few labels of a class: 10 yes, 10 no"):
+        rescoring(["yes", "no"] * 30, ["yes", "no"] * 30, CLASSES, strata=[0] * 40 + [1] * 20)
+
+
+def test_one_stratum_is_all_labels_together() -> None:
+    alone, together = of_strata(strata=[0] * 400), of_strata(strata=None)
+    run = verdicts(450, 550)
+    assert corrected(alone, run)[0] == corrected(together, run)[0]
+
+
+def test_the_drift_is_that_within_gold_classes() -> None:
+    """How often the answers are right, and how many of each kind there are, is no error of the judge's."""
+    found, second = of_strata(strata=None), [0.0] * 200 + [1.0] * 200
+    _, error = judge_error(found, verdicts(500, 500))
+    made = drift(found, error, second)
+    # The judge says yes to 0.2 fewer of what is right, and to 0.1 more of what is not, which
+    # counts 1 / 0.65 each; by its value, 0.35 / 0.65 of the run is right.
+    right = 0.35 / 0.65
+    assert made.value == pytest.approx((-0.2 * right + 0.1 * (1.0 - right)) / 0.65)
+    assert made.ci_low < made.value < made.ci_high
+    assert math.isnan(drift(found, error, [1.0] * 400).value)
+    assert widening(0.5, [-0.02, 0.1]) == pytest.approx((0.05, 0.01))
+    assert widening(-0.5, [0.02, 0.1]) == pytest.approx((0.0, 0.05))
 
 
 def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:

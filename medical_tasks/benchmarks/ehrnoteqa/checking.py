@@ -47,6 +47,7 @@ def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
                 group=row.model,
                 model=row.model,
                 words=len(row.response.split()),
+                groups={"num_notes": str(item.groups["num_notes"])},
             )
         )
     return pairs

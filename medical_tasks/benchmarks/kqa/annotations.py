@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.benchmarks.kqa.data import question_form
 from medical_tasks.benchmarks.kqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
@@ -127,6 +128,7 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
         cluster=_digest(cells["Question"], cells["answer"]),
         model=cells["llm_x"].strip(),
         words=len(cells["answer"].split()),
+        groups={"question_form": question_form(cells["Question"])},
     )
 
 
