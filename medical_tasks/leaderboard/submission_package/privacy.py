@@ -28,7 +28,7 @@ WITHHELD: Final = "[not told]"
 FILE_SETTINGS: Final = frozenset(
     {
         "alignscore", "bertscore", "bleurt", "claims", "clinical_bert", "corrected", "documents",
-        "embedder", "output_claims", "radgraph", "sentence_bert", "tokenizer", "umls",
+        "embedder", "output_claims", "punkt", "radgraph", "sentence_bert", "tokenizer", "umls",
     }
 )  # fmt: skip
 """Settings of tasks and models whose value is a file or a folder."""

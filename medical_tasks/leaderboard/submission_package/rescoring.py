@@ -21,10 +21,9 @@ from medical_tasks.judges.lexical import decide
 from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions, shown
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import (
-    COMPARED,
-    compared,
     counts_unclear,
     differences,
+    entry_differences,
     told,
 )
 from medical_tasks.leaderboard.submission_package.rows import item_columns
@@ -127,14 +126,9 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) ->
     }
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
     beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
-    compared_places = (
-        each
-        for name in COMPARED
-        for each in differences(compared(entry, name), made.entry[name], (name,))
-    )
     found = [
         each
-        for each in compared_places
+        for each in entry_differences(entry, made.entry)
         if not left.intersection(each[0]) and not beyond.intersection((each[0][:2], each[0][-2:]))
     ]
     if found:

@@ -350,16 +350,15 @@ def result_differences(
     """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
-    for name in COMPARED:
-        for found in differences(compared(entry, name), made[name], (name,)):
-            place, said, _ = found
-            estimate = (
-                said in reasons
-                if isinstance(said, str)
-                else not isinstance(said, bool | Mapping | list)
-            )
-            if not (estimate and unknown(place)):
-                yield found
+    for found in entry_differences(entry, made):
+        place, said, _ = found
+        estimate = (
+            said in reasons
+            if isinstance(said, str)
+            else not isinstance(said, bool | Mapping | list)
+        )
+        if not (estimate and unknown(place)):
+            yield found
     outer = dict(_metrics(made))
     for place, metric in _metrics(entry):
         for names in _ORDERED:
@@ -378,23 +377,16 @@ def result_differences(
             yield (*place, "value"), value, low
 
 
-def renew_intervals(
-    task: TaskSpec,
-    entry: Mapping[str, Any],
-    made: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-) -> None:
-    """Takes today's intervals for a package whose suite computed them in another way.
+def entry_differences(entry: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yields the differences of a package's entry from the same made here.
 
-    Values and bounds are not touched, and intervals that items do not decide stay as they are.
+    Intervals are compared if they were computed in the same way; those of older packages stay.
     """
-    if entry["recipe"]["statistics"].get("intervals") == INTERVALS:
-        return
-    unknown, today = _unknown(task, rows), dict(_metrics(made))
-    for place, metric in _metrics(entry):
-        for end in _INTERVAL & metric.keys():
-            if place in today and not unknown((*place, end)):
-                metric[end] = today[place].get(end)
+    same_intervals = entry["recipe"]["statistics"].get("intervals") == INTERVALS
+    for name in COMPARED:
+        for found in differences(compared(entry, name), made[name], (name,)):
+            if same_intervals or found[0][-1] not in _INTERVAL:
+                yield found
 
 
 def counts_unclear(entry: Mapping[str, Any]) -> bool:
