@@ -32,7 +32,11 @@ MAX_FORMS: Final = 5
 """How many forms are tried, from the last on, while nothing can be read in them."""
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
 
-_QUOTES: Final = str.maketrans("“”„‘’：", '"""\'\':')
+_SIGNS: Final = str.maketrans(
+    # One sign for each quote; blanks for tabs; and no capital whose small letter is longer.
+    "“”„‘’：İ\t\r\v\f\x1c\x1d\x1e\x1f",
+    '"""\'\':I        ',
+)
 
 
 class Form(NamedTuple):
@@ -58,7 +62,7 @@ def read_answer(response: str, subject: Subject) -> Statement:
     if answer is not None:
         return read_statement(answer, subject, named=True)
     forms = _forms(text)
-    if _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
+    if "{" in text and _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
         return CUT_OFF
     for form in reversed(forms[-MAX_FORMS:]):
         statement = read_statement(form.text, subject, named=True)
@@ -87,7 +91,8 @@ def final_words(response: str) -> str:
 
 
 def _plain_reply(response: str) -> str:
-    return _BLANKS.sub(" ", spoken(response[-MAX_REPLY:]).translate(_QUOTES))
+    text = spoken(response[-MAX_REPLY:]).translate(_SIGNS)
+    return _BLANKS.sub(" ", text) if "   " in text or not text.isascii() else text
 
 
 _BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
@@ -140,7 +145,7 @@ _NO_STATEMENT: Final = re.compile(
         \s*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal)\b[^|0-9]*\|?\s*$
     | \s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal
         |borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:
-    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | .*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
+    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
     | \s*(?:references?|sources?|literature)\b(?:\W*$|\s*:)"""
 )
 
@@ -163,7 +168,7 @@ def _forms(text: str) -> list[Form]:
 def _form_starts(text: str) -> Iterator[re.Match[str]]:
     """Where forms begin, near the last words that are part of one."""
     position = 0
-    for word in list(_FORM_WORD.finditer(text))[-MAX_WORDS:]:
+    for word in list(_FORM_WORD.finditer(text.lower()))[-MAX_WORDS:]:
         start = max(position, word.start() - MAX_LABEL)
         match = _FORM.search(text, start, word.end() + MAX_LABEL)
         if match is not None and match.start() <= word.end():
@@ -172,7 +177,7 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
 
 
 _FORM_WORD: Final = re.compile(
-    r"(?i)answer|solution|\bans\b|result|box|final|correct|revised|updated|####"
+    r"answer|solution|ans(?<!\wans)\b|result|box|final|correct|revised|updated|####"
 )
 _FORM: Final = re.compile(
     r"""(?ix)

@@ -1,8 +1,8 @@
 r"""What the words around a quantity make of it: the rules by which answers are read.
 
-A rule looks at a sentence in which signs stand for what matters: `§` for the name of what is
-asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
-31.2." is "The § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
+A rule looks at a sentence in small letters in which signs stand for what matters: `§` for the name
+of what is asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
+31.2." is "the § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
 
 Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs them all.
 """
@@ -33,8 +33,8 @@ REFUSED: Final = "not computable"
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """Compiles a pattern that is written over several lines, without regard to case."""
-    return re.compile(text, re.IGNORECASE | re.VERBOSE)
+    """Compiles a pattern that is written over several lines."""
+    return re.compile(text, re.VERBOSE)
 
 
 def any_of(phrases: str) -> str:
@@ -237,7 +237,7 @@ RULES: Final = (
         pattern_of(
             rf"""▣\s*(?:\+(?!\s*[¤(\w]) | (?:or|and)\s+(?:{_COMPARED}|above|below|over|under|beyond|up
               |before|after)\b | at\s+(?:the\s+|a\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
-              | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[A-Za-z§]
+              | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[a-z§]
               | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])"""
         ),
         ("The § is ▣ or higher.", "▣ ± ¤", "▣ at most"),
@@ -247,7 +247,7 @@ RULES: Final = (
         OPERAND,
         "It is part of arithmetic, with the result elsewhere.",
         pattern_of(
-            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[A-Za-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
+            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[a-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
             | \(\s*▣\s*[-+×*/]
             | ▣\s*(?:\([^()¤]{{0,40}}\)\s*)?(?: [×*^+](?=\s*[-(\[¤\w√]) | /(?=\s*[(\[¤]) | -(?=\s?\() | x\b
               | -?fold\b | (?:squared|cubed|times|thousand|million|billion|multiplied|divided|minus|plus)\b
@@ -323,7 +323,7 @@ RULES: Final = (
     Rule(
         CONDITION,
         "It is one of several options.",
-        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[A-H1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
+        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
         ("Option A: ▣",),
         ("There are options. The § is ▣.",),
     ),
@@ -450,10 +450,10 @@ RETRACTION: Final = pattern_of(
 )
 """Takes back what stands in front of it."""
 CHOSEN: Final = pattern_of(
-    r"""\b(?:correct|right|best|chosen)\s+(?:option|choice|answer)\s*(?:is|:|=)\s*[("'*]*(?-i:([A-H]))\b"""
+    r"""\b(?:correct|right|best|chosen)\s+(?:option|choice|answer)\s*(?:is|:|=)\s*[("'*]*([a-h])\b"""
 )
 """Chooses one of several options by its letter."""
-LETTERED: Final = pattern_of(r"(?:^|[\n;])\W*(?-i:([A-H]))[\s*]*[:.)][\s*]*$")
+LETTERED: Final = pattern_of(r"(?:^|[\n;])\W*([a-h])[\s*]*[:.)][\s*]*$")
 """In front of an option: "B: "."""
 _UNABLE: Final = any_of(
     r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | "
@@ -475,9 +475,9 @@ _NO_ANSWER: Final = any_of(
 )
 REFUSAL: Final = pattern_of(
     rf"""\b(?:{_UNABLE}\s+(?:\w+\s+){{0,2}}?{_TO_ANSWER}|{_NO_ANSWER})\b
-    | ^\W*(?:§:\s*)?(?:(?-i:N\.?/?A\b\.?)(?!\s*=)|not\s+available|unknown|unclear|uncertain|none
+    | ^\W*(?:§:\s*)?(?:not\s+available|unknown|unclear|uncertain|none
       |impossible|insufficient|null)\W*(?:$|[.,;:({{<\n-]|\b(?=because|since|as|due|\())
-    | (?<![\w/])N/A(?![\w/])(?:\s*\([^()]*\))?"""
+    | (?<![\w/])n/a(?![\w/])(?:\s*\([^()]*\))?"""
 )
 """Says that there is no answer."""
 DESPITE: Final = pattern_of(
@@ -490,7 +490,7 @@ DESPITE: Final = pattern_of(
 
 SENTENCE_END: Final = pattern_of(
     r"""((?:[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
-    (?<!\bDr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
+    (?<!\bdr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
 )
 BROKEN_OFF: Final = pattern_of(
     r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as

@@ -73,6 +73,7 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
     text = in_digits(plain(text))
     if subject.names is not None:
         text = subject.names.sub(NAME, text)
+    text = _CAPITALS.sub("not available", text)
     return _read(f"{NAME}: {text}" if named else text, subject)
 
 
@@ -87,6 +88,8 @@ def _worked_out(text: str) -> Statement | None:
     return None
 
 
+_CAPITALS: Final = re.compile(r"N(?<!\wN)\.?A\b\.?(?!\s*=)")
+"""What is another word in small letters: sodium."""
 _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PREPARED: Final = (
     (re.compile(f"[{NAME}{THIS}{VALUE}]"), " "),
@@ -188,10 +191,10 @@ def _without_asides(text: str, subject: Subject) -> str:
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
-        front = rules.SENTENCE_END.split(text[: aside.start()])[-1]
+        front = rules.SENTENCE_END.split(text[: aside.start()].lower())[-1]
         around = text[aside.start() - 2 : aside.start()] + text[aside.end() : aside.end() + 2]
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
-        if not before or not inside or rules.KEPT_ASIDE.match(aside[0]):
+        if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
         same = _is_same_again(before[0], inside[0]) or rules.INTRODUCED.search(front)
         if not same and not rules.ARITHMETIC.search(around):
@@ -200,8 +203,9 @@ def _without_asides(text: str, subject: Subject) -> str:
 
 
 def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
-    """The text with `¤` for each quantity; what belongs together is one."""
+    """The text in small letters with `¤` for each quantity; what belongs together is one."""
     quantities = subject.scan(text)
+    text = text.lower()
     ends = [0, *(quantity.end for quantity in quantities)]
     starts = [*(quantity.start for quantity in quantities), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
