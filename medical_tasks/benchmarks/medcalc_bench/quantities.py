@@ -247,6 +247,13 @@ def dimension(unit: str) -> str:
 
 # ---- Numbers ----
 
+
+def _backwards(words: str) -> str:
+    """A pattern of words for a text that is read from its end."""
+    return "|".join(re.escape(word[::-1]) for word in words.split())
+
+
+
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
 _NUMBER: Final = rf"""
     (?=[-.0-9mn]|[ ]+-)
@@ -282,13 +289,16 @@ _MEASUREMENT, _SCORE = (
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _CALENDAR: Final = re.compile(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
-    r"(?<![0-9/.-])(?:[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}|[0-9]-[0-9]-[0-9])(?![0-9/])"
+    r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
+)
+_KINDS: Final = "stage grade class category group type phase tier nyha killip step day visit level"
+_PLACES: Final = (
+    "question item part figure table page row case patient bed room line equation eq eq. section "
+    "option example criterion rule note no. number nr nr. version per"
 )
 _NUMBERED: Final = re.compile(
-    r"""(?ix) (?: \b(?: stage|grade|class|category|group|type|phase|tier|nyha|killip|step|day|visit
-    |level )[ \t:+-]* | \b(?: question|item|part|figure|table|page|row|case|patient|bed|room|line
-    |equation|eq\.?|section|option|example|criterion|rule|note|no\.|number|nr\.?|version|per )[ \t+-]*
-    | \#\s* )\Z"""
+    # Backwards, so that it is tried once for each number.
+    rf"(?i)[ \t:+-]*(?:{_backwards(_KINDS)})\b|[ \t+-]*(?:{_backwards(_PLACES)})\b|\s*\#"
 )
 """Before a number that is a name or a place in a series."""
 _NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
@@ -312,7 +322,7 @@ def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
     quantities: list[Quantity] = []
     for match in pattern.finditer(text):
         lead = text[max(0, match.start() - _REACH) : match.start()]
-        if match["name"] is None and _NUMBERED.search(lead) is None:
+        if match["name"] is None and _NUMBERED.match(lead[::-1]) is None:
             quantities.append(Quantity(_value(match), *match.span(), match["unit"] or ""))
     return quantities[-MAX_QUANTITIES:]
 

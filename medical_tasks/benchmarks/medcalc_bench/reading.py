@@ -33,10 +33,11 @@ MAX_FORMS: Final = 5
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
 
 _SIGNS: Final = str.maketrans(
-    # One sign for each quote; blanks for tabs; and no capital whose small letter is longer.
-    "“”„‘’：İ\t\r\v\f\x1c\x1d\x1e\x1f",
-    '"""\'\':I        ',
+    # One sign for each quote and blank, and no capital whose small letter is longer.
+    "“”„‘’：İ\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\x85" + "".join(map(chr, range(0x2000, 0x200B))),
+    '"""\'\':I' + " " * 19,
 )
+_RARE_BLANKS: Final = ("   ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")
 
 
 class Form(NamedTuple):
@@ -91,8 +92,10 @@ def final_words(response: str) -> str:
 
 
 def _plain_reply(response: str) -> str:
-    text = spoken(response[-MAX_REPLY:]).translate(_SIGNS)
-    return _BLANKS.sub(" ", text) if "   " in text or not text.isascii() else text
+    text = spoken(response[-MAX_REPLY:])
+    if not text.isascii():
+        text = text.translate(_SIGNS)
+    return _BLANKS.sub(" ", text) if any(blank in text for blank in _RARE_BLANKS) else text
 
 
 _BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
@@ -168,9 +171,10 @@ def _forms(text: str) -> list[Form]:
 def _form_starts(text: str) -> Iterator[re.Match[str]]:
     """Where forms begin, near the last words that are part of one."""
     position = 0
-    for word in list(_FORM_WORD.finditer(text.lower()))[-MAX_WORDS:]:
+    small = text.lower()
+    for word in list(_FORM_WORD.finditer(small))[-MAX_WORDS:]:
         start = max(position, word.start() - MAX_LABEL)
-        match = _FORM.search(text, start, word.end() + MAX_LABEL)
+        match = _FORM.search(small, start, word.end() + MAX_LABEL)
         if match is not None and match.start() <= word.end():
             position = match.end()
             yield match
@@ -180,7 +184,7 @@ _FORM_WORD: Final = re.compile(
     r"answer|solution|ans(?<!\wans)\b|result|box|final|correct|revised|updated|####"
 )
 _FORM: Final = re.compile(
-    r"""(?ix)
+    r"""(?x)
       (?P<key> (?P<quote>\\?["'])(?P<name>(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct
           |overall|model|computed|calculated|predicted|exact|single|best|actual|true|rounded|llm
           |corrected|revised|updated|new)[\s_-]*)*answer)(?:\s\([^()"'\n]{0,40}\))?(?P=quote)\s*:\s* )
