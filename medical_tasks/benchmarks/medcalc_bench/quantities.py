@@ -73,6 +73,7 @@ _SIGNS: Final = {
     **dict.fromkeys("✅✓✔☑👍", " right: "),
     **dict(zip("％＝：，．（）⩽⩾٫٬", "%=:,.()≤≥.,", strict=True)),
     **dict.fromkeys("「」『』", '"'),
+    "İ": "I",  # whose small letter is two
     "【": " ",
     "】": ": ",
     "½": " 1/2",
@@ -259,7 +260,7 @@ _NUMBER: Final = rf"""
     (?=[-.0-9mn]|[ ]+-)
     (?P<minus> (?<![\w)\]}}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )?
     # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
-    (?<![\w^])(?<![A-Za-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
+    (?<![\w^])(?<![a-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
     (?P<digits>
         (?P<european> [1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )        # 1.234,5
       | (?P<grouped> [1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
@@ -268,10 +269,10 @@ _NUMBER: Final = rf"""
       | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ )
     (?![-\s]?(?:year|month|week|day)s?[-\s]old)                                      # an age
     (?!-(?:year|month|week|day|hour|minute)\b(?!-?[0-9]))                            # 30-day
-    (?: [eE](?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
-      | [ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
+    (?: e(?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
+      | [ ]?[x×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
           (?![0-9])[ )}}]{{0,3}}
-      | (?P<name> (?!(?:st|nd|rd|th)\b|[xX]\b|{_POINTS}|{_MEASURE})[A-Za-z_] ) )?    # "3D"
+      | (?P<name> (?=[a-z_])(?!(?:st|nd|rd|th)\b|x\b|{_POINTS}|{_MEASURE}) ) )?    # "3D"
 """
 _QUOTIENT: Final = (
     r"\s{1,2}(?P<over>[0-9]{1,4})/(?P<under>[1-9][0-9]{0,3})(?![0-9/])"
@@ -283,7 +284,7 @@ _OUT_OF: Final = (
     r"[0-9]{1,3}(?:\.5)?(?![0-9]|[.,/][0-9]|%)"
 )
 _MEASUREMENT, _SCORE = (
-    re.compile(rf"(?ix:{_NUMBER})(?i:(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?)")
+    re.compile(rf"(?x:{_NUMBER})(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?")
     for rest in (_QUOTIENT, _OUT_OF)
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
@@ -298,7 +299,7 @@ _PLACES: Final = (
 )
 _NUMBERED: Final = re.compile(
     # Backwards, so that it is tried once for each number.
-    rf"(?i)[ \t:+-]*(?:{_backwards(_KINDS)})\b|[ \t+-]*(?:{_backwards(_PLACES)})\b|\s*\#"
+    rf"[ \t:+-]*(?:{_backwards(_KINDS)})\b|[ \t+-]*(?:{_backwards(_PLACES)})\b|\s*\#"
 )
 """Before a number that is a name or a place in a series."""
 _NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
@@ -318,12 +319,13 @@ def scores(text: str) -> list[Quantity]:
 
 
 def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
-    text = _blank(_CALENDAR, _blank(_ITEM, text))
+    small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
-    for match in pattern.finditer(text):
-        lead = text[max(0, match.start() - _REACH) : match.start()]
+    for match in pattern.finditer(small):
+        lead = small[max(0, match.start() - _REACH) : match.start()]
         if match["name"] is None and _NUMBERED.match(lead[::-1]) is None:
-            quantities.append(Quantity(_value(match), *match.span(), match["unit"] or ""))
+            unit = text[slice(*match.span("unit"))]
+            quantities.append(Quantity(_value(match), *match.span(), unit))
     return quantities[-MAX_QUANTITIES:]
 
 

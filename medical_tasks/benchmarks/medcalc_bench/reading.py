@@ -181,7 +181,8 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
 
 
 _FORM_WORD: Final = re.compile(
-    r"answer|solution|ans(?<!\wans)\b|result|box|final|correct|revised|updated|####"
+    r"answer|solution|ans(?<!\wans)\b|result|\\f?box|####"
+    r"|(?:final|correct|revised|updated|corrected)\s{1,3}(?:score|value|estimate)"
 )
 _FORM: Final = re.compile(
     r"""(?x)

@@ -111,7 +111,7 @@ _PREPARED: Final = tuple(
             r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)",
             " ",
         ),
-        ("'s", r"(?i)\b(it|that|here|this)'s\b", r"\1 is"),
+        ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
         ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
         # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
         ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?no|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
