@@ -182,7 +182,7 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
 
 _FORM_WORD: Final = re.compile(
     r"answer|solution|ans(?<!\wans)\b|result|\\f?box|####"
-    r"|(?:final|correct|revised|updated|corrected)\s{1,3}(?:score|value|estimate)"
+    r"|final\s{1,3}[sve]|correct\s{1,3}[sve]|corrected\s{1,3}[sve]|revised\s{1,3}[sve]|updated\s{1,3}[sve]"
 )
 _FORM: Final = re.compile(
     r"""(?x)

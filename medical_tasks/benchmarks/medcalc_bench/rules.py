@@ -343,6 +343,17 @@ RULES: Final = (
 )  # fmt: skip
 
 
+MARKS: Final = " .,:!()\"'\n"
+WITHOUT_MARKS: Final = str.maketrans(dict.fromkeys(MARKS, " "))
+PLAIN_WORDS: Final = frozenset(
+    "a an and approximately answer are be calculated calculation criteria equals equation "
+    "final finally for formula found get give gives giving has have he hence her here his i in "
+    "into is it keeping making met my now number obtain our patient plugging points result s score "
+    "she so sum the their them then therefore these this thus to total us using value values we "
+    "which will yields your = § ¤".split()
+)
+"""No rule holds for a value that nothing but marks follows, and nothing but these words precedes."""
+
 # ---- How plainly a quantity is given ----
 
 _IS: Final = any_of(
@@ -437,7 +448,7 @@ _SORRY: Final = any_of(
 )
 _CLAIM: Final = "(?:statement|claim|hypothesis|assumption|sentence|suggestion)"
 RETRACTION: Final = pattern_of(
-    rf"""(?:^|[.!?;(\n¤,]["')]*\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
+    rf"""[.!?;(\n¤,-](?<!\S-)["')]*\s*(?:(?:and|but|or|oh),?\s+)?
     (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
       | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]

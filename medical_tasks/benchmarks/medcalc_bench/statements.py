@@ -135,8 +135,8 @@ class _Mention:
     """A quantity, or alternatives, in its sentence.
 
     Attributes:
-        context: the sentence, with `▣` for it.
-        lead: the text in front of it, from the quantity before or the sentence's beginning on.
+        front: its sentence up to it.
+        behind: its sentence behind it.
         sentence: which sentence it stands in.
         reason: why it is not the answer; "" where it may be.
         tier: how plainly it is given.
@@ -144,17 +144,27 @@ class _Mention:
     """
 
     values: Alternatives
-    context: str
-    lead: str
+    front: str
+    behind: str
     sentence: int
     reason: str = ""
     tier: int = IN_PASSING
     refused: bool = False
 
     @property
+    def context(self) -> str:
+        """The sentence, with `▣` for the quantity."""
+        return f"{self.front[-_REACH:]}{THIS}{self.behind[:_REACH]}"
+
+    @property
+    def lead(self) -> str:
+        """The text in front of it, from the quantity before or the sentence's beginning on."""
+        return self.front[-_REACH:].rpartition(VALUE)[2]
+
+    @property
     def opens(self) -> bool:
         """Whether no quantity stands before it in its sentence."""
-        return VALUE not in self.context.partition(THIS)[0]
+        return VALUE not in self.front[-_REACH:]
 
 
 def _read(text: str, subject: Subject) -> Statement:
@@ -244,17 +254,18 @@ def _is_same_again(one: Quantity, other: Quantity) -> bool:
     return first != second and len(kinds) == 1 and kinds != {""}
 
 
+_VALUES: Final = re.compile(VALUE)
+
+
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
     mentions: list[_Mention] = []
     pieces = [*rules.SENTENCE_END.split(masked), ""]
     for number, (sentence, end) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
-        parts = f"{sentence}{end}".split(VALUE)
-        for at in range(1, len(parts)):
-            before, behind = VALUE.join(parts[:at]), VALUE.join(parts[at:])
-            context = f"{before[-_REACH:]}{THIS}{behind[:_REACH]}"
+        text = f"{sentence}{end}"
+        for value in _VALUES.finditer(text):
             values = groups[len(mentions)]
-            mentions.append(_Mention(values, context, parts[at - 1][-_REACH:], number))
-    if rules.BROKEN_OFF.search(masked):
+            mentions.append(_Mention(values, text[: value.start()], text[value.end() :], number))
+    if rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
             if mention.sentence == number or not rules.NAMED.search(mention.lead):
                 mention.reason = rules.UNFINISHED
@@ -271,7 +282,12 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    return next((rule.reason for rule in RULES if rule.pattern.search(mention.context)), "")
+    if not mention.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(
+        mention.front.translate(rules.WITHOUT_MARKS).split()
+    ):
+        return ""  # as no rule holds for, so that none need be tried
+    context = mention.context
+    return next((rule.reason for rule in RULES if rule.pattern.search(context)), "")
 
 
 def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
@@ -290,15 +306,16 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
 def _own_tier(mention: _Mention, subject: Subject) -> int:
     kind = unit_of(mention.values[0].unit).dimension
     other_unit = kind not in ("", "fraction", subject.unit.dimension)
-    if rules.NAMED.search(mention.lead):
+    lead = mention.lead
+    if rules.NAMED.search(lead):
         return RESULT if other_unit else BY_NAME
     if (
-        rules.NAMED_BEHIND.match(mention.context.partition(THIS)[2])
-        or rules.RESULT.search(mention.lead)
-        or (mention.opens and rules.OPENING.fullmatch(mention.lead))
+        rules.NAMED_BEHIND.match(mention.behind[:_REACH])
+        or rules.RESULT.search(lead)
+        or (mention.opens and rules.OPENING.fullmatch(lead))
     ):
         tier = RESULT
-    elif (head := rules.HEAD.search(mention.lead[-_NEAR:])) is not None:
+    elif (head := rules.HEAD.search(lead[-_NEAR:])) is not None:
         tier = RESULT if _is_result(head) else OF_SOMETHING
     else:
         tier = IN_PASSING
@@ -320,7 +337,7 @@ def _is_result(head: re.Match[str]) -> bool:
 
 def _take_back(masked: str, mentions: Sequence[_Mention]) -> None:
     """Marks what stands in front of "wait, that is wrong"."""
-    ends = [match.start() + 1 for match in rules.RETRACTION.finditer(masked)]
+    ends = [match.start() for match in rules.RETRACTION.finditer(f"\n{masked}")]
     for mention in mentions[: masked.count(VALUE, 0, max(ends, default=0))]:
         mention.reason = rules.TAKEN_BACK
 
