@@ -81,6 +81,15 @@ _NOT: Final = any_of(
     r"not | (?:is|was|are|do|does|did|ca|could|wo|would|should|has|had)n['’]?t | never | "
     r"neither | nor | cannot | hardly | no longer"
 )
+_AUXILIARY: Final = "(?:ca|could|do|does|did|should|wo|would|has|had|can)"
+_AFFIRMED: Final = (
+    # What may govern "that the § is ▣"; what may not leaves it open, whatever it is.
+    r"(?:find|found|see|follow|conclu|confirm|show|indicat|calculat|comput|determin|estimat|deriv"
+    r"|obtain|establish|demonstrat|verif|reveal|impl|suggest|tell|think|believ|know|clear|certain"
+    r"|confident|evident|obvious|apparent|likely|inform|judge|agree|remember|mention|assess|note)\w*"
+    r"|(?:means?|said|says?|so|such|sure|given|get|is|fact|with|states?|stated|reports?|reported"
+    r"|answer|appears|seems|team)\b"
+)
 _DOUBT: Final = any_of(
     r"rather than | instead of | other than | far from | different from | unlike | "
     r"as opposed to | contrary to | anything but | excluding | rules? out | doubt | deny | "
@@ -162,10 +171,12 @@ _IF: Final = any_of(
     r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | "
     r"in case | hypothetically | imagine | let['’]?s (?:assume|say|suppose) | "
     r"let us (?:assume|say|suppose) | depend(?:s|ing) on | "
-    r"(?:^\W*|,\s*)(?:had|were) (?:the|he|she|it|we) | as soon as | conceivable | "
+    r"as soon as | conceivable | "
+    r"(?:could|might|may) (?:also )?(?:assume|argue|say|think|guess|imagine) | "
     r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | "
     r"perhaps | would (?:have|otherwise|only|become) | "
-    r"(?:could|might|may) (?:only )?(?:be|have) | possibly | (?:^\W*)?should the | "
+    r"(?:could|might|may) (?:only )?(?:be|have)(?! \w+ed\b| taken\b| given\b) | possibly | "
+    r"for (?:the |his |her )?§ to (?:be|equal|reach) | "
     r"(?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))|assuming|(?:in"
     r"|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould | "
     r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
@@ -176,10 +187,14 @@ _WORKING: Final = any_of(
     r"|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume|consider"
     r"|treat|would\s+like)\w*"
 )
-_CONDITION: Final = rf"\b{_IF}\b(?!\s+{_WORKING})"
+_CONDITION: Final = (
+    rf"(?:\b{_IF}\b(?!\s+{_WORKING})"
+    r"|(?:^|[,;:]|(?<=▣))\W*(?:had|were|should)\s+(?:the|he|she|it|we|his|her|this|§)(?!\w))"
+)
 _OPERATOR: Final = r"(?:[×*/^√]|\s[-+]\s|[¤▣]\s*[-+]\s*[¤▣])"
 _BREAK: Final = (
-    r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)|\b(?:so|therefore|thus|hence|because|then)\b)"
+    r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)"
+    r"|\b(?:so|therefore|thus|hence|because|then|actually|instead|in\s+(?:truth|fact|reality))\b)"
 )
 
 
@@ -192,10 +207,35 @@ RULES: Final = (
         pattern_of(
             rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
             | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
-            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣"""
+            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣
+            | §\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣"""
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
         ("The § is ▣, not ¤.", "It is not ¤ but ▣.", "He does not smoke, so the § is ▣."),
+    ),
+    Rule(
+        DENIED,
+        "A clause that governs the one with the value denies it, or does not affirm it.",
+        pattern_of(
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,-]+\s+){{0,4}}§[^,;¤▣]{{0,80}}▣
+            | (?<![\w'])(?!{_AFFIRMED})[a-z]+\s+that\s+(?:[^\s¤,-]+\s+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
+        ),
+        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
+        ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
+    ),
+    Rule(
+        DENIED,
+        "It is part of what is quoted, and the sentence goes on.",
+        pattern_of(r"""(?:^|[\s(:,])"[^"▣]*\w\s[^"▣]*▣[^"]*"[\s,]*[a-z]"""),
+        ('"The § is ▣," the nurse read aloud.',),
+        ('The § is "▣" in total.',),
+    ),
+    Rule(
+        DENIED,
+        "It is said with an interjection of irony.",
+        pattern_of(r"^\W*(?:oh|haha|ha|pff|as\s+if|yeah,?\s+right)\b[^¤▣]*▣"),
+        ("Oh sure, the § is ▣.",),
+        ("Sure, the § is ▣.",),
     ),
     Rule(
         DENIED,
@@ -266,7 +306,7 @@ RULES: Final = (
             rf"""\b{_COMMON}\b
             (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in)\s+(?:\w+\s+){{0,2}}§
               | (?:\s+(?!the\b)[\w()]+){{0,3}}\s*§ )?
-            [^;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
+            [^,;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
         ),
         ("The normal § is ▣.", "The cut-off of the § is ▣.", "Subtotal: ▣"),
         ("Under the usual rule the § is ▣.", "The § is ▣ (normal: ¤)."),
@@ -288,7 +328,10 @@ RULES: Final = (
         "It stands in a remark about values in general.",
         pattern_of(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)[^.,;:▣¤]{0,80}\s(?:of|at|from|between|equal\s+to)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?)\b)
+              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)
+            | §\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
+              |expected|considered|possible|desirable|ideal|rare|plausible)\b
+            | \bout\s+of\s+▣
             | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
@@ -357,7 +400,7 @@ PLAIN_WORDS: Final = frozenset(
 # ---- How plainly a quantity is given ----
 
 _IS: Final = any_of(
-    r"is | are | was | were | be | equals? | becomes? | remains? | stands at | gives? | "
+    r"is | are | was | were | be | equals? | equall?ing | becomes? | remains? | stands at | gives? | "
     r"yields? | "
     r"(?:comes?|works?|turns?|amounts?|adds?|evaluates?|rounds?) (?:up |out )?(?:to|at) | "
     r"as | at | to be | on | gets? | obtain"
@@ -377,7 +420,8 @@ CONVERTED: Final = pattern_of(
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    r"""\s*(?:(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)
+    r"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)
+    | is\s+the\s+(?:right|correct|final|true)\s+\w+
     | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
 )
 _LINK: Final = any_of(
@@ -399,7 +443,7 @@ RESULT_WORD: Final = pattern_of(
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
     | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator )(?:['’]?s)?
+    | computation|criteria|points|rule|calculator|converted )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -420,16 +464,23 @@ _GIVEN: Final = any_of(
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
 RESULT: Final = pattern_of(
-    rf"""(?: (?:^|\b){_GIVEN}(?:\s+(?:us|me|him|her))?[\s"'*,:(|\]→-]* | [=≈→][\s"'*(]* )
+    rf"""(?: (?:^|\b){_GIVEN}(?:\s+(?:us|me|him|her|it))?[\s"'*,:(|\]→-]* | [=≈→][\s"'*(]* )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
+NAMED_LATER: Final = pattern_of(r"[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§|\s*\(")
+"""Behind a value that is given in passing, and all the same as what is asked for."""
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
 CONTINUED: Final = pattern_of(
     r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
-    |make\s+(?:that|it)|→|no|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
+    |make\s+(?:that|it)|→|no|which\s+(?:i|we)(?:\s+now)?\s+\w+(?=\s+to\b)|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
 )
 """Between a value and the one that takes its place: ", no, "."""
+
+SAME_SUBJECT: Final = pattern_of(
+    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|one\s+of)\s+(?:now\s+)?$"""
+)
+"""In front of a later value of what the sentence has given a value before: ", and is now "."""
 
 # ---- What is said of other sentences ----
 
@@ -456,6 +507,8 @@ RETRACTION: Final = pattern_of(
         (?:['’]s|\s+(?:is|was|would\s+be|seems|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
         (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
           |not\s+(?:right|correct|true))
+      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above\b
+      | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s[^.;¤]{{0,20}}\b(?:it|this|that|so)\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
 )

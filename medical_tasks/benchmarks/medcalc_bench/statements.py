@@ -31,6 +31,8 @@ __all__ = ["Statement", "read_statement"]
 Alternatives: TypeAlias = tuple[Quantity, ...]
 """Quantities of which a passage leaves open which: one, mostly."""
 
+MAX_REMARK: Final = 4
+"""How many words follow a value that is given in passing and still is what is stated."""
 _REACH: Final = 200
 """How much of a sentence is looked at on each side of a quantity, in characters."""
 # How plainly a quantity is given; less where its unit is of another dimension.
@@ -101,6 +103,10 @@ _CAPITALS: Final = re.compile(r"N(?<!\wN)\.?A\b\.?(?!\s*=)")
 """What is another word in small letters: sodium."""
 _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _NO_SIGNS: Final = str.maketrans(dict.fromkeys(NAME + THIS + VALUE, " "))
+_SOURCE: Final = (
+    r"(?i)\b(?:unless|if|provided(?:\s+that)?|assuming(?:\s+that)?)\s+(?:i|(?:the|my|these|this)\s+(?:\w+\s+)?\w+)"
+    r"\s*(?:'?m|\s+am|\s+is|\s+are)\s+(?:not\s+|all\s+)?"
+)
 _PREPARED: Final = tuple(
     # The sign to look for first, the pattern, and what stands for it.
     (sign, re.compile(pattern), text)
@@ -118,10 +124,11 @@ _PREPARED: Final = tuple(
         ("question", r"(?i)\b(?:there\s+is\s+|i\s+have\s+)?no\s+question(?:\s+that)?\b", " "),
         ("othing", r"(?i)\bnothing\s+other\s+than\b", " "),
         ("only", r"(?i)\bnot\s+only\b", " "),
-        ("mistaken", r"(?i)\b(?:unless|if)\s+i\s*(?:'?m|\s+am)\s+(?:not\s+)?mistaken\b", " "),
-        ("wrong", r"(?i)\b(?:unless|if)\s+i\s*(?:'?m|\s+am)\s+(?:not\s+)?wrong\b", " "),
+        ("mistaken", rf"{_SOURCE}mistaken\b", " "),
+        ("wrong", rf"{_SOURCE}wrong\b", " "),
+        ("correct", rf"{_SOURCE}correct\b", " "),
+        ("right", rf"{_SOURCE}right\b", " "),
         ("have", r"(?i)\bif\s+i\s+have\s+[^,.]{1,60}\b", " "),
-        ("rovided", r"(?i)\bprovided\s+that\s+the\s+\w+\s+(?:is|are)\s+(?:right|correct)\b", " "),
         ("not", r"(?i)\bi(?:'m|\s+am)\s+not\s+(?:100\s*%|a\s+\w+|entirely|completely|fully)[^,.;]{0,40}\b", " "),
     )
 )  # fmt: skip
@@ -297,7 +304,8 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
         return tier
     if _is_conversion(before, mention):
         tier = max(tier, RESULT)
-    if rules.CONTINUED.fullmatch(mention.lead):
+    same = not mention.opens and rules.SAME_SUBJECT.search(mention.lead)
+    if same or rules.CONTINUED.fullmatch(mention.lead):
         other = _own_tier(before, subject)
         tier = max(tier, min(RESULT, other) if mention.opens else other)
     return tier
@@ -401,7 +409,8 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     plainer = any(each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER))
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]
-    if plainer or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
+    remark = len(best.behind.split()) > MAX_REMARK and not rules.NAMED_LATER.match(best.behind)
+    if plainer or remark or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
         return False
     return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
