@@ -66,7 +66,7 @@ _SIGNS: Final = {
     **dict.fromkeys("“”„‟″＂", '"'),
     **dict.fromkeys("‘’‚‛′＇", "'"),
     **dict.fromkeys("⋅·∙•∗✕✖╳", "×"),
-    **dict.fromkeys("≅≃∼～~≒", "≈"),
+    **dict.fromkeys("≅≃∼～≒", "≈"),
     **dict.fromkeys("⇒⟹➔➜➡", "→"),
     **dict.fromkeys("⁄∕／", "/"),
     **dict.fromkeys("❌✗✘🚫👎⛔", " wrong "),
@@ -368,7 +368,7 @@ _SPELT: Final = re.compile(
       {_WORD}(?:[\s-](?:and\s)?(?:{_WORD}|hundred\b|thousand\b)){{1,8}}(?:\spoint(?:\s{_WORD})+)?
     | {_WORD}(?:\spoint(?:\s{_WORD})+)
     | {_WORD}(?={_POINTS}|\s(?:out\sof|weeks?|days?|completed)\b)
-    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=\bto\s)|(?<=\bbe\s)|(?<=\bget\s)|(?<=total\s)|(?<=score\s)
+    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=\bto\s)|(?<=\bbe\s)|(?<=\bget\s)|(?<=total\s)|(?<=score\s)|(?<=§\s)|(?<=ing\s)
         |(?<=minus\s)|(?<=[:=→.!?]\s)|(?<=\*)|(?m:^)){_WORD}
       (?=[\s"')*]{{0,3}}(?:$|[.,;!?\n]|\s(?:for|is)\b)) )"""
 )
@@ -479,7 +479,7 @@ _AGES: Final = tuple(
         rf"{_ALONE}(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
         # Week 34, day 3:
         r"""\bweeks?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}
-        days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])""",
+        (?:number\sof\s)?days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])""",
         # The bare pair 34, 3:
         rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}})\s{{0,2}}[,;:]\s{{0,2}}
         (?P<days>[0-9]{{1,3}})(?![0-9/]|\.[0-9])(?:\s{{0,3}}days?)?(?!\s{{0,3}}[A-Za-z,;])""",

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.quantities import plain
+from medical_tasks.benchmarks.medcalc_bench.rules import RETRACTION
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, read_statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 from medical_tasks.scoring.reasoning import spoken
@@ -103,17 +105,10 @@ _BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
 
 def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Statement:
     """The statement, or what the text behind it puts in its place."""
-    if len(tail) > MAX_FORM * 4 or not _CORRECTION.search(tail[:MAX_FORM]):
+    if len(tail) > MAX_FORM * 4 or not RETRACTION.search(f"\n{plain(tail[:MAX_FORM]).lower()}"):
         return statement
     later = read_statement(tail, subject)
     return later if later.stated else Statement(why="taken back", unclear=True, settled=True)
-
-
-_CORRECTION: Final = re.compile(
-    r"(?im)^\W*(?:correction|wait|sorry|no,|actually|edit|update|erratum|oops|scratch|on second)\b"
-    r"|\b(?:that|this|it)(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct)|a mistake)"
-    r"|\b(?:please )?(?:disregard|ignore|forget) (?:that|this|it|the)\b"
-)
 
 
 def _read_prose(text: str, subject: Subject) -> Statement:

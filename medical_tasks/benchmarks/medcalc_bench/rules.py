@@ -144,7 +144,7 @@ _COMMON: Final = any_of(
     r"half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
+    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
     r"tomorrow | earlier | initial(?:ly)? | once | ago | from now | someone | somebody | "
     r"guidelines? | donor | at first | originally | used to | had been | before | "
     r"on admission | ^\W*bed | "
@@ -175,8 +175,8 @@ _IF: Final = any_of(
     r"(?:could|might|may) (?:also )?(?:assume|argue|say|think|guess|imagine) | "
     r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | "
     r"perhaps | would (?:have|otherwise|only|become) | "
-    r"(?:could|might|may) (?:only )?(?:be|have)(?! \w+ed\b| taken\b| given\b) | possibly | "
-    r"for (?:the |his |her )?§ to (?:be|equal|reach) | "
+    r"(?:could|might|may) (?:only )?(?:be|have)(?! (?:\w+ed|taken|given)\b) | possibly | "
+    r"for (?:\w+ ){0,3}§ to be | "
     r"(?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))|assuming|(?:in"
     r"|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould | "
     r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
@@ -217,8 +217,8 @@ RULES: Final = (
         DENIED,
         "A clause that governs the one with the value denies it, or does not affirm it.",
         pattern_of(
-            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,-]+\s+){{0,4}}§[^,;¤▣]{{0,80}}▣
-            | (?<![\w'])(?!{_AFFIRMED})[a-z]+\s+that\s+(?:[^\s¤,-]+\s+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣
+            | (?<![\w'])(?!{_AFFIRMED})[a-z]+\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
         ),
         ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
         ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
@@ -420,7 +420,8 @@ CONVERTED: Final = pattern_of(
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    r"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)
+    rf"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+
+      (?:(?:\w+\s+)?(?:answer|result|score|total)\b|(?:(?!{_COMMON}|{_ELSEWHERE})\w+[\s-])?§)
     | is\s+the\s+(?:right|correct|final|true)\s+\w+
     | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
 )
@@ -461,6 +462,7 @@ _GIVEN: Final = any_of(
     r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go with | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
     r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
+    r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
 RESULT: Final = pattern_of(
@@ -468,8 +470,11 @@ RESULT: Final = pattern_of(
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
-NAMED_LATER: Final = pattern_of(r"[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§|\s*\(")
-"""Behind a value that is given in passing, and all the same as what is asked for."""
+LONE: Final = pattern_of(
+    r"""[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§ | \s*\(
+    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b) | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|as|it|at|by|to|with|it|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
+)
+"""Behind a value that is given in passing and all the same is what is stated: little or nothing."""
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
 CONTINUED: Final = pattern_of(
     r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
@@ -478,7 +483,7 @@ CONTINUED: Final = pattern_of(
 """Between a value and the one that takes its place: ", no, "."""
 
 SAME_SUBJECT: Final = pattern_of(
-    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|one\s+of)\s+(?:now\s+)?$"""
+    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
 )
 """In front of a later value of what the sentence has given a value before: ", and is now "."""
 

@@ -31,8 +31,6 @@ __all__ = ["Statement", "read_statement"]
 Alternatives: TypeAlias = tuple[Quantity, ...]
 """Quantities of which a passage leaves open which: one, mostly."""
 
-MAX_REMARK: Final = 4
-"""How many words follow a value that is given in passing and still is what is stated."""
 _REACH: Final = 200
 """How much of a sentence is looked at on each side of a quantity, in characters."""
 # How plainly a quantity is given; less where its unit is of another dimension.
@@ -81,10 +79,10 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
     for sign, pattern, replacement in _PREPARED:
         if sign in text:
             text = pattern.sub(replacement, text)
-    text = in_digits(plain(text))
+    text = plain(text)
     if subject.names is not None:
         text = subject.names.sub(NAME, text)
-    text = _CAPITALS.sub("not available", text)
+    text = in_digits(_CAPITALS.sub("not available", text))
     return _read(f"{NAME}: {text}" if named else text, subject)
 
 
@@ -409,8 +407,7 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     plainer = any(each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER))
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]
-    remark = len(best.behind.split()) > MAX_REMARK and not rules.NAMED_LATER.match(best.behind)
-    if plainer or remark or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
+    if plainer or not rules.LONE.match(best.behind) or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
         return False
     return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
