@@ -98,7 +98,7 @@ _DOUBT: Final = any_of(
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
     r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
-    r"forget | tempted | said to be | was suggested | "
+    r"supposedly | reportedly | allegedly | purportedly | presumably | forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
@@ -181,6 +181,10 @@ _IF: Final = any_of(
     r"|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould | "
     r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
 )
+_RESULTS: Final = "(?:answer|result|score|total|value|estimate|figure|sum|outcome|output|best|number\\b(?!\\s+of))"
+_METHOD: Final = (
+    "(?:formula|equation|method|rule|score|criteria|calculator|calculation|guideline|definition|note)"
+)
 _WORKING: Final = any_of(
     r"i['’]?m not | needed | any | "
     r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"
@@ -208,6 +212,7 @@ RULES: Final = (
             rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
             | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
             | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣
+            | \b{_NOT}\s*,[^,¤▣]*,\s*▣
             | §\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣"""
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
@@ -218,7 +223,7 @@ RULES: Final = (
         "A clause that governs the one with the value denies it, or does not affirm it.",
         pattern_of(
             rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣
-            | (?<![\w'])(?!{_AFFIRMED})[a-z]+\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
+            | (?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
         ),
         ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
         ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
@@ -242,7 +247,11 @@ RULES: Final = (
         "It is what somebody else says.",
         pattern_of(
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
-            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣"""
+            | (?:was|were|been)\s+(?:told|informed|assured)
+            | according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*,?
+            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣
+            | ▣[,"\s]*(?:{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
         ("You should get a § of ▣.",),
@@ -258,6 +267,7 @@ RULES: Final = (
                 |answer|what|the|quite)\b)
               | {_WRONG}\b | ,?\s*but\s+not\s+quite )
             | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
+            | ▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b
             | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
             | ▣[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
         ),
@@ -304,7 +314,7 @@ RULES: Final = (
         "It is a normal, typical or possible value, or a part of the working.",
         pattern_of(
             rf"""\b{_COMMON}\b
-            (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in)\s+(?:\w+\s+){{0,2}}§
+            (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in|between)\s+(?:\w+\s+){{0,2}}§
               | (?:\s+(?!the\b)[\w()]+){{0,3}}\s*§ )?
             [^,;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
         ),
@@ -317,7 +327,10 @@ RULES: Final = (
         pattern_of(
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
             | ▣\s*(?:points?\s*)?{_THEN}\b
-            | ▣\s*without\s+(?:the\s+)?(?:correct|adjust)
+            | ▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)
+            | ▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)
+            | ▣[^.;,¤]{{0,40}}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b
+            | ^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))
             | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
         ),
         ("Last year the § was ▣.", "His brother's § is ▣.", "The § was ▣ before surgery."),
@@ -332,6 +345,7 @@ RULES: Final = (
             | §\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b
             | \bout\s+of\s+▣
+            | ^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣
             | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
@@ -377,7 +391,8 @@ RULES: Final = (
             rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
             | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
             | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
-            | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine)\b[^▣,:]*[,:]
+            | ▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b
+            | (?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣"""
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
@@ -411,7 +426,7 @@ NAMED: Final = pattern_of(
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
         (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]*
       | [^¤§=:|;]{{0,40}} \b(?:changed|rose|risen|fell|fallen|went|moved|improved|dropped
-        |(?:in|de)creased) \s+ from \s+ )
+        |(?:in|de)creased|(?:gone|went)\s+(?:up|down)) \s+ from \s+ )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
@@ -472,7 +487,7 @@ RESULT: Final = pattern_of(
 """In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
 LONE: Final = pattern_of(
     r"""[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§ | \s*\(
-    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b) | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|as|it|at|by|to|with|it|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
+    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b) | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|it|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
 )
 """Behind a value that is given in passing and all the same is what is stated: little or nothing."""
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
@@ -509,11 +524,13 @@ RETRACTION: Final = pattern_of(
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
       | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
       | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number|{_CLAIM}))?
-        (?:['’]s|\s+(?:is|was|would\s+be|seems|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
+        (?:['’]s|\s+(?:is|was|would\s+be|seems|should|must|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
         (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
-          |not\s+(?:right|correct|true))
-      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above\b
-      | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s[^.;¤]{{0,20}}\b(?:it|this|that|so)\b
+          |not\s+(?:right|correct|true|reliable|valid|final|accurate)
+          |(?:to\s+)?be\s+(?:ignored|disregarded|discarded|rejected|replaced))
+      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above\s+(?:is|was|are|were|holds?|does)\b
+      | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
+      | (?:it|this|that)\s+(?:is|was)\s+(?:only\s+(?:true|valid|right|correct)|for\s+(?:the|an?)\s+(?:previous|other|different))\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
 )

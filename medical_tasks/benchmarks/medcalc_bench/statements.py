@@ -118,7 +118,7 @@ _PREPARED: Final = tuple(
         ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
         ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
         # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
-        ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?no|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
+        ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?no(?:\s+reason\s+to)?|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
         ("question", r"(?i)\b(?:there\s+is\s+|i\s+have\s+)?no\s+question(?:\s+that)?\b", " "),
         ("othing", r"(?i)\bnothing\s+other\s+than\b", " "),
         ("only", r"(?i)\bnot\s+only\b", " "),
