@@ -115,7 +115,11 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
     lines = [line for line in text.split("\n") if line.strip() and not _NO_STATEMENT.match(line)]
     closing = next((at for at, line in enumerate(lines) if at and _CLOSING.fullmatch(line)), None)
-    body = "\n".join(_BULLET.sub("", line) for line in lines[:closing])
+    body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
+    sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
+    statement = read_statement(sentence, subject)
+    if statement.plain:
+        return statement
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
         statement = read_statement(ending, subject)

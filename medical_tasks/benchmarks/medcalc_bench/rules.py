@@ -447,7 +447,7 @@ _LINK: Final = any_of(
     r"scores | gets | reads | returned"
 )
 HEAD: Final = pattern_of(
-    rf"""(?P<before>[\w'’]*\W*)(?<!\w)(?P<word>[\w'’%)\]¤§-]+) [\s"'*_)]*
+    rf"""[\w'%)\]¤§-](?<![\w'%)\]¤§-].)(?P<rest>[\w'%)\]¤§-]*+) [\s"'*_)]*+
     (?:\b{_LINK}\b|[=:≈→|]) [\s"'*(:≈-]* {APPROXIMATELY}{{0,4}} $"""
 )
 """The word in front of "is", "=", "of" and the like: what the quantity is of."""

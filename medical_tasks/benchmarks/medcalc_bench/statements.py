@@ -52,12 +52,15 @@ class Statement:
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is looked at.
+        plain: whether it ends with a sentence that gives the answer by name in plain words, so that
+            nothing in front of it matters.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
+    plain: bool = False
 
     @property
     def not_computable(self) -> bool:
@@ -167,6 +170,12 @@ class _Mention:
         return self.front[-_REACH:].rpartition(VALUE)[2]
 
     @property
+    def plain(self) -> bool:
+        """Whether its sentence is of plain words and ends with it."""
+        words = self.front.translate(rules.WITHOUT_MARKS).split()
+        return not self.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(words)
+
+    @property
     def opens(self) -> bool:
         """Whether no quantity stands before it in its sentence."""
         return VALUE not in self.front[-_REACH:]
@@ -193,7 +202,10 @@ def _read(text: str, subject: Subject) -> Statement:
         if plain is None or mention.tier > plain.tier:
             mention.reason = mention.reason or _reason(mention, subject)
             plain = mention if mention.tier >= RESULT and not mention.reason else plain
-    return _unplain(mentions) if plain is None else Statement(_total(plain.values), settled=True)
+    if plain is None:
+        return _unplain(mentions)
+    alone = plain.tier == BY_NAME and plain.plain and plain is mentions[-1]
+    return Statement(_total(plain.values), settled=True, plain=alone)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
@@ -287,10 +299,8 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    if not mention.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(
-        mention.front.translate(rules.WITHOUT_MARKS).split()
-    ):
-        return ""  # as no rule holds for, so that none need be tried
+    if mention.plain:
+        return ""  # no rule holds for it, so that none need be tried
     context = mention.context
     return next((rule.reason for rule in RULES if rule.pattern.search(context)), "")
 
@@ -336,9 +346,11 @@ def _is_conversion(before: _Mention, mention: _Mention) -> bool:
 
 def _is_result(head: re.Match[str]) -> bool:
     """Whether what a quantity is said to be is the result, and not "the pain score"."""
-    if rules.SCORE_WORD.fullmatch(head["word"]) and not rules.PLAIN_SCORE.search(head["before"]):
+    word = f"{head[0][0]}{head['rest']}"
+    before = head.string[: head.start()]
+    if rules.SCORE_WORD.fullmatch(word) and not rules.PLAIN_SCORE.search(before):
         return False
-    return rules.RESULT_WORD.fullmatch(head["word"]) is not None
+    return rules.RESULT_WORD.fullmatch(word) is not None
 
 
 def _take_back(masked: str, mentions: Sequence[_Mention]) -> None:
