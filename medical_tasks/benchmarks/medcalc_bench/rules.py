@@ -84,11 +84,11 @@ _NOT: Final = any_of(
 _AUXILIARY: Final = "(?:ca|could|do|does|did|should|wo|would|has|had|can)"
 _AFFIRMED: Final = (
     # What may govern "that the § is ▣"; what may not leaves it open, whatever it is.
-    r"(?:find|found|see|follow|conclu|confirm|show|indicat|calculat|comput|determin|estimat|deriv"
+    r"(?:(?:find|found|see|follow|conclu|confirm|show|indicat|calculat|comput|determin|estimat|deriv"
     r"|obtain|establish|demonstrat|verif|reveal|impl|suggest|tell|think|believ|know|clear|certain"
-    r"|confident|evident|obvious|apparent|likely|inform|judge|agree|remember|mention|assess|note)\w*"
+    r"|confident|evident(?!ce)|obvious|apparent|likely|inform|judge|agree|remember|mention|assess)\w*"
     r"|(?:means?|said|says?|so|such|sure|given|get|is|fact|with|states?|stated|reports?|reported"
-    r"|answer|appears|seems|team)\b"
+    r"|answer|appears|seems|team|notes?)(?=\s+that\b))"
 )
 _DOUBT: Final = any_of(
     r"rather than | instead of | other than | far from | different from | unlike | "
@@ -98,7 +98,7 @@ _DOUBT: Final = any_of(
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
     r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
-    r"supposedly | reportedly | allegedly | purportedly | presumably | forget | tempted | said to be | was suggested | "
+    r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
@@ -136,7 +136,7 @@ _COMMON: Final = any_of(
     r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | "
     r"(?<!i\s)mean | median | maximum | minimum | highest | lowest | upper | lower | limit | "
     r"possible | cut-?offs? | thresholds? | (?:low|high) estimate | scale | ranges? | "
-    r"target | goal | population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
+    r"target | goal | ideal | desired | desirable | recommended | optimal | population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
     r"worth | each | intermediate | interim | preliminary | provisional | partial | "
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted | "
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess"
@@ -248,10 +248,10 @@ RULES: Final = (
         pattern_of(
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
             | (?:was|were|been)\s+(?:told|informed|assured)
-            | according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*,?
+            | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
             | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
             | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣
-            | ▣[,"\s]*(?:{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
+            | ▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}|{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
         ("You should get a § of ▣.",),
@@ -269,7 +269,7 @@ RULES: Final = (
             | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
             | ▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b
             | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
-            | ▣[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
+            | ▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
         ),
         ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
         ("The § is ▣, which is not normal.",),
@@ -340,11 +340,14 @@ RULES: Final = (
         OTHER,
         "It stands in a remark about values in general.",
         pattern_of(
-            r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)[^.,;:▣¤]{0,80}\s(?:of|at|from|between|equal\s+to)\s*▣
+            r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
               (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)
             | §\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b
             | \bout\s+of\s+▣
+            | \blet\s+\w+\s*(?:=|be)\s*▣
+            | §\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣
+            | ▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))
             | ^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣
             | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
         ),
@@ -391,8 +394,11 @@ RULES: Final = (
             rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
             | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
             | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
+            | ^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){{1,3}}§[^,;:¤▣]*▣
+            | (?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
+              \s+(?:that\s+)?(?:\w+\s+){{0,2}}§[^,;¤▣]*▣
             | ▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b
-            | (?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine)\b[^▣,:]*[,:]
+            | (?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣"""
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
@@ -407,7 +413,7 @@ PLAIN_WORDS: Final = frozenset(
     "a an and approximately answer are be calculated calculation criteria equals equation "
     "final finally for formula found get give gives giving has have he hence her here his i in "
     "into is it keeping making met my now number obtain our patient plugging points result s score "
-    "she so sum the their them then therefore these this thus to total us using value values we "
+    "she so sum the their them then therefore these this thus total us using value values we "
     "which will yields your = § ¤".split()
 )
 """No rule holds for a value that nothing but marks follows, and nothing but these words precedes."""
@@ -519,7 +525,7 @@ _SORRY: Final = any_of(
 )
 _CLAIM: Final = "(?:statement|claim|hypothesis|assumption|sentence|suggestion)"
 RETRACTION: Final = pattern_of(
-    rf"""[.!?;(\n¤,-](?<!\S-)["')]*\s*(?:(?:and|but|or|oh),?\s+)?
+    rf"""[.!?;(\n¤,-](?<!\S-)["')]*\s*(?:(?:and|but|or|oh|well|actually),?\s+)?
     (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
       | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
@@ -530,6 +536,8 @@ RETRACTION: Final = pattern_of(
           |(?:to\s+)?be\s+(?:ignored|disregarded|discarded|rejected|replaced))
       | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above\s+(?:is|was|are|were|holds?|does)\b
       | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
+      | (?:it|this|that)\s+(?:is|was)\s+not\s*(?=[.!;]|$)
+      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
       | (?:it|this|that)\s+(?:is|was)\s+(?:only\s+(?:true|valid|right|correct)|for\s+(?:the|an?)\s+(?:previous|other|different))\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""

@@ -129,7 +129,7 @@ _PREPARED: Final = tuple(
         ("wrong", rf"{_SOURCE}wrong\b", " "),
         ("correct", rf"{_SOURCE}correct\b", " "),
         ("right", rf"{_SOURCE}right\b", " "),
-        ("have", r"(?i)\bif\s+i\s+have\s+[^,.]{1,60}\b", " "),
+        ("have", r"(?i)\b(?:if|unless)\s+i\s+have\s+[^,.]{1,60}\b", " "),
         ("not", r"(?i)\bi(?:'m|\s+am)\s+not\s+(?:100\s*%|a\s+\w+|entirely|completely|fully)[^,.;]{0,40}\b", " "),
     )
 )  # fmt: skip
