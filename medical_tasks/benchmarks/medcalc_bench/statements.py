@@ -419,7 +419,7 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     plainer = any(each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER))
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]
-    if plainer or not rules.LONE.match(best.behind) or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
+    if plainer or not rules.LONE.match(best.behind[:_REACH]) or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
         return False
     return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
