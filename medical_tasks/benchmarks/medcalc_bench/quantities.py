@@ -254,7 +254,6 @@ def _backwards(words: str) -> str:
     return "|".join(re.escape(word[::-1]) for word in words.split())
 
 
-
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
 _NUMBER: Final = rf"""
     (?=[-.0-9mn]|[ ]+-)

@@ -36,7 +36,8 @@ CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear
 
 _SIGNS: Final = str.maketrans(
     # One sign for each quote and blank, and no capital whose small letter is longer.
-    "“”„‘’：İ\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\x85" + "".join(map(chr, range(0x2000, 0x200B))),
+    "“”„‘’：İ\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\x85"
+    + "".join(map(chr, range(0x2000, 0x200B))),
     '"""\'\':I' + " " * 19,
 )
 _RARE_BLANKS: Final = ("   ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")

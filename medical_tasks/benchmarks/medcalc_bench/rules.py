@@ -182,9 +182,7 @@ _IF: Final = any_of(
     r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
 )
 _RESULTS: Final = "(?:answer|result|score|total|value|estimate|figure|sum|outcome|output|best|number\\b(?!\\s+of))"
-_METHOD: Final = (
-    "(?:formula|equation|method|rule|score|criteria|calculator|calculation|guideline|definition|note)"
-)
+_METHOD: Final = "(?:formula|equation|method|rule|score|criteria|calculator|calculation|guideline|definition|note)"
 _WORKING: Final = any_of(
     r"i['’]?m not | needed | any | "
     r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"

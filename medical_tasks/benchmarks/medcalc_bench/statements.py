@@ -416,10 +416,16 @@ def _outranks(best: _Mention, rival: _Mention) -> bool:
 def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     """Whether a value that is not plainly given is all that there is: "Prednisone: 12"."""
     others = [mention for mention in mentions if mention is not best]
-    plainer = any(each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER))
+    plainer = any(
+        each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER)
+    )
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]
-    if plainer or not rules.LONE.match(best.behind[:_REACH]) or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
+    if (
+        plainer
+        or not rules.LONE.match(best.behind[:_REACH])
+        or (alike and not (labelled and len(alike) == 1 and best is mentions[-1]))
+    ):
         return False
     return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
