@@ -98,7 +98,8 @@ _DOUBT: Final = any_of(
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
     r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
-    r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | forget | tempted | said to be | was suggested | "
+    r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | "
+    r"forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
 )
 _WRONG: Final = any_of(
@@ -136,7 +137,8 @@ _COMMON: Final = any_of(
     r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | "
     r"(?<!i\s)mean | median | maximum | minimum | highest | lowest | upper | lower | limit | "
     r"possible | cut-?offs? | thresholds? | (?:low|high) estimate | scale | ranges? | "
-    r"target | goal | ideal | desired | desirable | recommended | optimal | population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
+    r"target | goal | ideal | desired | desirable | recommended | optimal | "
+    r"population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
     r"worth | each | intermediate | interim | preliminary | provisional | partial | "
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted | "
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess"
@@ -249,7 +251,8 @@ RULES: Final = (
             | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
             | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
             | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣
-            | ▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}|{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
+            | ▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
+              |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
         ("You should get a § of ▣.",),
@@ -267,7 +270,8 @@ RULES: Final = (
             | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
             | ▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b
             | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
-            | ▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
+            | ▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}
+              \b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
         ),
         ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
         ("The § is ▣, which is not normal.",),
@@ -491,7 +495,8 @@ RESULT: Final = pattern_of(
 """In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
 LONE: Final = pattern_of(
     r"""[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§ | \s*\(
-    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b) | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|it|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
+    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b)
+    | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
 )
 """Behind a value that is given in passing and all the same is what is stated: little or nothing."""
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
@@ -532,7 +537,8 @@ RETRACTION: Final = pattern_of(
         (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
           |not\s+(?:right|correct|true|reliable|valid|final|accurate)
           |(?:to\s+)?be\s+(?:ignored|disregarded|discarded|rejected|replaced))
-      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above\s+(?:is|was|are|were|holds?|does)\b
+      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above
+        \s+(?:is|was|are|were|holds?|does)\b
       | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
       | (?:it|this|that)\s+(?:is|was)\s+not\s*(?=[.!;]|$)
       | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
