@@ -66,13 +66,14 @@ _SIGNS: Final = {
     **dict.fromkeys("“”„‟″＂", '"'),
     **dict.fromkeys("‘’‚‛′＇", "'"),
     **dict.fromkeys("⋅·∙•∗✕✖╳", "×"),
-    **dict.fromkeys("≅≃∼～~≒", "≈"),
+    **dict.fromkeys("≅≃∼～≒", "≈"),
     **dict.fromkeys("⇒⟹➔➜➡", "→"),
     **dict.fromkeys("⁄∕／", "/"),
     **dict.fromkeys("❌✗✘🚫👎⛔", " wrong "),
     **dict.fromkeys("✅✓✔☑👍", " right: "),
     **dict(zip("％＝：，．（）⩽⩾٫٬", "%=:,.()≤≥.,", strict=True)),
     **dict.fromkeys("「」『』", '"'),
+    "İ": "I",  # whose small letter is two
     "【": " ",
     "】": ": ",
     "½": " 1/2",
@@ -247,12 +248,18 @@ def dimension(unit: str) -> str:
 
 # ---- Numbers ----
 
+
+def _backwards(words: str) -> str:
+    """A pattern of words for a text that is read from its end."""
+    return "|".join(re.escape(word[::-1]) for word in words.split())
+
+
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
 _NUMBER: Final = rf"""
     (?=[-.0-9mn]|[ ]+-)
     (?P<minus> (?<![\w)\]}}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )?
     # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
-    (?<![\w^])(?<![A-Za-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
+    (?<![\w^])(?<![a-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
     (?P<digits>
         (?P<european> [1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )        # 1.234,5
       | (?P<grouped> [1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
@@ -261,10 +268,10 @@ _NUMBER: Final = rf"""
       | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ )
     (?![-\s]?(?:year|month|week|day)s?[-\s]old)                                      # an age
     (?!-(?:year|month|week|day|hour|minute)\b(?!-?[0-9]))                            # 30-day
-    (?: [eE](?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
-      | [ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
+    (?: e(?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
+      | [ ]?[x×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({{]{{0,2}}[ ]?(?P<long>[-+]?[0-9]{{1,4}})
           (?![0-9])[ )}}]{{0,3}}
-      | (?P<name> (?!(?:st|nd|rd|th)\b|[xX]\b|{_POINTS}|{_MEASURE})[A-Za-z_] ) )?    # "3D"
+      | (?P<name> (?=[a-z_])(?!(?:st|nd|rd|th)\b|x\b|{_POINTS}|{_MEASURE}) ) )?    # "3D"
 """
 _QUOTIENT: Final = (
     r"\s{1,2}(?P<over>[0-9]{1,4})/(?P<under>[1-9][0-9]{0,3})(?![0-9/])"
@@ -276,19 +283,22 @@ _OUT_OF: Final = (
     r"[0-9]{1,3}(?:\.5)?(?![0-9]|[.,/][0-9]|%)"
 )
 _MEASUREMENT, _SCORE = (
-    re.compile(rf"(?ix:{_NUMBER})(?i:(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?)")
+    re.compile(rf"(?x:{_NUMBER})(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?")
     for rest in (_QUOTIENT, _OUT_OF)
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _CALENDAR: Final = re.compile(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
-    r"(?<![0-9/.-])(?:[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}|[0-9]-[0-9]-[0-9])(?![0-9/])"
+    r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
+)
+_KINDS: Final = "stage grade class category group type phase tier nyha killip step day visit level"
+_PLACES: Final = (
+    "question item part figure table page row case patient bed room line equation eq eq. section "
+    "option example criterion rule note no. number nr nr. version per"
 )
 _NUMBERED: Final = re.compile(
-    r"""(?ix) (?: \b(?: stage|grade|class|category|group|type|phase|tier|nyha|killip|step|day|visit
-    |level )[ \t:+-]* | \b(?: question|item|part|figure|table|page|row|case|patient|bed|room|line
-    |equation|eq\.?|section|option|example|criterion|rule|note|no\.|number|nr\.?|version|per )[ \t+-]*
-    | \#\s* )\Z"""
+    # Backwards, so that it is tried once for each number.
+    rf"[ \t:+-]*(?:{_backwards(_KINDS)})\b|[ \t+-]*(?:{_backwards(_PLACES)})\b|\s*\#"
 )
 """Before a number that is a name or a place in a series."""
 _NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
@@ -308,12 +318,13 @@ def scores(text: str) -> list[Quantity]:
 
 
 def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
-    text = _blank(_CALENDAR, _blank(_ITEM, text))
+    small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
-    for match in pattern.finditer(text):
-        lead = text[max(0, match.start() - _REACH) : match.start()]
-        if match["name"] is None and _NUMBERED.search(lead) is None:
-            quantities.append(Quantity(_value(match), *match.span(), match["unit"] or ""))
+    for match in pattern.finditer(small):
+        lead = small[max(0, match.start() - _REACH) : match.start()]
+        if match["name"] is None and _NUMBERED.match(lead[::-1]) is None:
+            unit = text[slice(*match.span("unit"))]
+            quantities.append(Quantity(_value(match), *match.span(), unit))
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -356,7 +367,7 @@ _SPELT: Final = re.compile(
       {_WORD}(?:[\s-](?:and\s)?(?:{_WORD}|hundred\b|thousand\b)){{1,8}}(?:\spoint(?:\s{_WORD})+)?
     | {_WORD}(?:\spoint(?:\s{_WORD})+)
     | {_WORD}(?={_POINTS}|\s(?:out\sof|weeks?|days?|completed)\b)
-    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=\bto\s)|(?<=\bbe\s)|(?<=\bget\s)|(?<=total\s)|(?<=score\s)
+    | (?:(?<=\bis\s)|(?<=\bof\s)|(?<=\bto\s)|(?<=\bbe\s)|(?<=\bget\s)|(?<=total\s)|(?<=score\s)|(?<=§\s)|(?<=ing\s)
         |(?<=minus\s)|(?<=[:=→.!?]\s)|(?<=\*)|(?m:^)){_WORD}
       (?=[\s"')*]{{0,3}}(?:$|[.,;!?\n]|\s(?:for|is)\b)) )"""
 )
@@ -467,7 +478,7 @@ _AGES: Final = tuple(
         rf"{_ALONE}(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
         # Week 34, day 3:
         r"""\bweeks?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}
-        days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])""",
+        (?:number\sof\s)?days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])""",
         # The bare pair 34, 3:
         rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}})\s{{0,2}}[,;:]\s{{0,2}}
         (?P<days>[0-9]{{1,3}})(?![0-9/]|\.[0-9])(?:\s{{0,3}}days?)?(?!\s{{0,3}}[A-Za-z,;])""",

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.quantities import plain
+from medical_tasks.benchmarks.medcalc_bench.rules import RETRACTION
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, read_statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 from medical_tasks.scoring.reasoning import spoken
@@ -32,7 +34,13 @@ MAX_FORMS: Final = 5
 """How many forms are tried, from the last on, while nothing can be read in them."""
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
 
-_QUOTES: Final = str.maketrans("“”„‘’：", '"""\'\':')
+_SIGNS: Final = str.maketrans(
+    # One sign for each quote and blank, and no capital whose small letter is longer.
+    "“”„‘’：İ\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\x85"
+    + "".join(map(chr, range(0x2000, 0x200B))),
+    '"""\'\':I' + " " * 19,
+)
+_RARE_BLANKS: Final = ("   ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")
 
 
 class Form(NamedTuple):
@@ -58,7 +66,7 @@ def read_answer(response: str, subject: Subject) -> Statement:
     if answer is not None:
         return read_statement(answer, subject, named=True)
     forms = _forms(text)
-    if _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
+    if "{" in text and _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
         return CUT_OFF
     for form in reversed(forms[-MAX_FORMS:]):
         statement = read_statement(form.text, subject, named=True)
@@ -87,7 +95,10 @@ def final_words(response: str) -> str:
 
 
 def _plain_reply(response: str) -> str:
-    return _BLANKS.sub(" ", spoken(response[-MAX_REPLY:]).translate(_QUOTES))
+    text = spoken(response[-MAX_REPLY:])
+    if not text.isascii():
+        text = text.translate(_SIGNS)
+    return _BLANKS.sub(" ", text) if any(blank in text for blank in _RARE_BLANKS) else text
 
 
 _BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
@@ -95,24 +106,21 @@ _BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
 
 def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Statement:
     """The statement, or what the text behind it puts in its place."""
-    if len(tail) > MAX_FORM * 4 or not _CORRECTION.search(tail[:MAX_FORM]):
+    if len(tail) > MAX_FORM * 4 or not RETRACTION.search(f"\n{plain(tail[:MAX_FORM]).lower()}"):
         return statement
     later = read_statement(tail, subject)
     return later if later.stated else Statement(why="taken back", unclear=True, settled=True)
-
-
-_CORRECTION: Final = re.compile(
-    r"(?im)^\W*(?:correction|wait|sorry|no,|actually|edit|update|erratum|oops|scratch|on second)\b"
-    r"|\b(?:that|this|it)(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct)|a mistake)"
-    r"|\b(?:please )?(?:disregard|ignore|forget) (?:that|this|it|the)\b"
-)
 
 
 def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
     lines = [line for line in text.split("\n") if line.strip() and not _NO_STATEMENT.match(line)]
     closing = next((at for at, line in enumerate(lines) if at and _CLOSING.fullmatch(line)), None)
-    body = "\n".join(_BULLET.sub("", line) for line in lines[:closing])
+    body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
+    sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
+    statement = read_statement(sentence, subject)
+    if statement.plain:
+        return statement
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
         statement = read_statement(ending, subject)
@@ -140,7 +148,7 @@ _NO_STATEMENT: Final = re.compile(
         \s*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal)\b[^|0-9]*\|?\s*$
     | \s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal
         |borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:
-    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | .*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
+    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
     | \s*(?:references?|sources?|literature)\b(?:\W*$|\s*:)"""
 )
 
@@ -163,19 +171,21 @@ def _forms(text: str) -> list[Form]:
 def _form_starts(text: str) -> Iterator[re.Match[str]]:
     """Where forms begin, near the last words that are part of one."""
     position = 0
-    for word in list(_FORM_WORD.finditer(text))[-MAX_WORDS:]:
+    small = text.lower()
+    for word in list(_FORM_WORD.finditer(small))[-MAX_WORDS:]:
         start = max(position, word.start() - MAX_LABEL)
-        match = _FORM.search(text, start, word.end() + MAX_LABEL)
+        match = _FORM.search(small, start, word.end() + MAX_LABEL)
         if match is not None and match.start() <= word.end():
             position = match.end()
             yield match
 
 
 _FORM_WORD: Final = re.compile(
-    r"(?i)answer|solution|\bans\b|result|box|final|correct|revised|updated|####"
+    r"answer|solution|ans(?<!\wans)\b|result|\\f?box|####"
+    r"|final\s{1,3}[sve]|correct\s{1,3}[sve]|corrected\s{1,3}[sve]|revised\s{1,3}[sve]|updated\s{1,3}[sve]"
 )
 _FORM: Final = re.compile(
-    r"""(?ix)
+    r"""(?x)
       (?P<key> (?P<quote>\\?["'])(?P<name>(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct
           |overall|model|computed|calculated|predicted|exact|single|best|actual|true|rounded|llm
           |corrected|revised|updated|new)[\s_-]*)*answer)(?:\s\([^()"'\n]{0,40}\))?(?P=quote)\s*:\s* )

@@ -1,8 +1,8 @@
 r"""What the words around a quantity make of it: the rules by which answers are read.
 
-A rule looks at a sentence in which signs stand for what matters: `§` for the name of what is
-asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
-31.2." is "The § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
+A rule looks at a sentence in small letters in which signs stand for what matters: `§` for the name
+of what is asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
+31.2." is "the § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
 
 Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs them all.
 """
@@ -33,8 +33,8 @@ REFUSED: Final = "not computable"
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """Compiles a pattern that is written over several lines, without regard to case."""
-    return re.compile(text, re.IGNORECASE | re.VERBOSE)
+    """Compiles a pattern that is written over several lines."""
+    return re.compile(text, re.VERBOSE)
 
 
 def any_of(phrases: str) -> str:
@@ -81,6 +81,15 @@ _NOT: Final = any_of(
     r"not | (?:is|was|are|do|does|did|ca|could|wo|would|should|has|had)n['’]?t | never | "
     r"neither | nor | cannot | hardly | no longer"
 )
+_AUXILIARY: Final = "(?:ca|could|do|does|did|should|wo|would|has|had|can)"
+_AFFIRMED: Final = (
+    # What may govern "that the § is ▣"; what may not leaves it open, whatever it is.
+    r"(?:(?:find|found|see|follow|conclu|confirm|show|indicat|calculat|comput|determin|estimat|deriv"
+    r"|obtain|establish|demonstrat|verif|reveal|impl|suggest|tell|think|believ|know|clear|certain"
+    r"|confident|evident(?!ce)|obvious|apparent|likely|inform|judge|agree|remember|mention|assess)\w*"
+    r"|(?:means?|said|says?|so|such|sure|given|get|is|fact|with|states?|stated|reports?|reported"
+    r"|answer|appears|seems|team|notes?)(?=\s+that\b))"
+)
 _DOUBT: Final = any_of(
     r"rather than | instead of | other than | far from | different from | unlike | "
     r"as opposed to | contrary to | anything but | excluding | rules? out | doubt | deny | "
@@ -89,6 +98,7 @@ _DOUBT: Final = any_of(
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
     r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
+    r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | "
     r"forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
 )
@@ -127,7 +137,8 @@ _COMMON: Final = any_of(
     r"normal(?:ly)? | reference | healthy | typical | usual(?:ly)? | expected | average | "
     r"(?<!i\s)mean | median | maximum | minimum | highest | lowest | upper | lower | limit | "
     r"possible | cut-?offs? | thresholds? | (?:low|high) estimate | scale | ranges? | "
-    r"target | goal | population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
+    r"target | goal | ideal | desired | desirable | recommended | optimal | "
+    r"population | cohort | example | sample | last(?=\s+(?:\w+\s+)?§) | placeholder | "
     r"worth | each | intermediate | interim | preliminary | provisional | partial | "
     r"subtotal | running | numerator | denominator | uncorrected | unadjusted | "
     r"(?:first|second|third|next|raw|starting) (?:term|step|part|pass|value|time|guess"
@@ -135,7 +146,7 @@ _COMMON: Final = any_of(
     r"half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
+    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
     r"tomorrow | earlier | initial(?:ly)? | once | ago | from now | someone | somebody | "
     r"guidelines? | donor | at first | originally | used to | had been | before | "
     r"on admission | ^\W*bed | "
@@ -162,24 +173,32 @@ _IF: Final = any_of(
     r"if | unless | whether | suppos(?:e|ing) | (?<!you\s)provided (?:that|he|she|it) | "
     r"in case | hypothetically | imagine | let['’]?s (?:assume|say|suppose) | "
     r"let us (?:assume|say|suppose) | depend(?:s|ing) on | "
-    r"(?:^\W*|,\s*)(?:had|were) (?:the|he|she|it|we) | as soon as | conceivable | "
+    r"as soon as | conceivable | "
+    r"(?:could|might|may) (?:also )?(?:assume|argue|say|think|guess|imagine) | "
     r"when [^,.¤]{0,40}\b(?:reaches|exceeds|falls|drops|rises|hits) | otherwise | maybe | "
     r"perhaps | would (?:have|otherwise|only|become) | "
-    r"(?:could|might|may) (?:only )?(?:be|have) | possibly | (?:^\W*)?should the | "
+    r"(?:could|might|may) (?:only )?(?:be|have)(?! (?:\w+ed|taken|given)\b) | possibly | "
+    r"for (?:\w+ ){0,3}§ to be | "
     r"(?:with(?:out)?\s+(?:an?|another|normal|the\s+(?:old|older|other|wrong))|assuming|(?:in"
     r"|for|of)\s+(?:an?|any|the\s+average))\b[^.\n▣]{0,80}\bwould | "
     r"without\b[^,.;▣¤]{0,40}\bit is | would\b[^.\n▣¤]{0,60}\b(?:without|had|were)"
 )
+_RESULTS: Final = "(?:answer|result|score|total|value|estimate|figure|sum|outcome|output|best|number\\b(?!\\s+of))"
+_METHOD: Final = "(?:formula|equation|method|rule|score|criteria|calculator|calculation|guideline|definition|note)"
 _WORKING: Final = any_of(
     r"i['’]?m not | needed | any | "
     r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"
     r"|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume|consider"
     r"|treat|would\s+like)\w*"
 )
-_CONDITION: Final = rf"\b{_IF}\b(?!\s+{_WORKING})"
+_CONDITION: Final = (
+    rf"(?:\b{_IF}\b(?!\s+{_WORKING})"
+    r"|(?:^|[,;:]|(?<=▣))\W*(?:had|were|should)\s+(?:the|he|she|it|we|his|her|this|§)(?!\w))"
+)
 _OPERATOR: Final = r"(?:[×*/^√]|\s[-+]\s|[¤▣]\s*[-+]\s*[¤▣])"
 _BREAK: Final = (
-    r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)|\b(?:so|therefore|thus|hence|because|then)\b)"
+    r"(?:,(?=\s|$)|\s-{1,2}\s|\bbut\b(?!\s+only)"
+    r"|\b(?:so|therefore|thus|hence|because|then|actually|instead|in\s+(?:truth|fact|reality))\b)"
 )
 
 
@@ -192,17 +211,48 @@ RULES: Final = (
         pattern_of(
             rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
             | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
-            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣"""
+            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣
+            | \b{_NOT}\s*,[^,¤▣]*,\s*▣
+            | §\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣"""
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
         ("The § is ▣, not ¤.", "It is not ¤ but ▣.", "He does not smoke, so the § is ▣."),
     ),
     Rule(
         DENIED,
+        "A clause that governs the one with the value denies it, or does not affirm it.",
+        pattern_of(
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣
+            | (?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
+        ),
+        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
+        ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
+    ),
+    Rule(
+        DENIED,
+        "It is part of what is quoted, and the sentence goes on.",
+        pattern_of(r"""(?:^|[\s(:,])"[^"▣]*\w\s[^"▣]*▣[^"]*"[\s,]*[a-z]"""),
+        ('"The § is ▣," the nurse read aloud.',),
+        ('The § is "▣" in total.',),
+    ),
+    Rule(
+        DENIED,
+        "It is said with an interjection of irony.",
+        pattern_of(r"^\W*(?:oh|haha|ha|pff|as\s+if|yeah,?\s+right)\b[^¤▣]*▣"),
+        ("Oh sure, the § is ▣.",),
+        ("Sure, the § is ▣.",),
+    ),
+    Rule(
+        DENIED,
         "It is what somebody else says.",
         pattern_of(
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
-            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣"""
+            | (?:was|were|been)\s+(?:told|informed|assured)
+            | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
+            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣
+            | ▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
+              |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
         ("You should get a § of ▣.",),
@@ -218,8 +268,10 @@ RULES: Final = (
                 |answer|what|the|quite)\b)
               | {_WRONG}\b | ,?\s*but\s+not\s+quite )
             | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
+            | ▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b
             | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
-            | ▣[^.;:¤\n]{{0,60}}\b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
+            | ▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}
+              \b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
         ),
         ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
         ("The § is ▣, which is not normal.",),
@@ -237,7 +289,7 @@ RULES: Final = (
         pattern_of(
             rf"""▣\s*(?:\+(?!\s*[¤(\w]) | (?:or|and)\s+(?:{_COMPARED}|above|below|over|under|beyond|up
               |before|after)\b | at\s+(?:the\s+|a\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
-              | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[A-Za-z§]
+              | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[a-z§]
               | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])"""
         ),
         ("The § is ▣ or higher.", "▣ ± ¤", "▣ at most"),
@@ -247,7 +299,7 @@ RULES: Final = (
         OPERAND,
         "It is part of arithmetic, with the result elsewhere.",
         pattern_of(
-            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[A-Za-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
+            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[a-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
             | \(\s*▣\s*[-+×*/]
             | ▣\s*(?:\([^()¤]{{0,40}}\)\s*)?(?: [×*^+](?=\s*[-(\[¤\w√]) | /(?=\s*[(\[¤]) | -(?=\s?\() | x\b
               | -?fold\b | (?:squared|cubed|times|thousand|million|billion|multiplied|divided|minus|plus)\b
@@ -264,9 +316,9 @@ RULES: Final = (
         "It is a normal, typical or possible value, or a part of the working.",
         pattern_of(
             rf"""\b{_COMMON}\b
-            (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in)\s+(?:\w+\s+){{0,2}}§
+            (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in|between)\s+(?:\w+\s+){{0,2}}§
               | (?:\s+(?!the\b)[\w()]+){{0,3}}\s*§ )?
-            [^;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
+            [^,;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
         ),
         ("The normal § is ▣.", "The cut-off of the § is ▣.", "Subtotal: ▣"),
         ("Under the usual rule the § is ▣.", "The § is ▣ (normal: ¤)."),
@@ -277,7 +329,10 @@ RULES: Final = (
         pattern_of(
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
             | ▣\s*(?:points?\s*)?{_THEN}\b
-            | ▣\s*without\s+(?:the\s+)?(?:correct|adjust)
+            | ▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)
+            | ▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)
+            | ▣[^.;,¤]{{0,40}}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b
+            | ^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))
             | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
         ),
         ("Last year the § was ▣.", "His brother's § is ▣.", "The § was ▣ before surgery."),
@@ -287,8 +342,15 @@ RULES: Final = (
         OTHER,
         "It stands in a remark about values in general.",
         pattern_of(
-            r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)[^.,;:▣¤]{0,80}\s(?:of|at|from|between|equal\s+to)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?)\b)
+            r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
+              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)
+            | §\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
+              |expected|considered|possible|desirable|ideal|rare|plausible)\b
+            | \bout\s+of\s+▣
+            | \blet\s+\w+\s*(?:=|be)\s*▣
+            | §\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣
+            | ▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))
+            | ^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣
             | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
@@ -323,7 +385,7 @@ RULES: Final = (
     Rule(
         CONDITION,
         "It is one of several options.",
-        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[A-H1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
+        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
         ("Option A: ▣",),
         ("There are options. The § is ▣.",),
     ),
@@ -334,7 +396,11 @@ RULES: Final = (
             rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
             | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
             | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
-            | ^\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine)\b[^▣,:]*[,:]
+            | ^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){{1,3}}§[^,;:¤▣]*▣
+            | (?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
+              \s+(?:that\s+)?(?:\w+\s+){{0,2}}§[^,;¤▣]*▣
+            | ▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b
+            | (?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣"""
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
@@ -343,10 +409,21 @@ RULES: Final = (
 )  # fmt: skip
 
 
+MARKS: Final = " .,:!()\"'\n"
+WITHOUT_MARKS: Final = str.maketrans(dict.fromkeys(MARKS, " "))
+PLAIN_WORDS: Final = frozenset(
+    "a an and approximately answer are be calculated calculation criteria equals equation "
+    "final finally for formula found get give gives giving has have he hence her here his i in "
+    "into is it keeping making met my now number obtain our patient plugging points result s score "
+    "she so sum the their them then therefore these this thus total us using value values we "
+    "which will yields your = § ¤".split()
+)
+"""No rule holds for a value that nothing but marks follows, and nothing but these words precedes."""
+
 # ---- How plainly a quantity is given ----
 
 _IS: Final = any_of(
-    r"is | are | was | were | be | equals? | becomes? | remains? | stands at | gives? | "
+    r"is | are | was | were | be | equals? | equall?ing | becomes? | remains? | stands at | gives? | "
     r"yields? | "
     r"(?:comes?|works?|turns?|amounts?|adds?|evaluates?|rounds?) (?:up |out )?(?:to|at) | "
     r"as | at | to be | on | gets? | obtain"
@@ -357,7 +434,7 @@ NAMED: Final = pattern_of(
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
         (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]*
       | [^¤§=:|;]{{0,40}} \b(?:changed|rose|risen|fell|fallen|went|moved|improved|dropped
-        |(?:in|de)creased) \s+ from \s+ )
+        |(?:in|de)creased|(?:gone|went)\s+(?:up|down)) \s+ from \s+ )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of the value of what is asked: "§ = ", "§ for this patient comes to about "."""
@@ -366,7 +443,9 @@ CONVERTED: Final = pattern_of(
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    r"""\s*(?:(?:is|as|for)\s+(?:the|my|our)\s+(?:(?:\w+\s+)?(?:answer|result|score|total)\b|§)
+    rf"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+
+      (?:(?:\w+\s+)?(?:answer|result|score|total)\b|(?:(?!{_COMMON}|{_ELSEWHERE})\w+[\s-])?§)
+    | is\s+the\s+(?:right|correct|final|true)\s+\w+
     | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
 )
 _LINK: Final = any_of(
@@ -376,7 +455,7 @@ _LINK: Final = any_of(
     r"scores | gets | reads | returned"
 )
 HEAD: Final = pattern_of(
-    rf"""(?P<before>[\w'’]*\W*)(?<!\w)(?P<word>[\w'’%)\]¤§-]+) [\s"'*_)]*
+    rf"""[\w'%)\]¤§-](?<![\w'%)\]¤§-].)(?P<rest>[\w'%)\]¤§-]*+) [\s"'*_)]*+
     (?:\b{_LINK}\b|[=:≈→|]) [\s"'*(:≈-]* {APPROXIMATELY}{{0,4}} $"""
 )
 """The word in front of "is", "=", "of" and the like: what the quantity is of."""
@@ -388,7 +467,7 @@ RESULT_WORD: Final = pattern_of(
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
     | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator )(?:['’]?s)?
+    | computation|criteria|points|rule|calculator|converted )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -406,19 +485,31 @@ _GIVEN: Final = any_of(
     r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go with | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
     r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
+    r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
 RESULT: Final = pattern_of(
-    rf"""(?: (?:^|\b){_GIVEN}(?:\s+(?:us|me|him|her))?[\s"'*,:(|\]→-]* | [=≈→][\s"'*(]* )
+    rf"""(?: (?:^|\b){_GIVEN}(?:\s+(?:us|me|him|her|it))?[\s"'*,:(|\]→-]* | [=≈→][\s"'*(]* )
     {APPROXIMATELY}{{0,4}} $"""
 )
 """In front of a result that is not named: "This gives ", "we get about ", "Answer: "."""
+LONE: Final = pattern_of(
+    r"""[^.,;¤]{0,40}\b(?:as|for|on|to)\s+(?:\w+\s+){0,3}§ | \s*\(
+    | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b)
+    | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
+)
+"""Behind a value that is given in passing and all the same is what is stated: little or nothing."""
 OPENING: Final = pattern_of(rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$")
 CONTINUED: Final = pattern_of(
     r"""[\s,;."'*)-]*(?:(?:but|is|it\s+is|rather|corrected|correction|actually|i\s+mean
-    |make\s+(?:that|it)|→|no|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
+    |make\s+(?:that|it)|→|no|which\s+(?:i|we)(?:\s+now)?\s+\w+(?=\s+to\b)|sorry|(?:last|yesterday|a)\s+\w+(?=\s+to\b)|to)[\s,:]*)+$"""
 )
 """Between a value and the one that takes its place: ", no, "."""
+
+SAME_SUBJECT: Final = pattern_of(
+    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
+)
+"""In front of a later value of what the sentence has given a value before: ", and is now "."""
 
 # ---- What is said of other sentences ----
 
@@ -437,23 +528,30 @@ _SORRY: Final = any_of(
 )
 _CLAIM: Final = "(?:statement|claim|hypothesis|assumption|sentence|suggestion)"
 RETRACTION: Final = pattern_of(
-    rf"""(?:^|[.!?;(\n¤,]["')]*\s*|\s-\s*)(?:(?:and|but|or|oh),?\s+)?
+    rf"""[.!?;(\n¤,-](?<!\S-)["')]*\s*(?:(?:and|but|or|oh|well|actually),?\s+)?
     (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
       | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
       | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number|{_CLAIM}))?
-        (?:['’]s|\s+(?:is|was|would\s+be|seems|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
+        (?:['’]s|\s+(?:is|was|would\s+be|seems|should|must|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
         (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
-          |not\s+(?:right|correct|true))
+          |not\s+(?:right|correct|true|reliable|valid|final|accurate)
+          |(?:to\s+)?be\s+(?:ignored|disregarded|discarded|rejected|replaced))
+      | (?:on\s+[\w-]+,\s+)?(?:everything|all|none|nothing|what\s+stands)\s+(?:of\s+the\s+)?above
+        \s+(?:is|was|are|were|holds?|does)\b
+      | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
+      | (?:it|this|that)\s+(?:is|was)\s+not\s*(?=[.!;]|$)
+      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
+      | (?:it|this|that)\s+(?:is|was)\s+(?:only\s+(?:true|valid|right|correct)|for\s+(?:the|an?)\s+(?:previous|other|different))\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
 )
 """Takes back what stands in front of it."""
 CHOSEN: Final = pattern_of(
-    r"""\b(?:correct|right|best|chosen)\s+(?:option|choice|answer)\s*(?:is|:|=)\s*[("'*]*(?-i:([A-H]))\b"""
+    r"""\b(?:correct|right|best|chosen)\s+(?:option|choice|answer)\s*(?:is|:|=)\s*[("'*]*([a-h])\b"""
 )
 """Chooses one of several options by its letter."""
-LETTERED: Final = pattern_of(r"(?:^|[\n;])\W*(?-i:([A-H]))[\s*]*[:.)][\s*]*$")
+LETTERED: Final = pattern_of(r"(?:^|[\n;])\W*([a-h])[\s*]*[:.)][\s*]*$")
 """In front of an option: "B: "."""
 _UNABLE: Final = any_of(
     r"cannot | can['’]?t | can not | could not | couldn['’]?t | unable to | not able to | "
@@ -475,9 +573,9 @@ _NO_ANSWER: Final = any_of(
 )
 REFUSAL: Final = pattern_of(
     rf"""\b(?:{_UNABLE}\s+(?:\w+\s+){{0,2}}?{_TO_ANSWER}|{_NO_ANSWER})\b
-    | ^\W*(?:§:\s*)?(?:(?-i:N\.?/?A\b\.?)(?!\s*=)|not\s+available|unknown|unclear|uncertain|none
+    | ^\W*(?:§:\s*)?(?:not\s+available|unknown|unclear|uncertain|none
       |impossible|insufficient|null)\W*(?:$|[.,;:({{<\n-]|\b(?=because|since|as|due|\())
-    | (?<![\w/])N/A(?![\w/])(?:\s*\([^()]*\))?"""
+    | (?<![\w/])n/a(?![\w/])(?:\s*\([^()]*\))?"""
 )
 """Says that there is no answer."""
 DESPITE: Final = pattern_of(
@@ -490,7 +588,7 @@ DESPITE: Final = pattern_of(
 
 SENTENCE_END: Final = pattern_of(
     r"""((?:[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
-    (?<!\bDr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
+    (?<!\bdr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
 )
 BROKEN_OFF: Final = pattern_of(
     r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as

@@ -33,6 +33,12 @@ Alternatives: TypeAlias = tuple[Quantity, ...]
 
 _REACH: Final = 200
 """How much of a sentence is looked at on each side of a quantity, in characters."""
+# How plainly a quantity is given; less where its unit is of another dimension.
+BY_NAME: Final = 4
+RESULT: Final = 3
+OF_SOMETHING: Final = 2
+IN_PASSING: Final = 1
+
 _NEAR: Final = 60
 """How much in front of a quantity says what it is of."""
 
@@ -46,12 +52,15 @@ class Statement:
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is looked at.
+        plain: whether it ends with a sentence that gives the answer by name in plain words, so that
+            nothing in front of it matters.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
+    plain: bool = False
 
     @property
     def not_computable(self) -> bool:
@@ -68,11 +77,15 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
     """
     if subject.numeric and (number := _worked_out(text)) is not None:
         return number
-    for pattern, replacement in _PREPARED:
-        text = pattern.sub(replacement, text)
-    text = in_digits(plain(text))
+    if not text.isascii():
+        text = text.translate(_NO_SIGNS)
+    for sign, pattern, replacement in _PREPARED:
+        if sign in text:
+            text = pattern.sub(replacement, text)
+    text = plain(text)
     if subject.names is not None:
         text = subject.names.sub(NAME, text)
+    text = in_digits(_CAPITALS.sub("not available", text))
     return _read(f"{NAME}: {text}" if named else text, subject)
 
 
@@ -87,30 +100,39 @@ def _worked_out(text: str) -> Statement | None:
     return None
 
 
+_CAPITALS: Final = re.compile(r"N(?<!\wN)\.?A\b\.?(?!\s*=)")
+"""What is another word in small letters: sodium."""
 _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-_PREPARED: Final = (
-    (re.compile(f"[{NAME}{THIS}{VALUE}]"), " "),
-    # A citation: "25.2 [1]".
-    (
-        re.compile(
-            r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)"
-        ),
-        " ",
-    ),
-    (re.compile(r"(?i)\b(it|that|here|this)['’]s\b"), r"\1 is"),
-    (re.compile("(?<=[A-Za-z])_(?=[A-Za-z])"), " "),
-    # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
-    (
-        re.compile(
-            r"""(?ix) \b(?: (?:there\s+is\s+|i\s+have\s+)?no\s+(?:doubt|question)(?:\s+that)?
-            | without\s+(?:any\s+)?doubt | nothing\s+other\s+than | not\s+only
-            | (?:unless|if)\s+i\s*(?:['’]?m|\s+am)\s+(?:not\s+)?(?:mistaken|wrong)
-            | if\s+i\s+have\s+[^,.]{1,60} | provided\s+that\s+the\s+\w+\s+(?:is|are)\s+(?:right|correct)
-            | i(?:['’]m|\s+am)\s+not\s+(?:100\s*%|a\s+\w+|entirely|completely|fully)[^,.;]{0,40} )\b"""
-        ),
-        " ",
-    ),
+_NO_SIGNS: Final = str.maketrans(dict.fromkeys(NAME + THIS + VALUE, " "))
+_SOURCE: Final = (
+    r"(?i)\b(?:unless|if|provided(?:\s+that)?|assuming(?:\s+that)?)\s+(?:i|(?:the|my|these|this)\s+(?:\w+\s+)?\w+)"
+    r"\s*(?:'?m|\s+am|\s+is|\s+are)\s+(?:not\s+|all\s+)?"
 )
+_PREPARED: Final = tuple(
+    # The sign to look for first, the pattern, and what stands for it.
+    (sign, re.compile(pattern), text)
+    for sign, pattern, text in (
+        # A citation: "25.2 [1]".
+        (
+            "[",
+            r"(?<=[\w.%)])(?<!\bis)(?<!\bof)\s?\[\s?[0-9]{1,3}\s?\]|^\s{0,4}\[[0-9]{1,3}\](?=\s\S)",
+            " ",
+        ),
+        ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
+        ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
+        # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
+        ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?no(?:\s+reason\s+to)?|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
+        ("question", r"(?i)\b(?:there\s+is\s+|i\s+have\s+)?no\s+question(?:\s+that)?\b", " "),
+        ("othing", r"(?i)\bnothing\s+other\s+than\b", " "),
+        ("only", r"(?i)\bnot\s+only\b", " "),
+        ("mistaken", rf"{_SOURCE}mistaken\b", " "),
+        ("wrong", rf"{_SOURCE}wrong\b", " "),
+        ("correct", rf"{_SOURCE}correct\b", " "),
+        ("right", rf"{_SOURCE}right\b", " "),
+        ("have", r"(?i)\b(?:if|unless)\s+i\s+have\s+[^,.]{1,60}\b", " "),
+        ("not", r"(?i)\bi(?:'m|\s+am)\s+not\s+(?:100\s*%|a\s+\w+|entirely|completely|fully)[^,.;]{0,40}\b", " "),
+    )
+)  # fmt: skip
 
 
 # ---- Quantities in their sentences ----
@@ -121,27 +143,42 @@ class _Mention:
     """A quantity, or alternatives, in its sentence.
 
     Attributes:
-        context: the sentence, with `▣` for it.
-        lead: the text in front of it, from the quantity before or the sentence's beginning on.
+        front: its sentence up to it.
+        behind: its sentence behind it.
         sentence: which sentence it stands in.
         reason: why it is not the answer; "" where it may be.
-        tier: how plainly it is given: 4 by name, 3 as a result, 2 as a value of something, 1 in
-            passing; less in a unit of another dimension.
+        tier: how plainly it is given.
         refused: whether a refusal stands behind it, so that only a plain value counts.
     """
 
     values: Alternatives
-    context: str
-    lead: str
+    front: str
+    behind: str
     sentence: int
     reason: str = ""
-    tier: int = 1
+    tier: int = IN_PASSING
     refused: bool = False
+
+    @property
+    def context(self) -> str:
+        """The sentence, with `▣` for the quantity."""
+        return f"{self.front[-_REACH:]}{THIS}{self.behind[:_REACH]}"
+
+    @property
+    def lead(self) -> str:
+        """The text in front of it, from the quantity before or the sentence's beginning on."""
+        return self.front[-_REACH:].rpartition(VALUE)[2]
+
+    @property
+    def plain(self) -> bool:
+        """Whether its sentence is of plain words and ends with it."""
+        words = self.front.translate(rules.WITHOUT_MARKS).split()
+        return not self.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(words)
 
     @property
     def opens(self) -> bool:
         """Whether no quantity stands before it in its sentence."""
-        return VALUE not in self.context.partition(THIS)[0]
+        return VALUE not in self.front[-_REACH:]
 
 
 def _read(text: str, subject: Subject) -> Statement:
@@ -156,31 +193,19 @@ def _read(text: str, subject: Subject) -> Statement:
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
     # From the end on: what stands before a sentence that plainly states a value decides nothing.
-    weighed: list[_Mention] = []
+    plain: _Mention | None = None
     for at in reversed(range(len(mentions))):
         mention = mentions[at]
-        if _is_plain(weighed) and mention.sentence != weighed[-1].sentence:
+        if plain is not None and (plain.tier == BY_NAME or mention.sentence != plain.sentence):
             break
-        _weigh(mention, mentions[at - 1] if at else None, subject)
-        weighed.append(mention)
-    return _chosen(weighed[::-1])
-
-
-def _is_plain(mentions: Sequence[_Mention]) -> bool:
-    return any(not mention.reason and mention.tier >= 3 for mention in mentions)
-
-
-def _weigh(mention: _Mention, before: _Mention | None, subject: Subject) -> None:
-    """Decides what a quantity is, and how plainly it is given."""
-    mention.tier = _tier(mention, subject)
-    if before is not None and _is_conversion(before, mention):
-        mention.tier = max(mention.tier, 3)
-    if before is not None and rules.CONTINUED.fullmatch(mention.lead):
-        tier = _tier(before, subject)
-        mention.tier = max(mention.tier, min(3, tier) if mention.opens else tier)
-    if mention.refused and mention.tier < 3:
-        mention.reason = rules.REFUSED
-    mention.reason = mention.reason or _reason(mention, subject)
+        mention.tier = _tier(mention, mentions[at - 1] if at else None, subject)
+        if plain is None or mention.tier > plain.tier:
+            mention.reason = mention.reason or _reason(mention, subject)
+            plain = mention if mention.tier >= RESULT and not mention.reason else plain
+    if plain is None:
+        return _unplain(mentions)
+    alone = plain.tier == BY_NAME and plain.plain and plain is mentions[-1]
+    return Statement(_total(plain.values), settled=True, plain=alone)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
@@ -188,10 +213,10 @@ def _without_asides(text: str, subject: Subject) -> str:
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
-        front = rules.SENTENCE_END.split(text[: aside.start()])[-1]
+        front = rules.SENTENCE_END.split(text[: aside.start()].lower())[-1]
         around = text[aside.start() - 2 : aside.start()] + text[aside.end() : aside.end() + 2]
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
-        if not before or not inside or rules.KEPT_ASIDE.match(aside[0]):
+        if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
         same = _is_same_again(before[0], inside[0]) or rules.INTRODUCED.search(front)
         if not same and not rules.ARITHMETIC.search(around):
@@ -200,8 +225,9 @@ def _without_asides(text: str, subject: Subject) -> str:
 
 
 def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
-    """The text with `¤` for each quantity; what belongs together is one."""
+    """The text in small letters with `¤` for each quantity; what belongs together is one."""
     quantities = subject.scan(text)
+    text = text.lower()
     ends = [0, *(quantity.end for quantity in quantities)]
     starts = [*(quantity.start for quantity in quantities), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
@@ -219,6 +245,8 @@ def _joined(
 ) -> Alternatives:
     """What a quantity and those behind it make together; nothing where they do not belong so."""
     between, behind = gaps
+    if len(between) > _NEAR * 2:
+        return ()
     other = others[0]
     if rules.SAME_AGAIN.fullmatch(between) and _is_same_again(one, other):
         return others if unit_of(other.unit) == subject.unit else (one,)
@@ -243,17 +271,18 @@ def _is_same_again(one: Quantity, other: Quantity) -> bool:
     return first != second and len(kinds) == 1 and kinds != {""}
 
 
+_VALUES: Final = re.compile(VALUE)
+
+
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
     mentions: list[_Mention] = []
     pieces = [*rules.SENTENCE_END.split(masked), ""]
     for number, (sentence, end) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
-        parts = f"{sentence}{end}".split(VALUE)
-        for at in range(1, len(parts)):
-            before, behind = VALUE.join(parts[:at]), VALUE.join(parts[at:])
-            context = f"{before[-_REACH:]}{THIS}{behind[:_REACH]}"
+        text = f"{sentence}{end}"
+        for value in _VALUES.finditer(text):
             values = groups[len(mentions)]
-            mentions.append(_Mention(values, context, parts[at - 1][-_REACH:], number))
-    if rules.BROKEN_OFF.search(masked):
+            mentions.append(_Mention(values, text[: value.start()], text[value.end() :], number))
+    if rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
             if mention.sentence == number or not rules.NAMED.search(mention.lead):
                 mention.reason = rules.UNFINISHED
@@ -264,30 +293,49 @@ def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
 
 
 def _reason(mention: _Mention, subject: Subject) -> str:
+    """What a quantity is instead of the answer; "" where it may be the answer."""
+    if mention.refused and mention.tier < RESULT:
+        return rules.REFUSED
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    return next((rule.reason for rule in RULES if rule.pattern.search(mention.context)), "")
+    if mention.plain:
+        return ""  # no rule holds for it, so that none need be tried
+    context = mention.context
+    return next((rule.reason for rule in RULES if rule.pattern.search(context)), "")
 
 
-def _tier(mention: _Mention, subject: Subject) -> int:
+def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
+    """How plainly a quantity is given, also as another form of the one before or in its place."""
+    tier = _own_tier(mention, subject)
+    if before is None:
+        return tier
+    if _is_conversion(before, mention):
+        tier = max(tier, RESULT)
+    same = not mention.opens and rules.SAME_SUBJECT.search(mention.lead)
+    if same or rules.CONTINUED.fullmatch(mention.lead):
+        other = _own_tier(before, subject)
+        tier = max(tier, min(RESULT, other) if mention.opens else other)
+    return tier
+
+
+def _own_tier(mention: _Mention, subject: Subject) -> int:
     kind = unit_of(mention.values[0].unit).dimension
     other_unit = kind not in ("", "fraction", subject.unit.dimension)
-    behind = mention.context.partition(THIS)[2]
-    head = rules.HEAD.search(mention.lead[-_NEAR:])
-    if rules.NAMED.search(mention.lead):
-        tier = 4
-    elif (
-        rules.NAMED_BEHIND.match(behind)
-        or rules.RESULT.search(mention.lead)
-        or (mention.opens and rules.OPENING.fullmatch(mention.lead))
+    lead = mention.lead
+    if rules.NAMED.search(lead):
+        return RESULT if other_unit else BY_NAME
+    if (
+        rules.NAMED_BEHIND.match(mention.behind[:_REACH])
+        or rules.RESULT.search(lead)
+        or (mention.opens and rules.OPENING.fullmatch(lead))
     ):
-        tier = 3
-    elif head is not None:
-        tier = 3 if _is_result(head) else 2
+        tier = RESULT
+    elif (head := rules.HEAD.search(lead[-_NEAR:])) is not None:
+        tier = RESULT if _is_result(head) else OF_SOMETHING
     else:
-        tier = 1
-    return tier - (1 if tier == 4 else 2) if other_unit else tier
+        tier = IN_PASSING
+    return tier - 2 if other_unit else tier
 
 
 def _is_conversion(before: _Mention, mention: _Mention) -> bool:
@@ -298,14 +346,16 @@ def _is_conversion(before: _Mention, mention: _Mention) -> bool:
 
 def _is_result(head: re.Match[str]) -> bool:
     """Whether what a quantity is said to be is the result, and not "the pain score"."""
-    if rules.SCORE_WORD.fullmatch(head["word"]) and not rules.PLAIN_SCORE.search(head["before"]):
+    word = f"{head[0][0]}{head['rest']}"
+    before = head.string[: head.start()]
+    if rules.SCORE_WORD.fullmatch(word) and not rules.PLAIN_SCORE.search(before):
         return False
-    return rules.RESULT_WORD.fullmatch(head["word"]) is not None
+    return rules.RESULT_WORD.fullmatch(word) is not None
 
 
 def _take_back(masked: str, mentions: Sequence[_Mention]) -> None:
     """Marks what stands in front of "wait, that is wrong"."""
-    ends = [match.start() + 1 for match in rules.RETRACTION.finditer(masked)]
+    ends = [match.start() for match in rules.RETRACTION.finditer(f"\n{masked}")]
     for mention in mentions[: masked.count(VALUE, 0, max(ends, default=0))]:
         mention.reason = rules.TAKEN_BACK
 
@@ -336,20 +386,20 @@ def _refuse(masked: str, refusal: re.Match[str], mentions: Sequence[_Mention]) -
 # ---- The choice ----
 
 
-def _chosen(mentions: Sequence[_Mention]) -> Statement:
-    """The last of the plainest; unclear where a plainer one is doubtful."""
+def _unplain(mentions: Sequence[_Mention]) -> Statement:
+    """What is stated where nothing plainly is: a lone value, unless a plainer one is doubtful."""
     stated = [mention for mention in mentions if not mention.reason]
     doubtful = [mention for mention in mentions if mention.reason in rules.DOUBTFUL]
 
     def rank(mention: _Mention) -> tuple[int, int, int, int]:
         tier = mention.tier
-        return min(tier, 3), mention.sentence, tier, mentions.index(mention)
+        return min(tier, RESULT), mention.sentence, tier, mentions.index(mention)
 
     best = max(stated, key=rank, default=None)
     rival = max(doubtful, key=rank, default=None)
     if best is not None and (rival is None or _outranks(best, rival)):
-        if best.tier >= 3 or _is_lone(best, mentions):
-            return Statement(_total(best.values), settled=best.tier >= 2)
+        if _is_lone(best, mentions):
+            return Statement(_total(best.values), settled=best.tier == OF_SOMETHING)
         return Statement(why=rules.OTHER, unclear=best.tier > 0)
     if rival is not None:
         return Statement(why=rival.reason, unclear=True, settled=True)
@@ -360,19 +410,24 @@ def _chosen(mentions: Sequence[_Mention]) -> Statement:
 def _outranks(best: _Mention, rival: _Mention) -> bool:
     """Whether a stated value counts although another one is doubtful."""
     replaced = rival.reason in (rules.DENIED, rules.TAKEN_BACK, rules.ASKED)
-    later = best.sentence >= rival.sentence
-    return best.tier >= 3 or (replaced and later and best.tier >= 2)
+    return replaced and best.sentence >= rival.sentence and best.tier == OF_SOMETHING
 
 
 def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     """Whether a value that is not plainly given is all that there is: "Prednisone: 12"."""
     others = [mention for mention in mentions if mention is not best]
-    plainer = any(each.tier > 2 for each in others if each.reason in (rules.OPERAND, rules.OTHER))
+    plainer = any(
+        each.tier >= RESULT for each in others if each.reason in (rules.OPERAND, rules.OTHER)
+    )
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
     alike = [each for each in others if not each.reason and each.tier == best.tier]
-    if plainer or (alike and not (labelled and len(alike) == 1 and best is mentions[-1])):
+    if (
+        plainer
+        or not rules.LONE.match(best.behind[:_REACH])
+        or (alike and not (labelled and len(alike) == 1 and best is mentions[-1]))
+    ):
         return False
-    return best.tier == 1 or (best.tier == 2 and labelled)
+    return best.tier == IN_PASSING or (best.tier == OF_SOMETHING and labelled)
 
 
 def _total(values: Alternatives) -> Alternatives:

@@ -114,7 +114,7 @@ _PHRASES: Final = {
     66: ("(?:albumin[- ])?(?:corrected|adjusted) delta gap",),
     67: ("(?:albumin[- ])?(?:corrected|adjusted) delta ratio",),
     68: ("(?:estimated )?(?:date of conception|conception date|conception)",),
-    69: ("(?:estimated )?gestational age",),
+    69: ("(?:estimated )?gestational age", "pregnancy"),
 }
 _QT: Final = ("qtc[bf]?", "(?:rate-)?corrected qt(?: interval)?")
 _KIND: Final = "score|scale|index|criteria|rule|equation|formula|calculator|calculations?|value"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.rules import RULES, THIS, Rule
+from medical_tasks.benchmarks.medcalc_bench.rules import MARKS, PLAIN_WORDS, RULES, THIS, Rule
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
 HOLDS = [(rule, sentence) for rule in RULES for sentence in rule.holds]
@@ -13,12 +15,12 @@ FAILS = [(rule, sentence) for rule in RULES for sentence in rule.fails]
 
 @pytest.mark.parametrize(("rule", "sentence"), HOLDS, ids=[sentence for _, sentence in HOLDS])
 def test_a_rule_holds(rule: Rule, sentence: str) -> None:
-    assert rule.pattern.search(sentence), rule.law
+    assert rule.pattern.search(sentence.lower()), rule.law
 
 
 @pytest.mark.parametrize(("rule", "sentence"), FAILS, ids=[sentence for _, sentence in FAILS])
 def test_a_rule_does_not_hold(rule: Rule, sentence: str) -> None:
-    assert not rule.pattern.search(sentence), rule.law
+    assert not rule.pattern.search(sentence.lower()), rule.law
 
 
 def test_every_rule_has_sentences_about_a_quantity() -> None:
@@ -87,3 +89,12 @@ def test_a_right_number_in_another_unit_is_noted(reply: str, note: tuple[str, ..
     decision = decide(f"The creatinine clearance is {reply}.", **CLEARANCE)  # type: ignore[arg-type]
     assert decision.correct
     assert decision.notes == note
+
+
+@given(
+    words=st.lists(st.sampled_from(sorted(PLAIN_WORDS)), min_size=1, max_size=8),
+    mark=st.sampled_from(MARKS),
+)
+def test_no_rule_holds_for_a_sentence_of_plain_words(words: list[str], mark: str) -> None:
+    sentence = f"{' '.join(words)} {THIS}{mark}"
+    assert not [rule.law for rule in RULES if rule.pattern.search(sentence)]
