@@ -21,6 +21,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
 from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
+from medical_tasks.runs.recipes import INTERVALS
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 from tests.fault_server import Call, FaultServer
@@ -278,7 +279,9 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, 
         for item, counts in zip(items, [*known, *lost], strict=True)
     ]
     named = {score.id: score for score in scores}
-    entry = summarise(task, items, named, {}, recipe={"judge": None})
+    entry = summarise(
+        task, items, named, {}, recipe={"judge": None, "statistics": {"intervals": INTERVALS}}
+    )
     return (
         task,
         entry,
