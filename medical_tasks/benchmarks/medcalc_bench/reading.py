@@ -126,7 +126,8 @@ def _read_prose(text: str, subject: Subject) -> Statement:
         statement = read_statement(ending, subject)
         if statement.stated:
             return statement
-    statement = read_statement(body[-MAX_PASSAGE:], subject)
+    if sentence != body:
+        statement = read_statement(body[-MAX_PASSAGE:], subject)
     if statement.stated or closing is None:
         return statement
     return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
