@@ -499,12 +499,14 @@ def ages(text: str) -> list[Quantity]:
     """
     text = _blank(_CALENDAR, text.translate(_DRESS))
     quantities: list[Quantity] = []
+    taken = bytearray(len(text))  # which signs a notation that says more has read already
     for place, pattern in enumerate(_AGES):
         for match in pattern.finditer(text):
-            # A notation that says more has read it already.
-            if any(age.start < match.end() and match.start() < age.end for age in quantities):
+            start, end = match.span()
+            if any(taken[start:end]):
                 continue
-            quantities.append(Quantity(_days(match), match.start(), match.end()))
+            taken[start:end] = b"\1" * (end - start)
+            quantities.append(Quantity(_days(match), start, end))
         if quantities and place >= _BOTH_PARTS:
             break
     return sorted(quantities, key=lambda age: age.start)[-MAX_QUANTITIES:]

@@ -64,12 +64,12 @@ def read_answer(response: str, subject: Subject) -> Statement:
     text = _plain_reply(response)
     answer = _answer_of_object(text)
     if answer is not None:
-        return read_statement(answer, subject, named=True)
+        return read_statement(answer[-MAX_PASSAGE:], subject, named=True)
     forms = _forms(text)
     if "{" in text and _CUT_OFF_OBJECT.search(text) and not any(form.strict for form in forms):
         return CUT_OFF
     for form in reversed(forms[-MAX_FORMS:]):
-        statement = read_statement(form.text, subject, named=True)
+        statement = read_statement(form.text[-MAX_PASSAGE:], subject, named=True)
         if statement.settled or form.strict:
             return _unless_taken_back(statement, text[form.end :], subject)
     return _read_prose(text, subject)
@@ -118,7 +118,7 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     closing = next((at for at, line in enumerate(lines) if at and _CLOSING.fullmatch(line)), None)
     body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
-    statement = read_statement(sentence, subject)
+    statement = read_statement(sentence[-MAX_PASSAGE:], subject)
     if statement.plain:
         return statement
     for size in (size for size in ENDINGS if size < len(body)):

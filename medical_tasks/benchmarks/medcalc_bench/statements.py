@@ -213,7 +213,8 @@ def _without_asides(text: str, subject: Subject) -> str:
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
-        front = rules.SENTENCE_END.split(text[: aside.start()].lower())[-1]
+        reach = text[max(0, aside.start() - _REACH) : aside.start()]
+        front = rules.SENTENCE_END.split(reach.lower())[-1]
         around = text[aside.start() - 2 : aside.start()] + text[aside.end() : aside.end() + 2]
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
         if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
