@@ -334,6 +334,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
         assert "_official" not in (tmp_path / "own" / name).read_text()
     assert not [name for row in read_items(Path("own")) for name in row if "_official" in name]
     Path("policy.toml").write_text(
+        '[tasks.kqa]\nconfig = "demo"\n'
         '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_official"\nat_least = 0.1\n'
     )
     capsys.readouterr()

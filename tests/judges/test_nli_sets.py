@@ -177,8 +177,8 @@ def test_each_style_reads_what_it_asks_for(style: str, ways: int, labels: list[s
     for label in ("entailment", "neutral", "contradiction", "not_entailment", "yes", ""):
         value = question.read(replies[style](label))
         assert value == label if label in labels else isinstance(value, Unreadable)
-    for other in {"json_cot", "json"} - {style}:
-        assert isinstance(question.read(replies[other]("entailment")), Unreadable)
+    if not style.startswith("json"):  # which read one another: reasons may be missing, or there
+        assert isinstance(question.read(replies["json"]("entailment")), Unreadable)
     assert question.template == template_sha256(style)
     content = question.messages[0]["content"]
     assert ("JSON object" in content) == style.startswith("json")

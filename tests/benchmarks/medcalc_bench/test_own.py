@@ -31,7 +31,7 @@ ROWS = [
     # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
     ["mean_arterial_pressure", "BP 120/80.", MAP, "93", ""],
     ["Body Mass Index (BMI)", "A man of 180 cm and 81 kg.", "", "25.0", "decimal"],
-    ["Estimated Due Date", "Last period 1 January 2024.", "", "10/07/2024", ""],
+    ["Estimated Due Date", "Last period 20 January 2024.", "", "10/26/2024", ""],
     ["Estimated Gestational Age", "As above.", "", "15 weeks and 1 days", ""],
 ]
 
