@@ -117,7 +117,7 @@ def test_without_a_build(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_bytes(as_csv(ROWS))
-    Path("answers.csv").write_bytes(b"Row Number,answer\n1,93\n2,31\n3,10/07/2024\n4,\n")
+    Path("answers.csv").write_bytes(b"Row Number,answer\n1,93\n2,31\n3,10/26/2024\n4,\n")
     assert main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"]) == 5
     assert "accuracy 66.7 %" in " ".join(capsys.readouterr().out.split())
     Path("rows.csv").write_bytes(
