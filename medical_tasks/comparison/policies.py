@@ -187,6 +187,8 @@ def read_policy(path: Path) -> Policy:
             content = tomllib.loads(read_text(path))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
+        except RecursionError:
+            raise UsageError(f"{path}: nested too deeply. {_EXAMPLE}") from None
     entries = content.get("rule")
     if content.keys() - {"rule", "tasks"} or not isinstance(entries, list) or not entries:
         raise UsageError(

@@ -288,14 +288,30 @@ def read_results(folder: Path) -> dict[str, Any]:
         ) from error
     version = results.get("schema_version") if isinstance(results, dict) else None
     tasks = results.get("tasks") if isinstance(results, dict) else None
-    sound = isinstance(tasks, dict) and all(
-        isinstance(task, dict) and "recipe" in task for task in tasks.values()
-    )
-    if version != SCHEMA_VERSION or not sound:
+    if version != SCHEMA_VERSION or not isinstance(tasks, dict):
         raise UsageError(
             f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
         )
+    for name, task in tasks.items():
+        if not _is_entry(task):
+            raise UsageError(
+                f"{path}: the results of {name} lack a recipe, or metrics that are numbers, as if the file was changed. Give "
+                "the same command again to write it anew."
+            )
     return dict(results)
+
+
+def _is_entry(task: Any) -> bool:
+    """Whether a task's results have what every reader takes for granted: a recipe, and metrics of finite numbers."""
+    metrics = task.get("metrics", {}) if isinstance(task, dict) and "recipe" in task else None
+    return isinstance(metrics, dict) and all(
+        isinstance(metric, dict) and all(_is_figure(metric.get(name)) for name in _ENDS)
+        for metric in metrics.values()
+    )
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and math.isfinite(value))
 
 
 def read_items(folder: Path) -> list[dict[str, Any]]:

@@ -175,9 +175,19 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"schema_version": 7, "tasks": {}}))
     with pytest.raises(UsageError, match="schema_version 7, expected 1"):
         read_results(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps({"schema_version": 1, "tasks": {"toy": {}}}))
-    with pytest.raises(UsageError, match="not results that this version reads"):
-        read_results(tmp_path)
+    for entry in (
+        {},
+        "x",
+        {"recipe": {}, "metrics": [1]},
+        {"recipe": {}, "metrics": {"accuracy": 0.5}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": "0.5"}}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": math.nan}}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": True}}},
+    ):
+        told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
+        (tmp_path / "results.json").write_text(told)
+        with pytest.raises(UsageError, match="the results of toy lack a recipe, or metrics that"):
+            read_results(tmp_path)
     write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
     with pytest.raises(UsageError, match="is not of the same run as results.json"):
