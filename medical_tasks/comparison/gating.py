@@ -169,7 +169,8 @@ def _findings(
     if reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
         yield replace(empty, reason=reason)
     elif rule.kind == "coverage_at_least":
-        share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
+        counts = mapping(entry.get("coverage"))
+        share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
         judge = mapping(entry["recipe"].get("judge"))
         reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
         yield replace(empty, value=share, low=share, high=share, reason=reason)
@@ -181,7 +182,7 @@ def _findings(
         groups = (
             {"": mapping(entry.get("metrics"))}
             if rule.by == NONE
-            else entry["breakdown"].get(rule.by, {})
+            else mapping(entry.get("breakdown")).get(rule.by, {})
         )
         for group, metrics in groups.items():
             whole = replace(empty, group=group)
@@ -345,7 +346,7 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     metrics = (
         entry["metrics"]
         if rule.by == NONE
-        else mapping(mapping(entry["breakdown"].get(rule.by)).get(group))
+        else mapping(mapping(mapping(entry.get("breakdown")).get(rule.by)).get(group))
     )
     ends: list[Any] = [
         mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")

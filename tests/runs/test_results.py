@@ -178,6 +178,12 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     for entry in (
         {},
         "x",
+        {"recipe": "x"},
+        {"recipe": {}, "n_items": "many"},
+        {"recipe": {}, "coverage": {"asked": 0, "scored": 5}},
+        {"recipe": {}, "coverage": {"asked": "5", "scored": 5}},
+        {"recipe": {}, "breakdown": []},
+        {"recipe": {}, "breakdown": {"category": {"lab": [1]}}},
         {"recipe": {}, "metrics": [1]},
         {"recipe": {}, "metrics": {"accuracy": 0.5}},
         {"recipe": {}, "metrics": {"accuracy": {"value": "0.5"}}},
@@ -186,7 +192,7 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     ):
         told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
         (tmp_path / "results.json").write_text(told)
-        with pytest.raises(UsageError, match="the results of toy lack a recipe, or metrics that"):
+        with pytest.raises(UsageError, match="the results of toy lack a recipe, counts or"):
             read_results(tmp_path)
     write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
