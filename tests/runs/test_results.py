@@ -175,7 +175,7 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"schema_version": 7, "tasks": {}}))
     with pytest.raises(UsageError, match="schema_version 7, expected 1"):
         read_results(tmp_path)
-    for entry in (
+    damaged: list[Any] = [
         {},
         "x",
         {"recipe": "x"},
@@ -189,7 +189,8 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
         {"recipe": {}, "metrics": {"accuracy": {"value": "0.5"}}},
         {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": math.nan}}},
         {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": True}}},
-    ):
+    ]
+    for entry in damaged:
         told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
         (tmp_path / "results.json").write_text(told)
         with pytest.raises(UsageError, match="the results of toy lack a recipe, counts or"):
