@@ -288,17 +288,26 @@ def read_results(folder: Path) -> dict[str, Any]:
         ) from error
     version = results.get("schema_version") if isinstance(results, dict) else None
     tasks = results.get("tasks") if isinstance(results, dict) else None
-    if version != SCHEMA_VERSION or not isinstance(tasks, dict):
+    sound = isinstance(tasks, dict) and all(
+        isinstance(task, dict) and "recipe" in task for task in tasks.values()
+    )
+    if version != SCHEMA_VERSION or not sound:
         raise UsageError(
             f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
         )
-    for name, task in tasks.items():
+    return dict(results)
+
+
+def read_sound_results(folder: Path) -> dict[str, Any]:
+    """Reads a run's `results.json` whose figures are to be calculated with."""
+    results = read_results(folder)
+    for name, task in results["tasks"].items():
         if not _is_entry(task):
             raise UsageError(
-                f"{path}: the results of {name} lack a recipe, counts or metrics that are numbers, as if the file was "
-                "changed. Give the same command again to write it anew."
+                f"{folder / RESULTS_FILE}: the results of {name} lack a recipe, counts or metrics that are numbers, as if the "
+                "file was changed. Give the same command again to write it anew."
             )
-    return dict(results)
+    return results
 
 
 def _is_entry(task: Any) -> bool:
