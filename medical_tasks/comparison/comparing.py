@@ -34,7 +34,7 @@ from medical_tasks.runs.calibrating import SUFFIX, raw_name, same_calibration
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
 from medical_tasks.runs.recipes import recipe_differences as recipe_differences
-from medical_tasks.runs.results import read_items, read_results, weight_column
+from medical_tasks.runs.results import read_items, read_sound_results, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.scoring.correction import NotCorrectableError
 from medical_tasks.spec import MetricKind, MetricSpec, TaskSpec
@@ -63,7 +63,7 @@ class Selection:
 
 def read_compared(folder: Path) -> Compared:
     """Reads a run's folder."""
-    return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
+    return Compared(label=str(folder), results=read_sound_results(folder), rows=read_items(folder))
 
 
 def refusals(

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.comparison.comparing import (
     NONE,
@@ -48,6 +50,7 @@ from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
 _TAIL: Final = 0.025
+_ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
 _WITHOUT_LIMIT: Final = "unscored items could change it without limit"
 
@@ -166,7 +169,8 @@ def _findings(
     if reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
         yield replace(empty, reason=reason)
     elif rule.kind == "coverage_at_least":
-        share = entry["coverage"]["scored"] / max(1, entry["coverage"]["asked"])
+        counts = mapping(entry.get("coverage"))
+        share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
         judge = mapping(entry["recipe"].get("judge"))
         reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
         yield replace(empty, value=share, low=share, high=share, reason=reason)
@@ -175,7 +179,11 @@ def _findings(
     elif baseline is not None:
         yield from _worse(rule, run, baseline, empty)
     else:
-        groups = {"": entry["metrics"]} if rule.by == NONE else entry["breakdown"].get(rule.by, {})
+        groups = (
+            {"": mapping(entry.get("metrics"))}
+            if rule.by == NONE
+            else mapping(entry.get("breakdown")).get(rule.by, {})
+        )
         for group, metrics in groups.items():
             whole = replace(empty, group=group)
             found = _measured(rule, metrics.get(rule.metric), whole, entry)
@@ -208,6 +216,10 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Find
     if found.reason or metric is None or rule.kind == "width_at_most":
         return found
     columns = _columns(rule, metric, run, baseline, found.group)
+    sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
+    if baseline is None and not sampled and _contradicted(columns, found):
+        said = "the value or its interval is not what items.parquet says: score the answers again"
+        return replace(found, reason=said)
     independent = len(columns.second[0])
     if columns.clusters is not None:
         independent = len(set(columns.clusters))
@@ -215,7 +227,6 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Find
         return replace(found, reason=f"too few to tell: {independent} that are independent")
     limit = Limit(found.limit, at_most=found.at_most)
     meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
-    sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
     risk = None
     if not sampled and (meets or rule.by == NONE):
         estimate = risk_of_value if baseline is None else risk_of_difference
@@ -225,6 +236,21 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Find
         few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
         return replace(found, reason=few)
     return replace(found, risk=risk)
+
+
+def _contradicted(columns: Columns, found: Finding) -> bool:
+    """Whether a value is not that of its items, or lies outside its interval: it was changed.
+
+    Only where every item is decided, since a value estimates what is missing.
+    """
+    if found.value is None or found.low is None or found.high is None:
+        return False
+    if not found.low - _ROUNDED <= found.value <= found.high + _ROUNDED:
+        return True
+    sums = np.stack(columns.second).sum(axis=1)
+    if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
+        return False
+    return not math.isclose(sums[0] / sums[1], found.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
 
 
 def _columns(
@@ -320,7 +346,7 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     metrics = (
         entry["metrics"]
         if rule.by == NONE
-        else mapping(mapping(entry["breakdown"].get(rule.by)).get(group))
+        else mapping(mapping(mapping(entry.get("breakdown")).get(rule.by)).get(group))
     )
     ends: list[Any] = [
         mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")

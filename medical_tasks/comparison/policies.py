@@ -121,14 +121,15 @@ class Scope:
             return "a part of a run: merge the parts"
         if recipe.get("max_samples") is not None:
             return (
-                f"a quick look at {entry['n_items']:,} items (--max-samples), which stand for no "
+                f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which stand for no "
                 "others: run all items, or a random sample (--subset)"
             )
         prompts = mapping(recipe.get("prompts")).get("set") or "unknown"
         if self.prompts not in ("", prompts):
             return f"{one_line(str(prompts))} prompts, while the policy is about {self.prompts}"
-        if self.least_items is not None and entry["n_items"] < self.least_items:
-            return f"{entry['n_items']:,} items, while the policy needs {self.least_items:,}"
+        items = entry.get("n_items", 0)
+        if self.least_items is not None and items < self.least_items:
+            return f"{items:,} items, while the policy needs {self.least_items:,}"
         return ""
 
     def unlike(self, run: Mapping[str, Any], other: Mapping[str, Any], task: TaskSpec) -> str:
@@ -187,6 +188,8 @@ def read_policy(path: Path) -> Policy:
             content = tomllib.loads(read_text(path))
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path}: not TOML ({error}). {_EXAMPLE}") from None
+        except RecursionError:
+            raise UsageError(f"{path}: nested too deeply. {_EXAMPLE}") from None
     entries = content.get("rule")
     if content.keys() - {"rule", "tasks"} or not isinstance(entries, list) or not entries:
         raise UsageError(

@@ -298,6 +298,45 @@ def read_results(folder: Path) -> dict[str, Any]:
     return dict(results)
 
 
+def read_sound_results(folder: Path) -> dict[str, Any]:
+    """Reads a run's `results.json` whose figures are to be calculated with."""
+    results = read_results(folder)
+    for name, task in results["tasks"].items():
+        if not _is_entry(task):
+            raise UsageError(
+                f"{folder / RESULTS_FILE}: the results of {name} lack a recipe, counts or metrics that are numbers, as if the "
+                "file was changed. Give the same command again to write it anew."
+            )
+    return results
+
+
+def _is_entry(task: Any) -> bool:
+    """Whether a task's results have what every reader takes for granted: a recipe, counts, and metrics of finite numbers."""
+    if not isinstance(task, dict) or not isinstance(task.get("recipe"), dict):
+        return False
+    counts, breakdown = task.get("coverage", {}), task.get("breakdown", {})
+    if not isinstance(counts, dict) or not isinstance(breakdown, dict):
+        return False
+    items, asked, scored = task.get("n_items", 0), counts.get("asked", 0), counts.get("scored", 0)
+    if any(type(count) is not int for count in (items, asked, scored)) or not 0 <= scored <= asked:
+        return False
+    return _are_metrics(task.get("metrics", {})) and all(
+        isinstance(groups, dict) and all(map(_are_metrics, groups.values()))
+        for groups in breakdown.values()
+    )
+
+
+def _are_metrics(metrics: Any) -> bool:
+    return isinstance(metrics, dict) and all(
+        isinstance(metric, dict) and all(_is_figure(metric.get(name)) for name in _ENDS)
+        for metric in metrics.values()
+    )
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and math.isfinite(value))
+
+
 def read_items(folder: Path) -> list[dict[str, Any]]:
     """Reads a run's `items.parquet`, a dict a row."""
     import pyarrow as pa

@@ -187,6 +187,25 @@ def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
         assert (verdict, "a judge by words" in why) == (INCONCLUSIVE, True), why
 
 
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"value": 0.95, "ci_low": 0.9, "ci_high": 0.99, "bound_low": 0.95, "bound_high": 0.95},
+        {"ci_low": 0.9},
+    ],
+)
+def test_figures_that_its_items_deny_decide_nothing(
+    runs: Path, tmp_path: Path, figures: dict[str, float]
+) -> None:
+    copied = changed(runs / "wrong", tmp_path / "wrong", "medcalc")
+    results = json.loads((copied / "results.json").read_text(encoding="utf-8"))
+    results["tasks"]["medcalc"]["metrics"]["accuracy"] |= figures
+    (copied / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    verdict, reason = held(tmp_path, f"{FRESH}[[rule]]\n{ACCURACY}at_least = 0.8\n", "wrong")
+    assert verdict == INCONCLUSIVE
+    assert "not what items.parquet says" in reason
+
+
 def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
     policy = policy_file(runs, f'{FRESH}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"')
     verdict, (found,) = gate(read_policy(policy), [runs / "half"])
@@ -201,6 +220,7 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
     [
         ("rule = 3", "a policy is a list of [[rule]] tables, with [tasks.NAME] tables"),
         ("[[rule]\n", "not TOML"),
+        (f"rule = {'[' * 5_000}", "nested too deeply"),
         (f"[[rule]]\n{ACCURACY}", "rule 1: needs exactly one of at_least, at_most, margin"),
         (f"[[rule]]\n{ACCURACY}at_least = 'x'", "at_least must be a number, got 'x'"),
         (

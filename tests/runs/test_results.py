@@ -17,7 +17,13 @@ import pytest
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
-from medical_tasks.runs.results import item_rows, read_items, read_results, summarise
+from medical_tasks.runs.results import (
+    item_rows,
+    read_items,
+    read_results,
+    read_sound_results,
+    summarise,
+)
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 from tests.case_tables import cases, tabled
 from tests.support import toy_task, write_run
@@ -178,6 +184,24 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"schema_version": 1, "tasks": {"toy": {}}}))
     with pytest.raises(UsageError, match="not results that this version reads"):
         read_results(tmp_path)
+    damaged: list[Any] = [
+        {"recipe": "x"},
+        {"recipe": {}, "n_items": "many"},
+        {"recipe": {}, "coverage": {"asked": 0, "scored": 5}},
+        {"recipe": {}, "coverage": {"asked": "5", "scored": 5}},
+        {"recipe": {}, "breakdown": []},
+        {"recipe": {}, "breakdown": {"category": {"lab": [1]}}},
+        {"recipe": {}, "metrics": [1]},
+        {"recipe": {}, "metrics": {"accuracy": 0.5}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": "0.5"}}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": math.nan}}},
+        {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": True}}},
+    ]
+    for entry in damaged:
+        told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
+        (tmp_path / "results.json").write_text(told)
+        with pytest.raises(UsageError, match="the results of toy lack a recipe, counts or"):
+            read_sound_results(tmp_path)
     write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
     with pytest.raises(UsageError, match="is not of the same run as results.json"):
