@@ -45,6 +45,7 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _LIMITS = ("at_least", "at_most")
+_LEAST_LIMIT = 0.001  # of a share; nearer to 0 or 1 it takes thousands of items to see one
 _OF_PAIRS = ("difference", "margin")
 _SAID: Mapping[Kind, str] = {
     "half_width": "an interval of ±{}",
@@ -91,7 +92,7 @@ def _goal(arguments: argparse.Namespace) -> Goal:
             raise UsageError(f"--{name} must be between 0 and 1, got {share}.")
     if kind in _LIMITS:
         return _limit(kind, value, arguments.accuracy)
-    if value <= 0.0:
+    if not value > 0.0:
         raise UsageError(f"{_option(kind)} must be above 0, got {value}.")
     needed = "agreement" if kind in _OF_PAIRS else "accuracy"
     assumed = getattr(arguments, needed)
@@ -106,6 +107,10 @@ def _goal(arguments: argparse.Namespace) -> Goal:
 
 def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
     """A gate's limit, for a model whose true value meets it."""
+    if not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
+        raise UsageError(
+            f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got {value!r}."
+        )
     if truth is None or (truth <= value if kind == "at_least" else truth >= value):
         side = "above" if kind == "at_least" else "below"
         raise UsageError(

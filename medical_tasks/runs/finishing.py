@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from medical_tasks.errors import doing
+from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Corrections
@@ -23,6 +23,8 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
+_NAMED: Final = 5
+"""How many items a message names."""
 
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
@@ -85,7 +87,21 @@ def _adjudicated(
     read = answered.task.benchmark.score_items(
         answered.task, unclear, responses, judging=judging, arguments=arguments, readings=texts
     )
+    _check_readings(answered.task, texts, read)
     return {score.id: _read_anew(scores[score.id], score) for score in read}
+
+
+def _check_readings(task: TaskSpec, texts: Mapping[str, str], scores: Sequence[ItemScore]) -> None:
+    """Refuses readings in which the task's reader finds no answer, or not one: all of them at once."""
+    unread = [each.id for each in scores if texts[each.id] and (each.unclear or not each.parsed)]
+    if not unread:
+        return
+    # Only the items are named: a reading may quote an answer that nobody else may see.
+    raise UsageError(
+        f"--adjudicated: {len(unread)} readings say no answer to {task.name}, or leave it open: "
+        f"those of the items {listed(unread, _NAMED)}. "
+        f"In the column 'reading' write {task.reads}; or 'none' where the reply gives none."
+    )
 
 
 def _read_anew(before: ItemScore, read: ItemScore) -> ItemScore:

@@ -203,6 +203,8 @@ def test_a_reading_of_a_clear_answer_counts_for_nothing(
         ([{"reading": "3 " * 150}], "the reading has 299 characters, at most 200 are taken"),
         ([{"reading": "3", "read_by": "my colleague"}], "column 'read_by': must be 'person' or"),
         ([{"reading": ""}], "no row of medcalc has a reading. Fill in the column 'reading'"),
+        ([{"reading": "I think so"}], "1 readings say no answer to medcalc, or leave it open"),
+        ([{"reading": "?"}], "In the column 'reading' write .*; or 'none' where the reply"),
         ([{"task": "kqa", "reading": "3"}], "has no row of medcalc, but of kqa"),
     ],
 )

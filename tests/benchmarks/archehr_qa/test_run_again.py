@@ -89,9 +89,7 @@ def test_answers_that_end_the_official_script_can_be_submitted(
         "metrics"
     ]
     official = [entry for name, entry in metrics.items() if name.endswith("_official")]
-    assert {entry["reason"].split(" (")[1] for entry in official} == {
-        f"1 of {len(replies)} items)"
-    }
+    assert {entry["reason"].split(" (")[1] for entry in official} == {f"1 of {len(replies)} items)"}
     named = ["--model-name", "Toy", "--organisation", "Org", "--responses", "answers.jsonl"]
     assert (
         main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
