@@ -79,7 +79,9 @@ class Looking:
         """Notes that `what` cannot be read, whatever is raised: parsers raise errors of any kind."""
         try:
             yield
-        except Exception as error:
+        except (
+            Exception
+        ) as error:  # readers of archives, pictures and tables raise errors of any kind
             self._closed(f"{what} cannot be read to its end ({failure_kind(error)})")
 
     def _closed(self, reason: str) -> None:
