@@ -107,7 +107,7 @@ def _goal(arguments: argparse.Namespace) -> Goal:
 
 def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
     """A gate's limit, for a model whose true value meets it."""
-    if not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
+    if 0.0 < value < 1.0 and not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
         raise UsageError(
             f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got {value!r}."
         )

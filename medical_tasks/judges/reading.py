@@ -5,6 +5,7 @@ A reply may quote judged text that holds a planted verdict: one counts only alon
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -334,10 +335,19 @@ def read_json(text: str) -> Any | Unreadable:
 
 
 def _json_value(written: str) -> Any:
-    """The value of a text, with line breaks inside its strings or without; None of what is no JSON."""
+    """The value of a text, with line breaks inside its strings or without; None of what is no JSON.
+
+    A dictionary as Python writes it, with single quotes, is read too: as a literal, never run.
+    """
     try:
         return _JSON.decode(written)
     except (ValueError, RecursionError):
+        pass
+    if not written.startswith("{'"):
+        return None
+    try:
+        return ast.literal_eval(written)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
 
 
@@ -441,9 +451,13 @@ def goes_with(word: str, reason: str) -> bool:
 
 
 def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
-    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0` or `5/5`."""
+    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0`.
+
+    `4/5` is 4 where 5 is the highest; of any other scale it is unreadable.
+    """
 
     def read(written: str) -> int | Unreadable:
+        written = re.sub(rf"\s?(?:/|out of)\s?{high}\Z", "", written)
         if not _NUMBER.fullmatch(written):
             return Unreadable(f"{label} is not a number alone")
         if "." in written:
@@ -606,7 +620,7 @@ def _read_line(
     spoken = _spoken(text)
     if spoken is None:
         return _NO_ANSWER
-    lines = _lines(spoken)
+    lines = _without_last_reason(_lines(spoken), label)
     if not lines:
         return Unreadable("the reply is empty")
     written = _labelled(lines[-1], label)
@@ -633,11 +647,34 @@ def _read_line(
     return value
 
 
+def _without_last_reason(lines: list[str], label: str) -> list[str]:
+    """The lines without a reason behind the verdict, or in front of it on its line.
+
+    Example:
+        "entailed: yes", "explanation: it says so" is the first line alone, and so is
+        "explanation: it says so. entailed: yes".
+    """
+    while len(lines) > 1 and _begins_reason(lines[-1]):
+        lines = lines[:-1]
+    if lines and _begins_reason(lines[-1]):
+        reason, found, verdict = lines[-1].rpartition(f"{label}:")
+        if found and reason.rstrip()[-1:] in (".", ";"):
+            return [*lines[:-1], found + verdict]
+    return lines
+
+
+def _begins_reason(line: str) -> bool:
+    name, colon, _ = line.partition(":")
+    return bool(colon) and name.strip(_MARKS).lower() in _ASIDES
+
+
 def reply_lines(text: str) -> list[str]:
     """The lines of a reply that say something, without its reasoning and emphasis; none when reasoning never ends."""
-    return [
+    lines = [
         line.strip(_MARKS).replace("*", "").replace("`", "") for line in _lines(_spoken(text) or "")
     ]
+    # Quotation marks around a whole reply of one line quote nothing.
+    return [_bare(line) for line in lines] if len(lines) == 1 else lines
 
 
 def _lines(text: str) -> list[str]:

@@ -178,7 +178,8 @@ def read_official_score(text: str) -> bool | Unreadable:
         return held
     lines = _score_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
-    scores = {match[1] if match else "" for match in labelled}
+    # Of one point: 1/1 is 1.
+    scores = {match[1].removesuffix("/1") if match else "" for match in labelled}
     if len(scores) > 1:
         return Unreadable("Score stands twice and differs")
     if lines and _SCORE_LABEL.match(lines[0]):
