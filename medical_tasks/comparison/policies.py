@@ -63,6 +63,8 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
 """What a rule limits, and the words that go with it."""
 PROMPTS: Final = ("own", "official", "unknown")
 _OPTIONAL: Final = frozenset({"by"})
+_MOST: Final = 1e6
+"""The largest limit of a count, which has no largest value: no answer has a million of anything."""
 _ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
 """Differences of recipes that change no verdict, or that a finding names by itself."""
 _EXAMPLE: Final = (
@@ -326,6 +328,7 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str)
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
         low, high = 0.0, high - low
+    high = min(high, _MOST)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
         raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")

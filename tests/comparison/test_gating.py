@@ -249,6 +249,10 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         (f"[[rule]]\n{ACCURACY}at_least = 1", "no run could meet at_least = 1: the 95 % interval"),
         (f"[[rule]]\n{ACCURACY}width_at_most = 0", "no run could meet width_at_most = 0"),
         ("[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_most = 0", "no run could meet"),
+        (
+            "[[rule]]\ntask = 'kqa'\nmetric = 'words'\nat_most = 1e300",
+            "from 0 to 1e+06, got 1e+300",
+        ),
         # and that the worst runs meet.
         (f"[[rule]]\n{ACCURACY}at_most = 0.9", "accuracy is better when it is higher, so that"),
         (
