@@ -227,7 +227,7 @@ def holding_text() -> Iterator[None]:
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
-    except Exception as error:
+    except Exception as error:  # whatever it is: others' errors quote what they stumbled over
         if is_full_disk(error):
             raise
         if memory_error(error):

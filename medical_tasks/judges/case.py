@@ -114,8 +114,7 @@ class Case:
                 thread.problem = f"judge: cannot tell {label}"
         else:
             # Here alone, before any reader sees it: what a cut reply seems to say is not what the judge was about to say.
-            # The authors' scripts, which ask once, read it all the same.
-            cut = not question.once and was_cut(
+            cut = was_cut(
                 reply.get("finish", ""),
                 tokens=reply.get("output_tokens"),
                 longest=question.max_tokens,

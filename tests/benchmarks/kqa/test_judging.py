@@ -293,15 +293,15 @@ class TestOfficial:
             done.one.values["comprehensiveness_official"] == 0.0
         )  # the authors' script reads the first reply
 
-    def test_a_reply_that_was_cut_decides_for_the_authors_script_alone(
-        self, tmp_path: Path
-    ) -> None:
-        """Theirs looks for "True" in whatever text there is."""
+    def test_a_reply_that_was_cut_decides_nothing(self, tmp_path: Path) -> None:
         cut = Reply(key="", text="The answer is True", finish="length")
         done = judge(tmp_path, [ITEM], [ANSWER], lambda call: cut, prompts="official")
         assert done.one.unscored == "judge: cut reply"
-        assert done.one.limits["comprehensiveness"] == (0.0, 1.0)
-        assert done.one.values["comprehensiveness_official"] == 1.0
+        assert (
+            done.one.limits["comprehensiveness"]
+            == done.one.limits["comprehensiveness_official"]
+            == (0.0, 1.0)
+        )
         (tmp_path / "healed").mkdir()
         healed = judge(
             tmp_path / "healed",
@@ -311,8 +311,8 @@ class TestOfficial:
             prompts="official",
         )
         assert healed.one.values["comprehensiveness"] == 1.0
-        assert healed.one.values["comprehensiveness_official"] == 1.0
-        assert healed.one.unscored is None
+        assert healed.one.limits["comprehensiveness_official"] == (0.0, 1.0)
+        assert healed.one.unscored == "judge: cut reply"
 
     def test_abstentions_blank_statements_and_blank_answers_are_asked_about(
         self, tmp_path: Path
