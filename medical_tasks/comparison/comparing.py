@@ -6,7 +6,6 @@ more than two runs, the tests of one metric are adjusted over all pairs.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from medical_tasks.comparison.statistics import (
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
+from medical_tasks.options import Compare
 from medical_tasks.runs.calibrating import SUFFIX, raw_name, same_calibration
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line
@@ -452,7 +452,7 @@ def compare_pairs(
     return pairs
 
 
-def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def compare_as_asked(arguments: Compare) -> tuple[dict[str, Any], str]:
     """Compares with the options of `compare`, and writes `out`; the content for programs, and the tables."""
     from medical_tasks.comparison.tables import add_flips, run_names, sections
 
@@ -502,7 +502,7 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[dict[str, Any], str
     return _json(folders, pairs), _written(arguments, run_names(runs), sections(pairs), more)
 
 
-def _written(arguments: argparse.Namespace, *shown: Any) -> str:
+def _written(arguments: Compare, *shown: Any) -> str:
     from medical_tasks.comparison.tables import as_markdown, as_text
 
     if arguments.out is not None:
@@ -553,7 +553,7 @@ def _more(
     runs: Sequence[Compared],
     pairs: Sequence[Any],
     known: Mapping[str, Any],
-    arguments: argparse.Namespace,
+    arguments: Compare,
 ) -> list[str]:
     """What else to know: runs given twice, what an answer took, and what can be asked for."""
     more = []

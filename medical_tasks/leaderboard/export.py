@@ -14,7 +14,6 @@ import json
 import re
 import sys
 import uuid
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, readable
+from medical_tasks.leaderboard.options import Export
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.html_parts import Markup
@@ -108,7 +108,7 @@ class Exported(NamedTuple):
     left_open: list[str]  # fields that the form has and the run does not know
 
 
-def export_as_asked(arguments: Namespace) -> Exported:
+def export_as_asked(arguments: Export) -> Exported:
     """Writes a run in the form asked for."""
     folder: Path = arguments.run.expanduser()
     known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
+from medical_tasks.leaderboard.options import Leaderboard
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
@@ -22,7 +22,7 @@ Told = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
 
 
-def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
+def verified_report(board: Board, name: str, arguments: Leaderboard) -> Mapping[str, Any]:
     """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
     from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
 

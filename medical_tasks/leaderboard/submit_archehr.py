@@ -16,7 +16,6 @@ The file may quote credentialed notes: only its owner can read it, and it may no
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +29,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.options import SubmitArchehr
 from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
 from medical_tasks.runs.results import read_results
@@ -40,45 +40,8 @@ _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "--out": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the submission (default: submission.json, or submission.zip for 2026)",
-    },
-    "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
-    "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
-    "--responses": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the file that `score` scored, if RUN is of that",
-    },
-    "--upstream": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "the authors' checkout, if the run used --prompts official",
-    },
-    "--check": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "check this submission instead, write nothing",
-    },
-    "--data": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the built dataset (default: the user's data home)",
-    },
-    "--source": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the dataset's release, in place of --data",
-    },
-    "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
-    "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
-}
 
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitArchehr) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
     target: Any = next(each for each in benchmarks() if each.short == arguments.to).shared_task()
     if (arguments.run is None) == (arguments.check is None):
@@ -96,11 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
         )
-    return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
+    if arguments.check is not None:
+        return _check(arguments, arguments.check, target)
+    assert arguments.run is not None
+    return _submit(arguments, arguments.run, target)
 
 
-def _check(arguments: argparse.Namespace, target: Any) -> int:
-    path: Path = arguments.check
+def _check(arguments: SubmitArchehr, path: Path, target: Any) -> int:
     records, problems = target.read_records(path)
     named = [
         task.name for task in parse_task_names(arguments.task or target.recognised(path, records))
@@ -111,9 +76,11 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(arguments, task) as given:
+        with with_source(
+            task, source=arguments.source, data=arguments.data, config=arguments.config
+        ) as (folder, config):
             data = load_task_data(
-                every, spec, data=given.data, config=given.config, split=given.split or task.split
+                every, spec, data=folder, config=config, split=arguments.split or task.split
             )
         cases = target.cases(task, data.items)
         problems += target.problems_of(task, cases, records)
@@ -128,8 +95,7 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     return 0
 
 
-def _submit(arguments: argparse.Namespace, target: Any) -> int:
-    folder: Path = arguments.run
+def _submit(arguments: SubmitArchehr, folder: Path, target: Any) -> int:
     task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
     out: Path = arguments.out or Path(SUBMISSION).with_suffix(
         _ZIP if target.zipped(task) else ".json"
@@ -189,7 +155,7 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
 
 
 def _task(
-    folder: Path, entries: Mapping[str, Any], arguments: argparse.Namespace, target: Any
+    folder: Path, entries: Mapping[str, Any], arguments: SubmitArchehr, target: Any
 ) -> tuple[TaskSpec, Mapping[str, Any]]:
     fitting = [name for name in entries if name in target.TASKS]
     wanted = fitting
@@ -206,7 +172,7 @@ def _task(
 
 
 def _check_command(
-    out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]
+    out: Path, task: TaskSpec, arguments: SubmitArchehr, recipe: Mapping[str, Any]
 ) -> str:
     split = recipe["data"]["split"]
     words = [

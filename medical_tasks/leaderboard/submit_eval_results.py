@@ -10,7 +10,6 @@ data, baselines, parts of a benchmark, and judges whose verdicts cannot be compa
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.export import write_files
+from medical_tasks.leaderboard.options import SubmitEvalResults
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.leaderboard.submission_package.values import number
@@ -39,44 +39,8 @@ _DECIMALS: Final = 2
 _OLDEST: Final = "1.4"
 _MOST_BYTES: Final = 1_000_000
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "--dataset-repo": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]OWNER/NAME",
-        "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
-    },
-    "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
-    "--out": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": f"where the files go (default: {DEFAULT_OUT})",
-    },
-    "--dataset-revision": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]COMMIT",
-        "help": "commit of that repository with the rows the run was on",
-    },
-    "--date": {"metavar": "ISO", "help": "when it was run (default: left to the commit)"},
-    "--source-url": {"metavar": "URL", "help": "a page that says more, such as the run's report"},
-    "--source-name": {"metavar": "TEXT", "help": "how the page is called"},
-    "--source-user": {"metavar": "NAME", "help": "user of the Hub whose page it is"},
-    "--source-org": {"metavar": "NAME", "help": "organisation of the Hub whose page it is"},
-    "--notes": {"metavar": "TEXT", "help": "one line of your own, before what is always noted"},
-    "--variant": {
-        "metavar": "NAME",
-        "help": "tells it from another result of the same benchmark, in file name and notes",
-    },
-    "--allow-partial": {
-        "action": "store_true",
-        "help": "also where items have no score; the notes say so",
-    },
-    "--force": {"action": "store_true", "help": "write over files that say something else"},
-}
 
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitEvalResults) -> int:
     """Writes a file a task."""
     results = _results(arguments)
     # Very wide, so that notes stay in one line; one line is what the Hub shows.
@@ -98,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _results(arguments: argparse.Namespace) -> dict[str, Any]:
+def _results(arguments: SubmitEvalResults) -> dict[str, Any]:
     source = source_of(
         {name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")}
     )
@@ -147,7 +111,7 @@ def _results(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_publishable(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]
+    arguments: SubmitEvalResults, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]
 ) -> None:
     found: dict[str, list[str]] = {}
     for task in tasks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -17,6 +16,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.options import Report
 from medical_tasks.report.folders import (
     FinishedRun,
     is_unfinished,
@@ -61,7 +61,7 @@ _UNKNOWN: Final = (
 _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
 
 
-def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
+def report_as_asked(arguments: Report) -> dict[str, Path]:
     """Writes the report with the options of the verb; returns its files by format."""
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page

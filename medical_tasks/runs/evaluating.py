@@ -5,7 +5,6 @@ Both take the options as their verbs declare them, and the tasks with their data
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
 import tempfile
@@ -33,9 +32,9 @@ from medical_tasks.models.opener import (
     deciding_args,
     full_name,
     open_model,
-    parse_model_args,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
+from medical_tasks.options import Run, Score
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -51,6 +50,7 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
+    GivenAnswers,
     check_recipe,
     read_file,
     read_responses,
@@ -71,7 +71,7 @@ from medical_tasks.spec import DatasetSpec, TaskSpec
 Specs = Mapping[str, DatasetSpec]
 
 
-def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+def evaluate(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
@@ -80,15 +80,13 @@ def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Sp
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
-) -> Path | None:
+def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     name = full_name(arguments.model)
-    model_args = parse_model_args(arguments.model_args)
+    model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
-    task_args = read_task_args(arguments.task_args, tasks)
-    judge = judge_request(arguments, tasks, prompts=arguments.prompts)
-    drawn = read_drawn(arguments)
+    task_args = checked_task_args(arguments.task_args, tasks)
+    judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
+    drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
     data = {
         task.name: load_task_data(
@@ -150,9 +148,8 @@ def _evaluated(
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
 
-def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
-    """Reads `--task-args`, of which each must be a setting of one of the tasks."""
-    given = parse_model_args(text, option="--task-args")
+def checked_task_args(given: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+    """Checks `--task-args`, of which each must be a setting of one of the tasks."""
     known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
     for name in given:
         if name not in known:
@@ -160,7 +157,7 @@ def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
             raise UsageError(
                 f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
             )
-    return given
+    return dict(given)
 
 
 def _finished(
@@ -299,12 +296,28 @@ def _answers(
 
 
 def rescore(
-    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec
+    arguments: Score,
+    task: TaskSpec,
+    spec: DatasetSpec,
+    responses: Path | GivenAnswers | None = None,
 ) -> tuple[Path, bool] | None:
-    """Scores answers that are there: the folder, and whether an item has none; None after a forecast and in further processes."""
+    """Scores answers that are there.
+
+    Args:
+        arguments: what is scored, and how.
+        task: to which the answers are.
+        spec: the task's dataset.
+        responses: the answers, where they are not in the file `arguments.responses`.
+
+    Returns:
+        The folder, and whether an item has no answer; None after a forecast and in further processes.
+    """
+    responses = responses or arguments.responses
     if not is_main_process():
         return None  # there is nothing to share among processes
-    request = judge_request(arguments, [task], prompts=arguments.prompts)
+    request = judge_request(
+        arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
+    )
     if request is None and arguments.prompts != "own":
         raise UsageError(
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
@@ -315,8 +328,11 @@ def rescore(
     ):
         if request is not None:
             check_request(request, [task])
-        with with_source(arguments, task) as given:
-            answered, settings = _answered(task, spec, given)
+        with with_source(
+            task, source=arguments.source, data=arguments.data, config=arguments.config
+        ) as (data, config):
+            read = replace(arguments, data=data, config=config)
+            answered, settings = _answered(task, spec, read, responses)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
@@ -327,7 +343,7 @@ def rescore(
         # Not the sheet's content: one with more rows filled in is scored into the same folder.
         settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
-        path = arguments.out or default_folder(arguments.responses.stem, settings)
+        path = arguments.out or default_folder(responses.stem, settings)
         if request is not None and request.options.forecast:
             _forecast(request, [answered], kept=_kept(path))
             tell("No judge was asked and nothing is written.")
@@ -351,9 +367,11 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _scoring_args(
+    task_args: Mapping[str, str], task: TaskSpec, recipe: Mapping[str, Any]
+) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
-    given = read_task_args(text, [task])
+    given = checked_task_args(task_args, [task])
     questions = [name for name in given if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
@@ -375,23 +393,21 @@ def _kept(path: Path) -> Path | None:
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
+    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
 ) -> tuple[AnsweredTask, dict[str, Any]]:
     """Reads the answers; returns them, and what tells this scoring from others."""
-    if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
+    if isinstance(file, Path) and file.is_dir():
         return _from_run(task, spec, arguments)
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
-    content, items = read_file(arguments.responses), data.answerable
+    content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
-    responses = read_responses(
-        arguments.responses, ids, content=content, check=check, task=task, items=items
-    )
+    responses = read_responses(file, ids, content=content, check=check, task=task, items=items)
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
-    name = f"responses/{arguments.responses.name}{sheet}"
+    name = f"responses/{file.name}{sheet}"
     source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
@@ -420,7 +436,7 @@ def _check_one(**given: object) -> None:
 
 
 def _from_run(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
+    task: TaskSpec, spec: DatasetSpec, arguments: Score
 ) -> tuple[AnsweredTask, dict[str, Any]]:
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]

@@ -6,7 +6,6 @@ model is opened, and a judge is asked only for verdicts that no part has.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,8 @@ from medical_tasks.data.task_data import TaskData, asked_part, load_task_data, r
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
-from medical_tasks.runs.evaluating import Specs, read_task_args
+from medical_tasks.options import Merge
+from medical_tasks.runs.evaluating import Specs, checked_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     PRIVATE,
@@ -112,7 +112,7 @@ def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_parts(
-    arguments: argparse.Namespace, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
+    arguments: Merge, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
 ) -> tuple[Path, str] | None:
     """Makes one run of parts: its folder, and what to do where an item has no answer; None in all but the main process."""
     if not is_main_process():
@@ -126,7 +126,12 @@ def merge_parts(
         policy.protect(subjects, policy.attestation_from(arguments)),
         doing("merge the parts of a run"),
     ):
-        request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
+        request = judge_request(
+            arguments,
+            tasks,
+            prompts=parts[0].settings["prompts"],
+            upstream=arguments.upstream,
+        )
         if request is not None:
             had = mapping(parts[0].settings.get("judge"))
             if had != request.identity:
@@ -144,7 +149,7 @@ def merge_parts(
             # What a merge that goes on has already is a part too.
             parts = read_parts([*(part.path for part in parts), folder.path])
             asked = [_asked(arguments, task, specs, parts) for task in tasks]
-            given = read_task_args(arguments.task_args, tasks)
+            given = checked_task_args(arguments.task_args, tasks)
             _gather(arguments, parts, folder, asked)
             told = _told(parts)
             answered = [_answered(arguments, each, folder, told, given) for each in asked]
@@ -153,9 +158,7 @@ def merge_parts(
             return folder.path, _next_step(answered, parts)
 
 
-def _asked(
-    arguments: argparse.Namespace, task: TaskSpec, specs: Specs, parts: Sequence[Part]
-) -> _Asked:
+def _asked(arguments: Merge, task: TaskSpec, specs: Specs, parts: Sequence[Part]) -> _Asked:
     told = [part.recipes[task.name] for part in parts if task.name in part.recipes]
     if not told:
         said = f"no part has finished, so that nothing says what answered {task.name}"
@@ -187,7 +190,7 @@ def _asked(
 
 
 def _gather(
-    arguments: argparse.Namespace, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]
+    arguments: Merge, parts: Sequence[Part], folder: RunFolder, asked: Sequence[_Asked]
 ) -> None:
     """Copies what the parts' stores hold into one, all of it or nothing; parts that answer differently are refused."""
     fresh = not folder.answers.exists()
@@ -222,7 +225,7 @@ def _gather(
 
 
 def _clash(
-    arguments: argparse.Namespace,
+    arguments: Merge,
     one: Part,
     other: Part,
     clashes: Sequence[tuple[str, str]],
@@ -265,7 +268,7 @@ def _told(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
 
 
 def _answered(
-    arguments: argparse.Namespace,
+    arguments: Merge,
     asked: _Asked,
     folder: RunFolder,
     told: Mapping[tuple[str, str], str],

@@ -5,7 +5,6 @@ No file that a package names is ever opened: such settings come from whoever ver
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.leaderboard.options import WithVerification
 from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
 from medical_tasks.leaderboard.submission_package.privacy import (
@@ -29,7 +29,7 @@ from medical_tasks.leaderboard.submission_package.privacy import (
     texts_allowed,
 )
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
-from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.models.opener import full_name
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.recipes import make_recipe, mapping
@@ -59,18 +59,12 @@ def verify_package(
 
 
 def verify_as_asked(
-    package: contents.Package, arguments: argparse.Namespace
+    package: contents.Package, arguments: WithVerification
 ) -> contents.Verification:
-    """Verifies with a command's options: those of `VerifyOptions`, None where they are not given, and the guard's."""
+    """Verifies with a command's options: those of `VerifyOptions`, and the guard's."""
     given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        given[setting] = parse_model_args(
-            given[setting] or "", option=f"--{setting.replace('_', '-')}"
-        )
-    given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = contents.VerifyOptions(
-        **{name: value for name, value in given.items() if value is not None}
-    )
+    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
+    options = contents.VerifyOptions(**given)
     if options.sample < 1 or options.seed < 0:
         raise UsageError(
             f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}."
