@@ -22,8 +22,8 @@ from medical_tasks.runs.results import (
     read_items,
     read_results,
     read_sound_results,
-    summarise,
 )
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 from tests.case_tables import cases, tabled
 from tests.support import toy_task, write_run

@@ -21,7 +21,7 @@ from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import (
     Counts,
     Item,

@@ -25,7 +25,8 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging
 from medical_tasks.judges.lexical import GIVEN, LEXICAL
 from medical_tasks.judges.session import open_offline
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 

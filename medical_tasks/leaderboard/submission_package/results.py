@@ -20,7 +20,8 @@ from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.comparability import asked_officially, comparability
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import INTERVALS, mapping
-from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
+from medical_tasks.runs.results import SCHEMA_VERSION, weight_column
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec, unclear_limits
 

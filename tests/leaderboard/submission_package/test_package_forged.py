@@ -22,7 +22,8 @@ from medical_tasks.leaderboard.submission_package.package_file import read_packa
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.recipes import INTERVALS
-from medical_tasks.runs.results import item_rows, summarise
+from medical_tasks.runs.results import item_rows
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 from tests.fault_server import Call, FaultServer
 from tests.leaderboard.made_packages import cases
