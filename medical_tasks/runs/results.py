@@ -50,6 +50,10 @@ Row: TypeAlias = Mapping[str, Any]
 """A row of `items.parquet`: ids, groups and texts, and a number or None for each metric."""
 
 
+Number: TypeAlias = float | Any
+"""A number, or None where nobody can compute it. Who calculates with one looks at `value` first."""
+
+
 class Figure(TypedDict, total=False):
     """A metric's number of some items. Shares are from 0 to 1; None where nobody can compute it.
 
@@ -76,11 +80,11 @@ class Figure(TypedDict, total=False):
         calibration: of a corrected metric, what corrected it.
     """
 
-    value: Required[float | None]
-    ci_low: Required[float | None]
-    ci_high: Required[float | None]
-    bound_low: float | None
-    bound_high: float | None
+    value: Required[Number]
+    ci_low: Required[Number]
+    ci_high: Required[Number]
+    bound_low: Number
+    bound_high: Number
     n: Required[int]
     of: float
     std: float
