@@ -16,7 +16,8 @@ from typing import Any
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison import statistics
-from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
+from medical_tasks.comparison.compared import Compared, Selection
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.statistics import RESAMPLES
 from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
 

@@ -10,7 +10,7 @@ for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 %
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,15 +18,15 @@ from typing import Any, Final
 import numpy as np
 
 from medical_tasks.catalog import tasks
-from medical_tasks.comparison.comparing import (
+from medical_tasks.comparison.compared import (
     NONE,
     Compared,
     Selection,
-    compare_tasks,
     read_compared,
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.comparing import compare_tasks
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -44,7 +44,11 @@ from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    groups_of,
+)
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
@@ -192,7 +196,7 @@ def _findings(
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
 
-def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -> str:
+def _unlike(scope: Scope, entry: Json, baseline: Compared | None) -> str:
     """Why the run that a margin is held against measures something else; "" where it does not."""
     if baseline is None:
         return ""
@@ -273,9 +277,7 @@ def _columns(
     return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
 
-def _measured(
-    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
-) -> Finding:
+def _measured(rule: Rule, metric: Json | None, empty: Finding, entry: Json) -> Finding:
     if metric is None:
         why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
         return replace(empty, reason=str(why or "the run does not report it"))
@@ -358,7 +360,7 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     )
 
 
-def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
+def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
     _, _, check = read_check(rule.check)
     kappa, asked, general = (
         summary_of(check)["kappa"],
@@ -381,7 +383,7 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, dict[str, Any]]:
+def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
     several = len({finding.run for finding in findings}) > 1
     header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
@@ -429,6 +431,6 @@ def _row(each: Finding) -> tuple[str, ...]:
     )
 
 
-def _scope_told(scope: Scope) -> dict[str, Any]:
+def _scope_told(scope: Scope) -> JsonDict:
     """A scope as JSON values."""
     return {**asdict(scope), "accept": sorted(scope.accept)}

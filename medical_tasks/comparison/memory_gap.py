@@ -12,16 +12,17 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, Selection, rows_by_task
+from medical_tasks.comparison.compared import Compared, Selection, rows_by_task
 from medical_tasks.comparison.statistics import is_counted, item_value
 from medical_tasks.comparison.tables import Section
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST, percent
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.intervals import student_quantile
 from medical_tasks.scoring.means import ROUNDING, unseen_share
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -45,7 +46,7 @@ class Sample:
     clusters: Sequence[str]
 
 
-def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
+def gap_of(published: Sample, fresh: Sample) -> JsonDict:
     """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
@@ -105,9 +106,9 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
 
 def memory_gap(
     published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
-) -> dict[str, Any]:
+) -> JsonDict:
     """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
-    found: dict[str, Any] = {}
+    found: JsonDict = {}
     rows = rows_by_task(published), rows_by_task(fresh)
     names = [
         name
@@ -139,7 +140,7 @@ def memory_gap(
     return found
 
 
-def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
+def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
     """Why two runs cannot be compared so, as a sentence; empty when they can."""
     benchmark, configs = (
         task.benchmark,
@@ -172,9 +173,9 @@ def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
 def _entry(
     task: TaskSpec,
     metric: MetricSpec,
-    recipes: Sequence[Mapping[str, Any]],
-    sides: Sequence[Mapping[str, Mapping[str, Any]]],
-) -> dict[str, Any]:
+    recipes: Sequence[Json],
+    sides: Sequence[Mapping[str, Json]],
+) -> JsonDict:
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
             f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like."
@@ -223,7 +224,7 @@ def _entry(
     }
 
 
-def _verdict(entry: Mapping[str, Any], group: str) -> str:
+def _verdict(entry: Json, group: str) -> str:
     if entry["n_groups"] < FEWEST:
         return (
             f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
@@ -241,7 +242,7 @@ def _verdict(entry: Mapping[str, Any], group: str) -> str:
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
-def gap_sections(found: Mapping[str, Any]) -> list[Section]:
+def gap_sections(found: Json) -> list[Section]:
     """The table of `memory_gap`, in percent and points."""
     rows, notes = [], []
     for task, metrics in found.items():

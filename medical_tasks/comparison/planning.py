@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, rows_by_task, shared_rows
+from medical_tasks.comparison.compared import Compared, rows_by_task, shared_rows
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,

@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
+from medical_tasks.comparison.compared import Compared, Pair, letter, rows_by_task, shared_rows
 from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
 from medical_tasks.errors import listed
 from medical_tasks.io.table import align
@@ -22,11 +22,12 @@ from medical_tasks.runs.numbers import (
     valued,
 )
 from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 _LONGEST_NAME = 160
-_NONE: Final[Mapping[str, Any]] = {"metrics": {}, "breakdown": {}}
+_NONE: Final[Json] = {"metrics": {}, "breakdown": {}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[s
 
 
 def _row(
-    first: tuple[str, str], entry: Mapping[str, Any], pair: Pair, *, several: bool, adjusted: bool
+    first: tuple[str, str], entry: Json, pair: Pair, *, several: bool, adjusted: bool
 ) -> tuple[str, ...]:
     unit, flips, few, n = (
         entry.get("unit", ""),
@@ -159,7 +160,7 @@ def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
     )
 
 
-def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
+def _flips(pair: Pair, title: str, entry: Json) -> list[Section]:
     made = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():
@@ -297,7 +298,7 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
     ]
 
 
-def _equivalence(made: Mapping[str, Any], unit: str) -> str:
+def _equivalence(made: Json, unit: str) -> str:
     within, beyond = (made[name] is not None and made[name] < ALPHA for name in ("p", "p_beyond"))
     said = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
     margin = number(made["margin"], unit) + ("" if unit else " points")
@@ -319,7 +320,7 @@ def breakdown_notes(tests: int) -> list[str]:
     ]
 
 
-def change_said(entry: Mapping[str, Any], direction: str) -> str:
+def change_said(entry: Json, direction: str) -> str:
     """Names a change (`improved` or `worsened`) of an item."""
     if entry["test"] != "McNemar":
         return f"{direction} most"
@@ -328,7 +329,7 @@ def change_said(entry: Mapping[str, Any], direction: str) -> str:
     return f"{before} -> {after} ({direction})"
 
 
-def _few(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _few(metrics: Mapping[str, Json]) -> list[str]:
     found: dict[str, list[str]] = {}
     for name, entry in metrics.items():
         for said in entry["notes"]:
@@ -341,12 +342,12 @@ _DIGITS = re.compile(r"(\d+)")
 
 def flipped_items(
     metric: MetricSpec,
-    first: Sequence[Mapping[str, Any]],
-    second: Sequence[Mapping[str, Any]],
+    first: Sequence[Json],
+    second: Sequence[Json],
     *,
     most: int,
     parsed: bool,
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[JsonDict]]:
     """Lists the items on which a metric changed, as `improved` and `worsened`, at most `most` of either.
 
     Of proportions the first by id, of others the largest changes; `parsed`, for open data alone, adds the answers as read.
@@ -396,10 +397,8 @@ def _by_number(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _told(
-    metric: MetricSpec, a: Mapping[str, Any], b: Mapping[str, Any], *, parsed: bool
-) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
+    told: JsonDict = {
         "id": str(a["id"]),
         "a": item_value(metric, a),
         "b": item_value(metric, b),

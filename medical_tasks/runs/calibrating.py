@@ -27,7 +27,14 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.checks import GENERAL, THREE_WAY, check_command, check_set_of, read_check
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.recipes import differing, mapping
-from medical_tasks.runs.results import Figure, Figures, Json, Row, weight_column
+from medical_tasks.runs.results import (
+    Figure,
+    Figures,
+    Json,
+    JsonDict,
+    Row,
+    weight_column,
+)
 from medical_tasks.runs.summary import Summary
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
@@ -93,7 +100,7 @@ class Corrections:
                 metrics[name + SUFFIX] = figure
         return replace(summary, metrics=metrics)
 
-    def added_to(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
         """The items' rows with their corrected values."""
         return [
             {**row, **{name: values.get(row["id"]) for name, values in self.columns.items()}}
@@ -528,7 +535,7 @@ def _widened(
     pooled: Rescoring,
     error: JudgeError,
     clusters: Sequence[Any],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonDict]:
     """What widens the interval of each factor that has a scale, as `widening` takes it.
 
     Raises:
@@ -536,7 +543,7 @@ def _widened(
     """
     from medical_tasks.scoring.correction import NotCorrectableError, drift
 
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonDict] = {}
     for factor in factors:
         distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
         if abs(distance) < _NOWHERE:
@@ -556,7 +563,7 @@ def _widened(
 
 
 def _unlike_said(
-    widened: Mapping[str, Mapping[str, Any]], shifted: Sequence[_Factor], used: Sequence[_Factor]
+    widened: Mapping[str, Json], shifted: Sequence[_Factor], used: Sequence[_Factor]
 ) -> str:
     """Says what widened the interval, and what could not be adjusted for."""
     from medical_tasks.scoring.correction import widening
@@ -615,7 +622,7 @@ def read_calibration(
     )
 
 
-def same_calibration(entries: Sequence[Mapping[str, Any]]) -> bool:
+def same_calibration(entries: Sequence[Json]) -> bool:
     """Whether corrected metrics were corrected alike."""
     told = [mapping(entry.get("calibration")) for entry in entries]
     first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in told)

@@ -22,9 +22,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from medical_tasks.runs.results import BOUNDS, ENDS, BoundName, Figure, unanswered_value
+from medical_tasks.runs.results import (
+    BOUNDS,
+    ENDS,
+    BoundName,
+    Figure,
+    Json,
+    unanswered_value,
+)
 from medical_tasks.scoring.averages import Components, Sums, components, in_turns, sums
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
@@ -101,7 +108,7 @@ class Estimator:
         return figure
 
     def of_whole_set(
-        self, figure: Figure, metric: MetricSpec, items: Sequence[Item], drawn: Mapping[str, Any]
+        self, figure: Figure, metric: MetricSpec, items: Sequence[Item], drawn: Json
     ) -> Figure:
         """The figure of a random sample, as that of the set which it was drawn from.
 

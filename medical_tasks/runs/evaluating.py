@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
@@ -57,7 +56,11 @@ from medical_tasks.runs.responses import (
     replayed,
     run_responses,
 )
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    read_results,
+)
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
@@ -103,7 +106,7 @@ def _evaluated(
         )
         for task in tasks
     }
-    settings: dict[str, Any] = {
+    settings: JsonDict = {
         "tasks": [task.name for task in tasks],
         "model": name,
         # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
@@ -277,7 +280,7 @@ def _answers(
             )
         if not is_main_process():
             return None
-        known: dict[str, Any] = {"max_samples": options.max_samples, "task_args": options.task_args}
+        known: JsonDict = {"max_samples": options.max_samples, "task_args": options.task_args}
         if rest == COPY_EXAMPLE:
             known |= {"prompts": options.prompts, "upstream": options.upstream}
         return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
@@ -351,7 +354,7 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _scoring_args(text: str, task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
     given = read_task_args(text, [task])
     questions = [name for name in given if name not in task.scoring_arguments]
@@ -376,7 +379,7 @@ def _kept(path: Path) -> Path | None:
 
 def _answered(
     task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
@@ -392,7 +395,7 @@ def _answered(
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{arguments.responses.name}{sheet}"
-    source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
@@ -421,7 +424,7 @@ def _check_one(**given: object) -> None:
 
 def _from_run(
     task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+) -> tuple[AnsweredTask, JsonDict]:
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
@@ -23,6 +23,7 @@ from medical_tasks.runs.repeating import Scores, over_repeats
 from medical_tasks.runs.results import (
     SCHEMA_VERSION,
     ItemsFile,
+    JsonDict,
     Results,
     TaskEntry,
     item_rows,
@@ -58,7 +59,7 @@ def finish(
     tasks = [_reported(each, official=official, private=private) for each in answered]
     items = ItemsFile(name for task in tasks for name in _columns(task, calibration, private))
     entries: dict[str, TaskEntry] = {}
-    verdicts: list[dict[str, Any]] = []
+    verdicts: list[JsonDict] = []
     for original, task in zip(answered, tasks, strict=True):
         task_judge = judge.task_judge(task.task) if judge is not None and task.task.judge else None
         recipe = _recipe(task, original.task, task_judge, official=official)
@@ -74,7 +75,7 @@ def finish(
         entry = summary.as_json(recipe)
         _add_asking(entry, task)
         if task_judge is not None:
-            task_judge.report(cast(dict[str, Any], entry), private=private)
+            task_judge.report(cast(JsonDict, entry), private=private)
             verdicts += task_judge.rows(private=private)
         entry["paper"] = comparability(original.task, entry).as_json()
         entries[task.task.name] = entry
@@ -113,7 +114,7 @@ def _columns(task: AnsweredTask, calibration: Calibration | None, private: bool)
 
 def _recipe(
     task: AnsweredTask, declared: TaskSpec, judge: TaskJudge | None, *, official: bool
-) -> dict[str, Any]:
+) -> JsonDict:
     """The recipe of the answers, and of this scoring in place of one that a run had before."""
     before = ("scoring", "adjudication")
     recipe = {name: value for name, value in task.recipe.items() if name not in before}
@@ -212,7 +213,7 @@ def _scored_blocks(
     for items in _blocks(answered):
         asked = [item for item in items if item.id in responses]
         texts = [responses[item.id] for item in asked]
-        rows: list[dict[str, Any]] = getattr(judging.judge, "rows", []) if judging else []
+        rows: list[JsonDict] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
             scored = task.benchmark.score_items(
@@ -321,7 +322,7 @@ def _rows(
     scores: Scores,
     repeats: Sequence[Scores],
     private: bool,
-) -> list[dict[str, Any]]:
+) -> list[JsonDict]:
     """The rows of some items, with the values of each repeat beside their mean."""
     rows = item_rows(
         task.task, items, scores, task.unanswered, sources=task.sources, asked=task.asked

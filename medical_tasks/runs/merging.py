@@ -33,7 +33,13 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import check_request, run_judge
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
-from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
+from medical_tasks.runs.results import (
+    RESULTS_FILE,
+    Json,
+    JsonDict,
+    read_items,
+    read_results,
+)
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
@@ -49,11 +55,11 @@ class Part:
     path: Path
     answers: Path  # its store
     shard: str | None
-    settings: Mapping[str, Any]  # those of the whole run
-    recipes: Mapping[str, Mapping[str, Any]]
+    settings: Json  # those of the whole run
+    recipes: Mapping[str, Json]
 
 
-_Asked = tuple[TaskSpec, TaskData, Mapping[str, Any]]
+_Asked = tuple[TaskSpec, TaskData, Json]
 """A task of the whole run, all its items, and the recipe as far as parts that finished say it."""
 
 
@@ -96,7 +102,7 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     return parts
 
 
-def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def _alike(recipe: Json) -> JsonDict:
     """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
     return {
         **{
@@ -244,7 +250,7 @@ def _clash(
     )
 
 
-def _says(record: Mapping[str, Any]) -> Any:
+def _says(record: Json) -> Any:
     if "text" in record:
         return record["text"], record.get("label")
     return {name: value for name, value in record.items() if name != "seconds"}

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
 from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
 # Those whose version can change an answer or a score.
@@ -46,17 +47,17 @@ NO_SAMPLE_OF_GROUPS: Final = (
 def make_recipe(
     task: TaskSpec,
     *,
-    data: Mapping[str, Any],
-    model: Mapping[str, Any],
+    data: Json,
+    model: Json,
     prompts: PromptSet | None = None,
     max_new_tokens: int | None = None,
     max_samples: int | None = None,
-) -> dict[str, Any]:
+) -> JsonDict:
     """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    asked: dict[str, Any] | None = None
+    asked: JsonDict | None = None
     if prompts is not None:
         asked = {"set": prompts.name, "sha256": prompts.sha256}
         asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
@@ -85,7 +86,7 @@ def make_recipe(
     }
 
 
-def metric_kinds(task: TaskSpec) -> dict[str, Any]:
+def metric_kinds(task: TaskSpec) -> JsonDict:
     """What a recipe says of a task's metrics."""
     return {metric.name: {"kind": metric.kind} for metric in task.metrics}
 
@@ -127,8 +128,8 @@ class RecipeDifferences:
 
 def recipe_differences(
     name: str,
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
+    first: Json,
+    second: Json,
     *,
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
@@ -184,7 +185,7 @@ def recipe_differences(
 
 
 def _settings(
-    name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
+    name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
     """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
     left_out: dict[str, str] = {}
@@ -230,7 +231,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _prompts_differ(first: Json, second: Json) -> Difference | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -244,14 +245,14 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Diff
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
-def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _generation(first: Json, second: Json) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
     parts = deciding_generation(first), deciding_generation(second)
     return None if parts[0] == parts[1] else _differs("generation", differing(*parts))
 
 
-def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def deciding_generation(recipe: Json) -> JsonDict:
     """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
@@ -267,9 +268,7 @@ def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(
-    name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]
-) -> Difference | None:
+def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
@@ -280,13 +279,13 @@ def _told(
     return _differs(key, values, name=name)
 
 
-def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+def judge_differences(first: Json, second: Json) -> list[Difference]:
     """In which way the judges of two recipes differ."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
     return [] if judges[0] == judges[1] else [_difference(*judges)]
 
 
-def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
+def comparable_judges(*recipes: Json) -> bool:
     """Whether the judges of all recipes, where they have one, understand what they judge."""
     return all(
         bool(judge.get("comparable"))
@@ -295,7 +294,7 @@ def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
     )
 
 
-def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
+def _difference(first: Json, second: Json) -> Difference:
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
@@ -321,7 +320,7 @@ _MOST: Final = 3
 _DEEPEST: Final = 6
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Json:
     """The value where it is a mapping, else an empty one: recipes of packages come from anybody."""
     return value if isinstance(value, Mapping) else {}
 
@@ -353,7 +352,7 @@ def short(value: Any, *, quote: bool = False) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
 
 
-def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+def differing(first: Json, second: Json) -> str:
     """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
     flat = _flat(first), _flat(second)
     names = [
@@ -371,8 +370,8 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     return "; ".join(parts) or "what one leaves out is nothing in the other"
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
+    found: JsonDict = {}
     for name, part in value.items():
         if isinstance(part, Mapping) and part and depth < _DEEPEST:
             found.update(_flat(part, f"{prefix}{name}.", depth + 1))

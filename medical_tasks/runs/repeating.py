@@ -22,7 +22,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.runs.results import BOUNDS, Figure, unanswered_value
+from medical_tasks.runs.results import (
+    BOUNDS,
+    Figure,
+    JsonDict,
+    unanswered_value,
+)
 from medical_tasks.scoring.averages import components, sums
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
@@ -119,7 +124,7 @@ class RepeatedEstimator(Estimator):
         figures = [estimator.entry(metric, items) for estimator in self._each]
         values = [figure["value"] for figure in figures]
         numbers = [value for value in values if value is not None]
-        repeats: dict[str, Any] = {"k": len(figures), "values": values}
+        repeats: JsonDict = {"k": len(figures), "values": values}
         if len(numbers) < len(values) and (metric.official or not numbers):
             figure = figures[values.index(None)]
             figure["repeats"] = repeats

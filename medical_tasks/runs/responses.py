@@ -43,6 +43,7 @@ from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import Json
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
@@ -294,7 +295,7 @@ class _Names:
         """The items that ask it."""
         return self._asked.get(_same(text), [])
 
-    def fits(self, identifier: str, asked: Mapping[str, Any]) -> bool:
+    def fits(self, identifier: str, asked: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
         fields = self._fields.get(identifier, asked)
         return all(
@@ -305,7 +306,7 @@ class _Names:
 
 def _table_answers(
     path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Json]],
     known: Collection[str],
     task: TaskSpec | None,
     items: Sequence[Item],
@@ -348,7 +349,7 @@ def _text_column(
 
 def _named_items(
     path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Json]],
     known: Collection[str],
     source: DatasetSource | None,
     items: Sequence[Item],
@@ -541,7 +542,7 @@ _BASELINE = "baseline/"
 class _Replay(Model):
     """Stands for the run's model and answers nothing."""
 
-    def __init__(self, recorded: Mapping[str, Any]) -> None:
+    def __init__(self, recorded: Json) -> None:
         self.name = str(recorded["name"])
         self.identity: Mapping[str, str] = {
             key: value for key, value in recorded.items() if key != "name"
@@ -592,7 +593,7 @@ def check_recipe(folder: Path, recipe: Any) -> None:
         )
 
 
-def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
+def check_same_data(task: TaskSpec, data: TaskData, recipe: Json) -> None:
     """Refuses data that is not what the run was on."""
     ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
     if ran != here:
@@ -605,7 +606,7 @@ def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -
 def run_responses(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     responses: Path | None = None,
@@ -627,7 +628,7 @@ def run_responses(
 def replayed(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     upstream: Path | None = None,
@@ -687,7 +688,7 @@ def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
 
 
 def _from_file(
-    name: str, task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], responses: Path | None
+    name: str, task: TaskSpec, data: TaskData, recipe: Json, responses: Path | None
 ) -> Mapping[str, str]:
     if responses is None:
         raise MissingError(

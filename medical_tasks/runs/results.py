@@ -46,6 +46,8 @@ _MOST_WORDS: Final = 64
 
 Json: TypeAlias = Mapping[str, Any]
 """JSON values by name, such as a recipe or the settings of a model."""
+JsonDict: TypeAlias = dict[str, Any]
+"""The same in the making."""
 Row: TypeAlias = Mapping[str, Any]
 """A row of `items.parquet`: ids, groups and texts, and a number or None for each metric."""
 
@@ -139,7 +141,7 @@ class TaskEntry(TypedDict, total=False):
     metrics: Required[Figures]
     coverage: Required[Coverage]
     breakdown: Required[Breakdown]
-    recipe: Required[dict[str, Any]]
+    recipe: Required[JsonDict]
     notes: dict[str, int]
     cut_at_length: int
     shortened: int
@@ -156,14 +158,14 @@ class Results(TypedDict, total=False):
     items_sha256: str
 
 
-def flat(figures: Mapping[str, Figure]) -> dict[str, Any]:
+def flat(figures: Mapping[str, Figure]) -> JsonDict:
     """Flattens figures for `evaluate` modules, nan where there is no number; `reasons` says why.
 
     Example:
         >>> flat({"accuracy": figure})
         {"accuracy": 0.5, "accuracy_ci_low": 0.1, ..., "reasons": {}}
     """
-    numbers: dict[str, Any] = {}
+    numbers: JsonDict = {}
     for name, figure in figures.items():
         for end in ENDS:
             value = figure[end]
@@ -258,7 +260,7 @@ def item_rows(
     *,
     sources: Mapping[str, Sequence[str]] | None = None,
     asked: Mapping[str, int] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[JsonDict]:
     """Makes the rows of `items.parquet`, in the dataset's order; no decision is null.
 
     Args:
@@ -269,10 +271,10 @@ def item_rows(
         sources: what each question held beside the item.
         asked: how many questions of each item were answered, of a task with a protocol.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonDict] = []
     for item in items:
         score = scores.get(item.id)
-        row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
+        row: JsonDict = {"task": task.name, "id": item.id, "cluster": item.cluster}
         row |= {f"group_{name}": " ".join(groups_in(item, name)) for name in task.groups}
         for metric in task.metrics:
             if metric.kind != "average":  # which is of totals, not of this item
@@ -427,7 +429,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def read_items(folder: Path) -> list[dict[str, Any]]:
+def read_items(folder: Path) -> list[JsonDict]:
     """Reads a run's `items.parquet`, a dict a row.
 
     Raises:
@@ -450,13 +452,13 @@ def read_items(folder: Path) -> list[dict[str, Any]]:
         )
     try:
         with pq.ParquetFile(path) as file:
-            rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
+            rows: list[JsonDict] = file.read(use_threads=False).to_pylist()
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
     return rows
 
 
-def read_verdicts(folder: Path) -> list[dict[str, Any]]:
+def read_verdicts(folder: Path) -> list[JsonDict]:
     """Reads the verdicts of a run, a dict a line; none where it has no file of them.
 
     Raises:

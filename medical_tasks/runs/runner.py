@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError, listed
@@ -31,6 +31,7 @@ from medical_tasks.models.opener import is_local, read_prices
 from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import (
     Ask,
     Dialogue,
@@ -92,7 +93,7 @@ class Adjudication:
         """The readings as `Benchmark.score_items` takes them."""
         return {name: reading.text for name, reading in self.readings.items()}
 
-    def recipe(self, used: Collection[str]) -> dict[str, Any]:
+    def recipe(self, used: Collection[str]) -> JsonDict:
         """What the recipe says; `used` are the items whose answers were unclear, for which alone a reading counts."""
         by = Counter(self.readings[name].by for name in self.readings if name in used)
         return {
@@ -122,7 +123,7 @@ class AnsweredTask:
     items: Sequence[Item]
     responses: Mapping[str, str]  # item id to the model's text, for each answered item
     unanswered: Mapping[str, str]  # item id to the reason
-    recipe: Mapping[str, Any]
+    recipe: Json
     cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
     sources: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -147,7 +148,7 @@ class _Conversation:
     opening: tuple[Message, ...]
     request: Request
     answers: list[str] = field(default_factory=list)
-    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    records: dict[str, Json] = field(default_factory=dict)
     response: str | None = None
     unanswered: str | None = None
     cut: bool = False
@@ -274,7 +275,7 @@ def _request(
     turn: int = 1,
 ) -> Request:
     size = options.max_new_tokens or task.generation_size
-    asked: dict[str, Any] = {
+    asked: JsonDict = {
         "model": dict(model.identity),
         "messages": list(messages),
         "max_new_tokens": size,
@@ -294,7 +295,7 @@ def _request(
         1 if continuations and is_local(model.name) else options.repeat
     )  # whose probabilities do not change
     asked |= {"repeat": repeat} if repeat > 1 else {}
-    made: dict[str, Any] = {
+    made: JsonDict = {
         "messages": messages,
         "stop": task.stop,
         "continuations": continuations,

@@ -17,12 +17,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.numbers import group_too_few
 from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
-from medical_tasks.runs.results import Breakdown, Coverage, Figures, TaskEntry, groups_in
+from medical_tasks.runs.results import (
+    Breakdown,
+    Coverage,
+    Figures,
+    Json,
+    TaskEntry,
+    groups_in,
+)
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
 
 
@@ -63,7 +69,7 @@ class Summary:
     breakdown: Breakdown = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
 
-    def as_json(self, recipe: Mapping[str, Any]) -> TaskEntry:
+    def as_json(self, recipe: Json) -> TaskEntry:
         """The entry of `results.json`."""
         entry: TaskEntry = {
             "n_items": self.coverage["asked"],
@@ -77,7 +83,7 @@ class Summary:
         return entry
 
 
-def summary_of(scored: ScoredTask, *, sample: Mapping[str, Any] | None = None) -> Summary:
+def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     """Summarises a task's scores.
 
     Args:
@@ -102,7 +108,7 @@ def summarise(
     scores: Mapping[str, ItemScore],
     unanswered: Mapping[str, str],
     *,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     unanswered_limits: Limits | None = None,
 ) -> TaskEntry:
     """Computes the entry of `results.json` of a task whose items were answered once.
@@ -121,7 +127,7 @@ def summarise(
     return summary_of(scored, sample=drawn_from_set(recipe)).as_json(recipe)
 
 
-def drawn_from_set(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def drawn_from_set(recipe: Json) -> Json | None:
     """How the items of a run were drawn from a whole set; None where they were not, or are a part."""
     return recipe.get("subset") if "shard" not in recipe else None
 
@@ -164,7 +170,7 @@ def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
 
 
 def _of_whole_set(
-    summary: Summary, scored: ScoredTask, estimator: Estimator, sample: Mapping[str, Any]
+    summary: Summary, scored: ScoredTask, estimator: Estimator, sample: Json
 ) -> Summary:
     """The summary with figures of the set which the items are a random sample of."""
     metrics = dict(summary.metrics)

@@ -18,7 +18,7 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
-from medical_tasks.comparison.comparing import read_compared
+from medical_tasks.comparison.compared import read_compared
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request

@@ -11,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import (
-    Compared,
-    Selection,
-    compare_pairs,
-    letter,
-    read_compared,
-)
+from medical_tasks.comparison.compared import Compared, Selection, letter, read_compared
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from tests.comparison.comparison_cases import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.comparison.comparing import Selection
+from medical_tasks.comparison.compared import Selection
 from medical_tasks.comparison.memory_gap import Sample, gap_of
 from medical_tasks.comparison.statistics import with_judge_error
 from medical_tasks.errors import UsageError
