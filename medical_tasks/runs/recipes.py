@@ -99,6 +99,12 @@ def _max_samples_note(task: TaskSpec) -> str:
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
+_COMPARED: Final = (
+    "protocol", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+)  # fmt: skip
+"""Parts of a recipe of which a reader is told that they differ."""
+
+
 class Difference(NamedTuple):
     """A difference of two recipes that a reader must know of.
 
@@ -134,54 +140,44 @@ def recipe_differences(
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
     """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
-    recipes = first, second
     refused: list[str] = []
-    warned: list[Difference] = []
-    versions = [short(recipe.get("task_version")) for recipe in recipes]
-    if len({version.partition("-")[0] for version in versions}) > 1:
-        refused.append(
-            _said("version", *(short(version, quote=True) for version in versions), name=name)
-        )
+    warned: list[Difference | None] = []
+    versions = [short(recipe.get("task_version")) for recipe in (first, second)]
+    if versions[0].partition("-")[0] != versions[1].partition("-")[0]:
+        quoted = (short(version, quote=True) for version in versions)
+        refused.append(_said("version", *quoted, name=name))
     elif versions[0] != versions[1]:
-        warned.append(_differs("interface", *map(short, versions)))
-    data = [
-        {
-            key: value
-            for key, value in mapping(recipe.get("data")).items()
-            if key not in SAME_ROWS and value is not None
-        }
-        for recipe in recipes
-    ]
+        warned.append(_differs("interface", *versions))
+    data = [_deciding_data(recipe) for recipe in (first, second)]
     if data[0] != data[1]:
         refused.append(_said("data", differing(*data), name=name))
     # What one of them does not have is not compared.
-    defined = [mapping(recipe.get("metrics")) for recipe in recipes]
-    if any(defined[0][name] != defined[1][name] for name in defined[0].keys() & defined[1].keys()):
-        refused.append(_said("metrics", differing(*defined), name=name))
-    warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
-    left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
+    one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
+    if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
+        refused.append(_said("metrics", differing(one, other), name=name))
+    warned += [_prompts_differ(first, second), _generation(first, second)]
+    left = [
+        mapping(mapping(each.get("truncation")).get("words_left_out")) for each in (first, second)
+    ]
     if left[0] != left[1]:
         warned.append(_differs("truncation", *map(len, left)))
-    warned += [
-        said
-        for key in (
-            "protocol",
-            "baseline",
-            "max_samples",
-            "subset",
-            "repeats",
-            "shard",
-            "adjudication",
-            "suite",
-        )
-        if (said := _told(name, key, *recipes))
-    ]
+    warned += [_told(name, key, first, second) for key in _COMPARED]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
         refused=refused + settings.refused,
-        warned=warned + settings.warned + judge_differences(first, second),
+        warned=[
+            *filter(None, warned),
+            *settings.warned,
+            *judge_differences(first, second),
+        ],
         left_out=settings.left_out,
     )
+
+
+def _deciding_data(recipe: Json) -> JsonDict:
+    """What a recipe says of the data, but for what may differ of the same rows."""
+    data = mapping(recipe.get("data"))
+    return {key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None}
 
 
 def _settings(
@@ -189,39 +185,47 @@ def _settings(
 ) -> RecipeDifferences:
     """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
     left_out: dict[str, str] = {}
-    found = RecipeDifferences(refused=[], warned=[], left_out=left_out)
-    settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
+    differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
+    one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
     needed = {metric.needs for metric in metrics if metric.needs}
-    for key in dict.fromkeys([*settings[0], *settings[1]]):
-        if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
+    for key in dict.fromkeys([*one, *other]):
+        if key in one and key in other and _same_file(one[key], other[key]):
             continue
-        values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
         told = {
-            "values": values,
+            "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
             "again": _said("again", name=name, key=short(key)),
         }
         # What some metrics need is given or not; `no` is the same as nothing said.
-        given = [
-            key in part and not (key in needed and part[key] in (None, False)) for part in settings
-        ]
-        if not any(given):
-            continue
-        if not all(given):
-            found.warned.append(
-                _differs("scored_alone", alone="first" if given[0] else "second", **told)
-            )
-        elif key in needed:
-            left_out[key] = _said("left_out", **told)
-        elif key == "output_claims":
-            kinds = {isinstance(part[key], Mapping) for part in settings}
-            if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
-                found.warned.append(_differs("claims", **told))
-        elif key in _SETTINGS_TOLD:
-            found.warned.append(_differs("asked_differently", **told))
-        else:
-            found.refused.append(_said("scoring", **told))
-    return found
+        unset = (None, False) if key in needed else ()
+        has = [key in each and each[key] not in unset for each in (one, other)]
+        if sum(has) == 1:
+            alone = "first" if has[0] else "second"
+            differences.warned.append(_differs("scored_alone", alone=alone, **told))
+        elif all(has):
+            _add_setting(differences, left_out, key, (one[key], other[key]), told, key in needed)
+    return differences
+
+
+def _add_setting(
+    differences: RecipeDifferences,
+    left_out: dict[str, str],
+    key: str,
+    values: tuple[object, object],
+    told: Mapping[str, str],
+    needed: bool,
+) -> None:
+    """Adds a setting of scoring that both recipes have, and have otherwise."""
+    if needed:
+        left_out[key] = _said("left_out", **told)
+    elif key == "output_claims":
+        # Each model's answers have claims of their own, but of one making.
+        if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
+            differences.warned.append(_differs("claims", **told))
+    elif key in _SETTINGS_TOLD:
+        differences.warned.append(_differs("asked_differently", **told))
+    else:
+        differences.refused.append(_said("scoring", **told))
 
 
 def _same_file(first: Any, second: Any) -> bool:
