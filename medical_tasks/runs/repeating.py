@@ -58,21 +58,31 @@ def over_repeats(
     lacking = {
         item: UNANSWERED + reason for reasons in unanswered for item, reason in reasons.items()
     }
-    together = {}
-    for item in dict.fromkeys(item for scores in repeats for item in scores):
-        scores = [repeat[item] for repeat in repeats if item in repeat]
-        means = {metric.name: _mean(metric.name, scores) for metric in task.metrics}
-        unscored = next((score.unscored for score in scores if score.unscored), None)
-        together[item] = replace(
-            scores[0],
-            values={name: mean[0] for name, mean in means.items() if mean is not None},
-            weights={name: mean[1] for name, mean in means.items() if mean is not None},
-            unscored=lacking.get(item) or unscored,
-            unclear=next((score.unclear for score in scores if score.unclear), ""),
-            limits={},
-            counts={},
+    return {
+        item: _mean_score(
+            task, [repeat[item] for repeat in repeats if item in repeat], lacking.get(item)
         )
-    return together
+        for item in dict.fromkeys(item for scores in repeats for item in scores)
+    }
+
+
+def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None) -> ItemScore:
+    """An item's mean score; `lacking` is why a repeat has none."""
+    values: dict[str, float] = {}
+    weights: dict[str, float] = {}
+    for metric in task.metrics:
+        mean = _mean(metric.name, scores)
+        if mean is not None:
+            values[metric.name], weights[metric.name] = mean
+    return replace(
+        scores[0],
+        values=values,
+        weights=weights,
+        unscored=lacking or next((each.unscored for each in scores if each.unscored), None),
+        unclear=next((each.unclear for each in scores if each.unclear), ""),
+        limits={},
+        counts={},
+    )
 
 
 def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | None:
@@ -88,6 +98,16 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
     of = math.fsum(weight for _, weight in counted)
     total = math.fsum(value * weight for value, weight in counted)
     return total / of if of else counted[0][0], of / len(counted)
+
+
+def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, float]) -> None:
+    """Sets a figure to the mean of runs, its interval as wide as it is and as runs differ besides."""
+    middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
+    figure["value"] = value
+    if low is not None:
+        figure["ci_low"] = max(value - math.hypot(low - middle, margin), limits[0])
+    if high is not None:
+        figure["ci_high"] = min(value + math.hypot(high - middle, margin), limits[1])
 
 
 class RepeatedEstimator(Estimator):
@@ -134,17 +154,10 @@ class RepeatedEstimator(Estimator):
             figure = next(each for each in figures if each["value"] is not None).copy()
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
-        middle, value = figure["value"] or 0.0, fmean(numbers)
-        low, high = figure["ci_low"], figure["ci_high"]
-        least, most = metric.limits
-        if low is not None:
-            figure["ci_low"] = max(value - math.hypot(low - middle, spread.margin), least)
-        if high is not None:
-            figure["ci_high"] = min(value + math.hypot(high - middle, spread.margin), most)
-        figure["value"] = value
+        _widen(figure, fmean(numbers), spread.margin, metric.limits)
         for name in BOUNDS:
-            bounds = [bound for each in figures if (bound := each[name]) is not None]
-            figure[name] = fmean(bounds) if len(bounds) == len(figures) else None
+            bounds = [each[name] for each in figures]
+            figure[name] = None if None in bounds else fmean(bounds)
         figure.pop("scored", None)
         figure.pop("estimated", None)
         if decided < len(items):
