@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.comparison.statistics import ComparedTask
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import (
-    JsonDict,
     Results,
     Row,
     read_items,
@@ -62,7 +62,7 @@ class Pair:
 
     first: int
     second: int
-    tasks: JsonDict
+    tasks: dict[str, ComparedTask]
 
     @property
     def name(self) -> str:

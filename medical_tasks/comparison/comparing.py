@@ -462,12 +462,9 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[JsonDict, str]:
         )
     known = tasks()
     runs = [read_compared(folder) for folder in folders]
-    named = dict.fromkeys(task.name for text in arguments.task for task in parse_task_names(text))
-    declared = {metric.name for task in known.values() for metric in task.metrics}
-    words = [word.strip() for text in arguments.metric for word in text.split(",")]
     selection = Selection(
-        tasks=list(named),
-        metrics=list(dict.fromkeys(raw_name(word, declared) for word in words if word)),
+        tasks=_unique(task.name for text in arguments.task for task in parse_task_names(text)),
+        metrics=_metric_names(arguments.metric, known),
         by=by,
         margin=arguments.equivalence,
     )
@@ -481,19 +478,30 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[JsonDict, str]:
         gaps = memory_gap(runs[0], runs[1], known, selection=selection)
         return gaps, _written(out, names, gap_sections(gaps), [])
     pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
-    if flips is not None:
-        open_tasks = [
-            name for name, task in known.items() if dataset_spec(task.dataset).access == "open"
-        ]
-        for pair in pairs:
-            add_flips(pair, runs, known, most=flips, metrics=selection.metrics, parsed=open_tasks)
     notes = [*_same_folders(runs), *_costs(runs, pairs)]
     breakdowns = _breakdowns(known[name] for name in _comparable(pairs))
     if by == NONE and breakdowns:
         notes.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")
     if flips is None:
         notes.append("Which items changed: --flips.")
+    else:
+        open_tasks = [
+            name for name, task in known.items() if dataset_spec(task.dataset).access == "open"
+        ]
+        for pair in pairs:
+            add_flips(pair, runs, known, most=flips, metrics=selection.metrics, parsed=open_tasks)
     return _json(folders, pairs), _written(out, names, sections(pairs), notes)
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _metric_names(texts: Sequence[str], known: Mapping[str, TaskSpec]) -> list[str]:
+    """The metrics that are asked for, several in a text with commas between."""
+    declared = {metric.name for task in known.values() for metric in task.metrics}
+    words = [word.strip() for text in texts for word in text.split(",")]
+    return _unique(raw_name(word, declared) for word in words if word)
 
 
 def _written(out: Path | None, *shown: Any) -> str:
@@ -519,7 +527,7 @@ def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
 
 def _check(selection: Selection, results: Sequence[Results], known: Mapping[str, TaskSpec]) -> None:
     """Refuses names that none of the runs has."""
-    names = list(dict.fromkeys(name for each in results for name in each["tasks"]))
+    names = _unique(name for each in results for name in each["tasks"])
     for name in selection.tasks:
         if name not in names:
             raise UsageError(
@@ -544,13 +552,14 @@ def _check(selection: Selection, results: Sequence[Results], known: Mapping[str,
 
 
 def _breakdowns(specs: Iterable[TaskSpec]) -> list[str]:
-    return list(dict.fromkeys(by for spec in specs for by in breakdown_names(spec)))
+    return _unique(by for spec in specs for by in breakdown_names(spec))
 
 
 def _comparable(pairs: Sequence[Pair]) -> list[str]:
     """The names of the tasks that a pair compares."""
-    names = (name for pair in pairs for name, task in pair.tasks.items() if not task["refused"])
-    return list(dict.fromkeys(names))
+    return _unique(
+        name for pair in pairs for name, task in pair.tasks.items() if not task["refused"]
+    )
 
 
 def _same_folders(runs: Sequence[Compared]) -> Iterator[str]:

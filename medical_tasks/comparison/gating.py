@@ -10,6 +10,7 @@ for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 %
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -53,6 +54,7 @@ from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
+_HEADER: Final = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
@@ -209,7 +211,7 @@ def _unlike(scope: Scope, entry: Json, baseline: Compared | None) -> str:
     return scope.unlike(entry, other, tasks()[scope.task])
 
 
-def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Finding:
+def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Finding) -> Finding:
     """A finding with how often a run of this size on the limit would get GO, where that is known.
 
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
@@ -217,29 +219,29 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Find
     """
     task = tasks()[rule.task]
     metric = next((each for each in task.metrics if each.name == rule.metric), None)
-    if found.reason or metric is None or rule.kind == "width_at_most":
-        return found
-    columns = _columns(rule, metric, run, baseline, found.group)
+    if finding.reason or metric is None or rule.kind == "width_at_most":
+        return finding
+    columns = _columns(rule, metric, run, baseline, finding.group)
     sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
-    if baseline is None and not sampled and _contradicted(columns, found):
-        said = "the value or its interval is not what items.parquet says: score the answers again"
-        return replace(found, reason=said)
-    independent = len(columns.second[0])
-    if columns.clusters is not None:
-        independent = len(set(columns.clusters))
+    if baseline is None and not sampled and _contradicted(columns, finding):
+        problem = (
+            "the value or its interval is not what items.parquet says: score the answers again"
+        )
+        return replace(finding, reason=problem)
+    items = len(columns.second[0])
+    independent = items if columns.clusters is None else len(set(columns.clusters))
     if independent < FEWEST:
-        return replace(found, reason=f"too few to tell: {independent} that are independent")
-    limit = Limit(found.limit, at_most=found.at_most)
-    meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
+        return replace(finding, reason=f"too few to tell: {independent} that are independent")
+    limit = Limit(finding.limit, at_most=finding.at_most)
+    meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
     risk = None
     if not sampled and (meets or rule.by == NONE):
         estimate = risk_of_value if baseline is None else risk_of_difference
         risk = estimate(columns, limit)
-    exact = risk is not None and risk.exact
-    if meets and not exact and len(columns.second[0]) < FEWEST_SIMULATED:
-        few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
-        return replace(found, reason=few)
-    return replace(found, risk=risk)
+    if meets and items < FEWEST_SIMULATED and not (risk is not None and risk.exact):
+        few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+        return replace(finding, reason=few)
+    return replace(finding, risk=risk)
 
 
 def _contradicted(columns: Columns, found: Finding) -> bool:
@@ -385,17 +387,11 @@ def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
 
 def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
-    several = len({finding.run for finding in findings}) > 1
-    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
     rows = [_row(each) for each in findings]
-    columns = [place for place, name in enumerate(header) if name != "run" or several]
-    lines = align(
-        [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
-    )
-    counts = ", ".join(
-        f"{sum(each.verdict == name for each in findings)} {name}"
-        for name in (GO, NO_GO, INCONCLUSIVE)
-    )
+    first = 0 if len({finding.run for finding in findings}) > 1 else 1
+    lines = align(_HEADER[first:], [row[first:] for row in rows])
+    numbers = Counter(finding.verdict for finding in findings)
+    counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
     if any(each.risk is not None for each in findings):
         notes.append(

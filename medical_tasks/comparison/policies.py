@@ -333,9 +333,9 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
         raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
-    least = kind in ("at_least", "coverage_at_least", "judge_kappa_at_least")
-    by_chance = kind == "judge_kappa_at_least" and limit == low  # a judge can do worse
-    if limit == (low if least else high) and not by_chance:
+    least = kind.endswith("at_least")
+    # A judge can do worse than by chance.
+    if limit == (low if least else high) and kind != "judge_kappa_at_least":
         raise UsageError(
             f"{place}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
             f"{high:g}{share}. Set the limit that a run must keep, or leave out the rule."
