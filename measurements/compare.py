@@ -78,9 +78,8 @@ def made(label: str, seed: int, items: int, calculators: int) -> Compared:
         for task in TASKS
         for place in range(items)
     ]
-    return Compared(
-        label=label, results={"tasks": {task: {"recipe": recipe} for task in TASKS}}, rows=rows
-    )
+    results: Any = {"tasks": {task: {"recipe": recipe} for task in TASKS}}
+    return Compared(label=label, results=results, rows=rows)
 
 
 METRICS = ("accuracy", "accuracy_official", "accuracy_recomputed", "accuracy_agreed")

@@ -170,7 +170,7 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
     made = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():
-        items, total = entry["items"][direction], entry["flips"][direction]
+        items, total = entry["items"][direction], (entry["flips"] or {}).get(direction, 0)
         parsed = any("parsed_a" in item for item in items)
         rows = [
             (

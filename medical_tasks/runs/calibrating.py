@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
-    from medical_tasks.scoring.estimates import Floats
+    from medical_tasks.scoring.estimates import Estimate, Floats
 
     Texts = npt.NDArray[np.str_]
 
@@ -69,6 +69,9 @@ _SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("shorter", "longer"),
     "family": ("less often by its family", "more often by its family"),
 }
+_ELSEWHERE: Final = (
+    ". They are of another task: how the judge errs on them need not be how it errs here"
+)
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
@@ -239,13 +242,13 @@ class Calibration:
         gold, judged = (
             [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
         )
-        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same.
         alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2
         form: Form = self.form if alike else "confusion"
         factors = self._factors(labels, run, ids)
         mass = verdicts.unit * verdicts.counts.sum(axis=1)
         shifted = [factor for factor in factors if _is_shifted(factor, mass)]
+        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         needed, half = 0, math.nan
         share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
         try:
@@ -263,39 +266,24 @@ class Calibration:
             advice = _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
             raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
         widened = _widened(factors, used, mass, pooled, error, clusters)
-        reaches = [correction.widening(**reach) for reach in widened.values()]
-        down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
         if 2.0 * half > HALF_WIDTH:
             said += f": they alone leave ±{2.0 * half:.1%} of verdicts"
             said += _advice(needed, judged, verdicts, classes, form)
         assumes = self._assumed(len(gold), used)
         said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
-        if self.check["set"] in GENERAL:
-            said += (
-                ". They are of another task: how the judge errs on them need not be how it errs "
-                "here"
-            )
-        figure: Figure = {
-            "value": value.value,
-            "ci_low": max(metric.limits[0], value.ci_low - down),
-            "ci_high": min(metric.limits[1], value.ci_high + up),
-            "n": value.n,
-            "calibration": {
-                "weights": own_error.weights.tolist(),
-                "slope": own_error.slope.tolist(),
-                "covariance": own_error.covariance.tolist(),
-                "freedom": own_error.freedom,
-                "classes": list(learnt.classes),
-                "scores": learnt.scores.tolist(),
-                "set": self.check["set"],
-                "sha256": self.sha256,
-                "form": form,
-                "said": f"corrected by {said}",
-                "assumes": assumes,
-                "adjusted_for": [factor.name for factor in used],
-                "widened_by": widened,
-                "refused": None,
-            },
+        figure = _figure(value, widened, metric)
+        figure["calibration"] = {
+            **_error_json(own_error),
+            "classes": list(learnt.classes),
+            "scores": learnt.scores.tolist(),
+            "set": self.check["set"],
+            "sha256": self.sha256,
+            "form": form,
+            "said": f"corrected by {said}{_ELSEWHERE * (self.check['set'] in GENERAL)}",
+            "assumes": assumes,
+            "adjusted_for": [factor.name for factor in used],
+            "widened_by": widened,
+            "refused": None,
         }
         if metric.kind == "ratio":
             figure["of"] = float(verdicts.of.sum())
@@ -358,7 +346,7 @@ class _Run:
         """
         import numpy as np
 
-        from medical_tasks.scoring.correction import FEWEST, Verdicts
+        from medical_tasks.scoring.correction import Verdicts
 
         ids, rows, named, clusters = [], [], [], []
         for item in self.items:
@@ -372,20 +360,10 @@ class _Run:
                 named.append(sum((Counter(each.classes) for each in verdicts), Counter()))
                 clusters.append(item.cluster)
         table = np.array(rows).reshape(-1, 5)
-        hit = metric.verdict
-        classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
-        of_class = np.array([[each[name] for name in classes] for each in named], dtype=float)
-        of_class = of_class.reshape(-1, len(classes))
-        verdict_sums = np.rint(table[:, :2].sum(axis=1))
-        whole = len(classes) == len(THREE_WAY.classes) and bool(
-            (of_class.sum(axis=1) == verdict_sums).all()
-        )
-        fewest = FEWEST["confusion"]
-        if not whole or any(side.count(name) < fewest for side in labels for name in classes):
-            classes, of_class = (hit, f"not {hit}"), table[:, :2]
+        classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
         unit, fixed, of = table[:, 2:].T
         apart = clusters if self.task.cluster is not None else None
-        return ids, classes, Verdicts(of_class, unit, fixed, of, apart)
+        return ids, classes, Verdicts(by_class, unit, fixed, of, apart)
 
     def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
         """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
@@ -406,6 +384,49 @@ class _Run:
         if counts is not None and counts.of > unasked:
             return None
         return 0.0, 0.0, 0.0, value * of, of
+
+
+def _by_class(
+    hit: str, named: Sequence[Counter[str]], sides: Floats, labels: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], Floats]:
+    """The classes of verdicts and how many of each an item has.
+
+    They are all classes where items name the class of every verdict and there are enough labels of
+    each, else the one that counts (`hit`) and the rest, as `sides` counts them.
+    """
+    import numpy as np
+
+    from medical_tasks.scoring.correction import FEWEST
+
+    classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
+    counts = np.array([[each[name] for name in classes] for each in named], dtype=float)
+    counts = counts.reshape(-1, len(classes))
+    whole = (counts.sum(axis=1) == np.rint(sides.sum(axis=1))).all()
+    fewest = min(side.count(name) for side in labels for name in classes)
+    if whole and len(classes) == len(THREE_WAY.classes) and fewest >= FEWEST["confusion"]:
+        return classes, counts
+    return (hit, f"not {hit}"), sides
+
+
+def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) -> Figure:
+    """The corrected figure, its interval wider by what is left of length and family."""
+    from medical_tasks.scoring.correction import widening
+
+    reaches = [widening(**reach) for reach in widened.values()]
+    down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
+    low, high = metric.limits
+    return {
+        "value": value.value,
+        "ci_low": max(low, value.ci_low - down),
+        "ci_high": min(high, value.ci_high + up),
+        "n": value.n,
+    }
+
+
+def _error_json(error: JudgeError) -> JsonDict:
+    """What `comparison.statistics.with_judge_error` needs of the labels' error."""
+    arrays = {"weights": error.weights, "slope": error.slope, "covariance": error.covariance}
+    return {**{name: array.tolist() for name, array in arrays.items()}, "freedom": error.freedom}
 
 
 def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

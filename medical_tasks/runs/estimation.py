@@ -213,8 +213,8 @@ class Estimator:
         """Adds an item to a tally: as decided, or with what it could have been."""
         score = self._counted(metric, item)
         if score is None:
-            limits = self._limits(item) if self._limits else {}
-            tally.add_open(item, _Open(*limits.get(metric.name, metric.limits), math.inf))
+            of_item = self._limits(item) if self._limits else {}
+            tally.add_open(item, _Open(*of_item.get(metric.name, metric.limits), math.inf))
         elif metric.name in score.values:
             tally.add(item, score)
         else:
@@ -620,10 +620,10 @@ class _Rates:
         hits: list[float] = []
         of: list[float] = []
         for verdicts in counts.verdicts:
-            missing = verdicts.missing + self._unlisted(verdicts)
-            rate = self._rate_within(verdicts.kind, counts) if missing else 0.0
-            hits.append(verdicts.weight * (verdicts.hits + rate * missing))
-            of.append(verdicts.weight * (verdicts.known + missing + verdicts.unasked))
+            open_ = verdicts.missing + self._unlisted(verdicts)
+            rate = self._rate_within(verdicts.kind, counts) if open_ else 0.0
+            hits.append(verdicts.weight * (verdicts.hits + rate * open_))
+            of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
         return math.fsum(hits), math.fsum(of) if counts.how == "share" else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:

@@ -153,7 +153,7 @@ class TaskEntry(TypedDict, total=False):
 class Results(TypedDict, total=False):
     """The content of `results.json`; `items_sha256` is the hash of the items beside it."""
 
-    schema_version: Required[int]
+    schema_version: int
     tasks: Required[dict[str, TaskEntry]]
     items_sha256: str
 

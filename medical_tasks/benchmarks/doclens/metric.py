@@ -87,8 +87,8 @@ def score_texts(
     ]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     entries = dict(summary["metrics"])
-    for section, metrics in summary["breakdown"].get("section", {}).items():
-        entries |= {f"{name}_{section}": entry for name, entry in metrics.items()}
+    for section, figures in summary["breakdown"].get("section", {}).items():
+        entries |= {f"{name}_{section}": figure for name, figure in figures.items()}
     named = GIVEN if verdicts is not None else LEXICAL if judge == "lexical" else judge
     result: dict[str, Any] = {"judge": named, **flat(entries)}
     result["coverage"] = {

@@ -329,7 +329,7 @@ def recompute(
                 f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official data?"
             )
     try:
-        made = summarise(task, items, scores, unanswered, recipe={})
+        made: dict[str, Any] = {**summarise(task, items, scores, unanswered, recipe={})}
     except (ValueError, OverflowError) as error:
         raise contents.PackageError(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."

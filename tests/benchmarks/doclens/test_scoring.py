@@ -442,7 +442,7 @@ def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
     return {name: tally.limits for name, tally in total(map(section_tallies, sections)).items()}
 
 
-def _agree(entry: Mapping[str, float | None], limits: Limits) -> None:
+def _agree(entry: Mapping[str, object], limits: Limits) -> None:
     low, high = limits
     if math.isnan(low):
         assert entry["bound_low"] is entry["bound_high"] is entry["value"] is None
