@@ -1,7 +1,8 @@
 """Makes one run of parts that `run --shard` made.
 
-A run follows from its items and its store, so that the union of the parts' stores gives the results of
-one run of all items. No model is opened, and a judge is asked only for verdicts that no part has.
+A run follows from its items and its store, so that the union of the parts' stores gives the results
+of one run of all items. No model is opened, and a judge is asked only for verdicts that no part
+has.
 """
 
 from __future__ import annotations
@@ -127,13 +128,16 @@ def _check_alike(first: Path, second: Path, one: Json, other: Json) -> None:
     """Refuses parts with other settings, or recipes."""
     if one != other:
         raise UsageError(
-            f"{first} and {second}: not parts of one run ({differing(one, other)}). Merge the parts "
-            "of each by themselves."
+            f"{first} and {second}: not parts of one run ({differing(one, other)}). Merge the "
+            "parts of each by themselves."
         )
 
 
 def _alike(recipe: Json) -> JsonDict:
-    """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
+    """What the recipes of all parts have alike.
+
+    Not how much was asked at once, nor what is about a part's items.
+    """
     return {
         **{
             name: value

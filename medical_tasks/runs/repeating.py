@@ -8,9 +8,9 @@ Example:
     | a | 1 | 1 | 0 | 0.667 |
     | b | 0 | 0 | 0 | 0 |
 
-    The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of the
-    runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how much
-    runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
+    The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of
+    the runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how
+    much runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None
 
 
 def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | None:
-    """A metric's mean over an item's scores, and the mean denominator; None where none decides it."""
+    """A metric's mean over an item's scores, and the mean denominator.
+
+    None where none decides it.
+    """
     decided = [
         (score.values[metric], score.weights.get(metric, 1.0))
         for score in scores
@@ -101,7 +104,7 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
 
 
 def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, float]) -> None:
-    """Sets a figure to the mean of runs, its interval as wide as it is and as runs differ besides."""
+    """Sets a figure to the mean of runs, its interval wider by how runs differ besides."""
     middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
     figure["value"] = value
     if low is not None:
@@ -212,9 +215,9 @@ class RepeatedEstimator(Estimator):
         # Numerators and denominators in turns, of shape (items, repeats, votes).
         columns = []
         for name in shares:
-            part = self._reported[name]
+            component = self._reported[name]
             cells = [
-                [[cell(part, scores.get(item.id)) for scores in vote] for vote in votes]
+                [[cell(component, scores.get(item.id)) for scores in vote] for vote in votes]
                 for item in items
             ]
             columns += [*np.moveaxis(np.array(cells), -1, 0).swapaxes(2, 3)]
