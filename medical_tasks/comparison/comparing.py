@@ -489,14 +489,18 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[JsonDict, str]:
     if flips is None:
         notes.append("Which items changed: --flips.")
     else:
-        open_tasks = [
-            name for name, task in registered.items() if dataset_spec(task.dataset).access == "open"
-        ]
+        open_tasks = _open_tasks(registered)
         for pair in pairs:
             add_flips(
                 pair, runs, registered, most=flips, metrics=selection.metrics, parsed=open_tasks
             )
     return _json(folders, pairs), _written(out, names, sections(pairs), notes)
+
+
+def _open_tasks(registered: Mapping[str, TaskSpec]) -> list[str]:
+    """The tasks whose answers may be shown."""
+    tasks = registered.values()
+    return [task.name for task in tasks if dataset_spec(task.dataset).access == "open"]
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -536,27 +540,27 @@ def _check(
 ) -> None:
     """Refuses names that none of the runs has."""
     names = _unique(name for each in results for name in each["tasks"])
-    for name in selection.tasks:
-        if name not in names:
-            raise UsageError(
-                f"--task {name}: no run has it. Tasks of the runs: {', '.join(names)}."
-            )
+    _check_names("--task", selection.tasks, names, "no run has it. Tasks of the runs")
     specs = [registered[name] for name in selection.tasks or names if name in registered]
     if not specs:
         return
     every = [metric for spec in specs for metric in spec.metrics]
-    metrics = dict.fromkeys(metric.whole or metric.name for metric in every)
-    for name in selection.metrics:
-        if name not in metrics and all(name != metric.name for metric in every):
-            raise UsageError(
-                f"--metric {name}: no task of the runs has it. Metrics: {', '.join(metrics)}."
-            )
+    whole = _unique(metric.whole or metric.name for metric in every)
+    parts = {metric.name for metric in every}
+    metrics = [name for name in selection.metrics if name not in parts]
+    _check_names("--metric", metrics, whole, "no task of the runs has it. Metrics")
     breakdowns = _breakdowns(specs)
     if selection.by not in (NONE, ALL, *breakdowns):
-        there = ", ".join(breakdowns) if breakdowns else "the tasks of the runs have none"
+        there = ", ".join(breakdowns) or "the tasks of the runs have none"
         raise UsageError(
             f"--by {selection.by}: no such breakdown ({there}). Give one of these, all, or none."
         )
+
+
+def _check_names(option: str, names: Sequence[str], allowed: Sequence[str], problem: str) -> None:
+    for name in names:
+        if name not in allowed:
+            raise UsageError(f"{option} {name}: {problem}: {', '.join(allowed)}.")
 
 
 def _breakdowns(specs: Iterable[TaskSpec]) -> list[str]:

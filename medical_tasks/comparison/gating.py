@@ -217,8 +217,8 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Fi
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
     an interval has no true value. Of groups, which may be many, it is worked out where one passes.
     """
-    task = tasks()[rule.task]
-    metric = next((each for each in task.metrics if each.name == rule.metric), None)
+    metrics = {each.name: each for each in tasks()[rule.task].metrics}
+    metric = metrics.get(rule.metric)
     if finding.reason or metric is None or rule.kind == "width_at_most":
         return finding
     columns = _columns(rule, metric, run, baseline, finding.group)
@@ -236,12 +236,11 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Fi
     meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
     risk = None
     if not sampled and (meets or rule.by == NONE):
-        estimate = risk_of_value if baseline is None else risk_of_difference
-        risk = estimate(columns, limit)
-    if meets and items < FEWEST_SIMULATED and not (risk is not None and risk.exact):
-        few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
-        return replace(finding, reason=few)
-    return replace(finding, risk=risk)
+        risk = (risk_of_value if baseline is None else risk_of_difference)(columns, limit)
+    exact = risk is not None and risk.exact
+    few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+    few = few if meets and not exact and items < FEWEST_SIMULATED else ""
+    return replace(finding, reason=few) if few else replace(finding, risk=risk)
 
 
 def _contradicted(columns: Columns, finding: Finding) -> bool:

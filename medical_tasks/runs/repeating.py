@@ -146,18 +146,19 @@ class RepeatedEstimator(Estimator):
         """Computes a metric's figure: the mean over repeats, the interval of all answers."""
         figures = [estimator.entry(metric, items) for estimator in self._each]
         values = [figure["value"] for figure in figures]
-        numbers = [value for value in values if value is not None]
+        valued = [figure for figure in figures if figure["value"] is not None]
         repeats: JsonDict = {"k": len(figures), "values": values}
-        if len(numbers) < len(values) and (metric.official or not numbers):
+        if len(valued) < len(figures) and (metric.official or not valued):
             figure = figures[values.index(None)]
             figure["repeats"] = repeats
             return figure
         figure = self._together(metric, items)
         if figure["value"] is None:  # no item is decided whole: the interval of one repeat
-            figure = next(each for each in figures if each["value"] is not None).copy()
+            figure = valued[0].copy()
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
-        _widen(figure, fmean(numbers), spread.margin, metric.limits)
+        value = fmean(each["value"] for each in valued)
+        _widen(figure, value, spread.margin, metric.limits)
         for name in BOUNDS:
             bounds = [each[name] for each in figures]
             figure[name] = None if None in bounds else fmean(bounds)
@@ -167,13 +168,14 @@ class RepeatedEstimator(Estimator):
             figure["scored"] = decided
         if estimated := max(each.get("estimated", 0) for each in figures):
             figure["estimated"] = estimated
-        repeats |= {"sd_items": by_votes.sd_items, "sd_run": by_votes.sd_run}
-        repeats |= {"stability": stability}
-        repeats |= {"sd_judge": by_votes.sd_judge} if self._votes else {}
-        figure["repeats"] = {
-            name: None if number != number else number for name, number in repeats.items()
-        }
+        figure["repeats"] = {**repeats, **self._spread_json(by_votes, stability)}
         return figure
+
+    def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
+        """How answers to an item vary: between items, from run to run, and between votes."""
+        numbers = {"sd_items": spread.sd_items, "sd_run": spread.sd_run, "stability": stability}
+        numbers |= {"sd_judge": spread.sd_judge} if self._votes else {}
+        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
 
     def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of all answers; each is right or wrong, those to one item being a cluster."""

@@ -43,7 +43,7 @@ from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.results import Json
+from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
@@ -425,21 +425,26 @@ def _named_items(
         for name in columns
         if all(len(items_by.meant(name, row[name])) == 1 for _, row in rows)
     ]
-    first, *others = whole or columns[:1] or [""]
     for place, row in rows:
-        where, cell = f"{path}, {place}, column {first!r}", row[first]
-        ids = items_by.meant(first, cell)
-        if cell is None:
-            raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
-        if len(ids) > 1:
-            raise UsageError(
-                f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
-                "number of the id. Say which item it answers."
-            )
-        if any(items_by.meant(name, row[name]) != ids for name in others):
-            names = " and ".join(map(repr, (first, *others)))
-            raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
-        yield ids[0] if ids else str(cell).strip()
+        yield _named_item(f"{path}, {place}", row, whole or columns[:1], items_by)
+
+
+def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
+    """The id a row is about; every column must name the same item."""
+    first, *others = columns
+    cell, ids = row[first], items.meant(first, row[first])
+    where = f"{where}, column {first!r}"
+    if cell is None:
+        raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+    if len(ids) > 1:
+        raise UsageError(
+            f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
+            "number of the id. Say which item it answers."
+        )
+    if any(items.meant(name, row[name]) != ids for name in others):
+        names = " and ".join(map(repr, columns))
+        raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
+    return ids[0] if ids else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
@@ -566,16 +571,20 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
             wanted = "'case_id' and 'answer' or 'prediction'"
         keys = ", ".join(map(named, sorted(value)))
         raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
-    identifier, response = value[id_name], value[text_name]
-    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        number = isinstance(identifier, bool | float)
-        kind = repr(identifier) if number else type(identifier).__name__
-        raise UsageError(f"{where}: {id_name!r} must be text or a whole number, got {kind}.")
+    identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
         _check_text(f"{where}, {text_name!r}", response)
-    return Answer(id=str(identifier), text=response, place=place)
+    return Answer(id=identifier, text=response, place=place)
+
+
+def _identifier(where: str, name: str, value: object) -> str:
+    """The id of an answer: text, or a whole number."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
+        raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
+    return str(value)
 
 
 _RESPONSES = "responses/"
