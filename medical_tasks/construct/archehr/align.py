@@ -111,18 +111,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     codes = load_admission_codes(folder)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
-    recipe = {
-        "notes_sha256": construction.text_sha256(source),
-        "posts_sha256": construction.text_sha256(folder / files.POSTS),
-        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES)
-        if titles
-        else None,
-        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES)
-        if codes.numbers
-        else None,
-        "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
-        "top": top,
-    }
+    recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
     place = folder / files.ALIGNMENT
     made, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
@@ -147,12 +136,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         )
     _write_notes(source, folder, {line["note_id"] for line in lines})
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
-    if not (folder / files.CANDIDATES_SHEET).exists():
-        said = {post.id: post.text for post in posts}
-        rows = (
-            _row(number, line, said[line["post_id"]]) for number, line in enumerate(lines, start=1)
-        )
-        write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
+    _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
     files.write_guidelines(folder)
     made = {
         "schema_version": 1,
@@ -165,6 +149,34 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     }
     construction.write_json(place, made)
     return made
+
+
+def _recipe(
+    source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
+) -> dict[str, Any]:
+    """What decides the candidates."""
+    post_codes = construction.text_sha256(folder / files.POST_CODES) if coded_posts else None
+    note_codes = construction.text_sha256(folder / files.NOTE_CODES) if coded_notes else None
+    return {
+        "notes_sha256": construction.text_sha256(source),
+        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "post_codes_sha256": post_codes,
+        "note_codes_sha256": note_codes,
+        "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
+        "top": top,
+    }
+
+
+def _write_candidates_sheet(
+    folder: Path, lines: Sequence[Mapping[str, Any]], messages: Mapping[str, str]
+) -> None:
+    """Writes the sheet of candidates; one that is there stays, since it may be edited."""
+    if (folder / files.CANDIDATES_SHEET).exists():
+        return
+    rows = (
+        _row(number, line, messages[line["post_id"]]) for number, line in enumerate(lines, start=1)
+    )
+    write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
 
 
 def _ranked(

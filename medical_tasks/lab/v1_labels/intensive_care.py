@@ -315,15 +315,21 @@ def psi(given: Entities) -> float:
     temperature = temperature_c(given)
     if 39.9 < temperature < 40:
         given.note("temperature of 39.9 to 40 °C scores 15")
-    points += 15 if temperature < 35 or temperature > 39.9 else 0
-    points += 10 if given.first("Heart Rate or Pulse") >= 125 else 0
-    points += 30 if given.bare("pH") < 7.35 else 0
-    points += 20 if given.first("respiratory rate") >= 30 else 0
-    points += 20 if given.first("Systolic Blood Pressure") < 90 else 0
-    points += 20 if concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30 else 0
-    points += 20 if concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130 else 0
-    points += 10 if concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250 else 0
-    points += 10 if given.first("Hematocrit") < 30 else 0
+    points += sum(
+        score
+        for score, met in (
+            (15, temperature < 35 or temperature > 39.9),
+            (10, given.first("Heart Rate or Pulse") >= 125),
+            (30, given.bare("pH") < 7.35),
+            (20, given.first("respiratory rate") >= 30),
+            (20, given.first("Systolic Blood Pressure") < 90),
+            (20, concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30),
+            (20, concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130),
+            (10, concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250),
+            (10, given.first("Hematocrit") < 30),
+        )
+        if met
+    )
     oxygen, unit = given.pair(*PAO2)
     limit = {"mm Hg": 60, "kPa": 8}.get(unit)
     if limit is None:
