@@ -1,4 +1,7 @@
-"""Tables of single outputs for `medical-tasks meta`: scores and preferences from files, or from finished runs."""
+"""Tables of single outputs for `medical-tasks meta`.
+
+Scores and preferences from files, or from finished runs.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def join_outputs(
 
 
 def check_size(table: OutputTable) -> None:
-    """Refuses what would take hours: Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters."""
+    """Refuses what would take hours.
+
+    Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters.
+    """
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
@@ -215,7 +221,10 @@ def run_name(text: str) -> RunName | None:
 def read_runs(
     names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None
 ) -> RunOutputs:
-    """Reads runs on the same data, each its one task or `task`; they may be of different tasks on the same rows."""
+    """Reads runs on the same data, each its one task or `task`.
+
+    They may be of different tasks on the same rows.
+    """
     _check_names(names)
     rows, digests, less, used = [], {}, set[str](), {}
     known: tuple[str, dict[str, Any]] | None = None

@@ -234,7 +234,10 @@ YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column."""
+    """Makes a case, with its whole note, of every chosen pair.
+
+    All wrong rows are listed at once, by file, row and column.
+    """
     candidates = {
         (each.values["post_id"], each.values["note_id"]): each.values
         for each in load_candidates(folder)
@@ -310,7 +313,9 @@ class Note:
 
     id: str
     hadm_id: str  # the admission's; "" where it is not known
-    document_id: str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
+    # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the
+    # note
+    document_id: str
     text: str
 
 
@@ -320,7 +325,10 @@ def read_notes(
     only: Collection[str] | None = None,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Note]:
-    """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
+    """Yields discharge notes in constant memory.
+
+    `on_read` is called with the number of bytes read so far.
+    """
     wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
         wanted["note_id"] = only
@@ -355,7 +363,8 @@ B: Final = 0.75
 
 
 Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
-"""The words of a note that any query has, by number, ascending; their counts; and how many words it has in all."""
+"""The words of a note that any query has, by number, ascending; their counts; and how many words it
+has in all."""
 
 
 def bag_of(counts: Mapping[int, int], length: int) -> Bag:
@@ -369,7 +378,10 @@ def bag_of(counts: Mapping[int, int], length: int) -> Bag:
 
 
 class Hit(NamedTuple):
-    """A note that was found; ordered by rank: by falling score (`negative`), of equally good notes by ascending id (`key`)."""
+    """A note that was found; ordered by rank.
+
+    By falling score (`negative`), of equally good notes by ascending id (`key`).
+    """
 
     negative: float
     key: str
@@ -382,7 +394,10 @@ class Hit(NamedTuple):
 
 
 class Ranking:
-    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`."""
+    """The best notes for each query, at most `top`.
+
+    Every note is shown twice: to `count`, all of them, and then to `rank`.
+    """
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]

@@ -170,7 +170,10 @@ _BEDDING: Final = frozenset({"recent_fracture", "recent_trauma", "recent_spinal_
 
 
 def caprini(chart: Chart) -> None:
-    """Most of the thirty items are left out of each note; of the grave ones a patient has at most one."""
+    """Most of the thirty items are left out of each note.
+
+    Of the grave ones a patient has at most one.
+    """
     draw, surgical = chart.draw, chart.scene == "surgical"
     graves, recent, past = (_TEXTS[f"caprini_{name}"] for name in ("grave", "recent", "past"))
     chart.leave_open("plaster", *(name for _, name in (*graves, *recent, *past)))
@@ -211,7 +214,10 @@ def _no_grave_finding(chart: Chart, graves: Sequence[Sequence[str]]) -> None:
 
 
 def without(chart: Chart, parameter: str, symptom: str) -> None:
-    """The entity says that the symptom is absent, which gives a point: the note always speaks of the symptom."""
+    """The entity says that the symptom is absent, which gives a point.
+
+    The note always speaks of the symptom.
+    """
     there = chart.draw.chance(0.45)
     text = chart.state(FINDINGS[symptom], there=there)
     chart.enter(parameter, not there, what=symptom, text=text)
@@ -321,7 +327,10 @@ def ranged(
 
 
 def oxygen(chart: Chart) -> None:
-    """The inspired oxygen with what APACHE II counts beside it: from 50 % on the gradient, else PaO2."""
+    """The inspired oxygen with what APACHE II counts beside it.
+
+    From 50 % on the gradient, else PaO2.
+    """
     much = chart.draw.chance(0.5)
     if much:
         reading = chart.measure(
@@ -359,7 +368,10 @@ def ventilation(chart: Chart) -> None:
 
 
 def circulation(chart: Chart) -> None:
-    """Vasopressors, else a measured pressure, else the word hypotension: what decides the circulation's points."""
+    """Vasopressors, else a measured pressure, else the word hypotension.
+
+    What decides the circulation's points.
+    """
     draw = chart.draw
     if draw.chance(0.45):
         drugs = _TEXTS["vasopressors"]

@@ -3,7 +3,8 @@
 A long note (level 2) also has old values, copied ones and those of other people.
 
 What could be taken for an input of the calculator and is not stands in a sentence with a date, a
-relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text (`measurements/fresh.py`).
+relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text
+(`measurements/fresh.py`).
 """
 
 from __future__ import annotations
@@ -334,7 +335,10 @@ class _Writer:
             self._told(fact)
 
     def _earlier_values(self, measured: Sequence[Fact]) -> None:
-        """Adds what was measured before: a trend, a table, text copied from another note, the ambulance's sheet."""
+        """Adds what was measured before.
+
+        A trend, a table, text copied from another note, the ambulance's sheet.
+        """
         draw, frames, setting = self.draw, _DATA["superseded"], self.chart.setting
         changing = [fact for fact in measured if fact.what != "height"]
         for fact in draw.some(changing, draw.pick((0, 1, 1))):

@@ -66,7 +66,10 @@ class _Exchanged(Draw):
 
 
 class _Steady(Draw):
-    """Choices that depend on what they are among alone: what is taken out of a note moves nothing else in it."""
+    """Choices that depend on what they are among alone.
+
+    What is taken out of a note moves nothing else in it.
+    """
 
     __slots__ = ("_key",)
 
@@ -99,7 +102,9 @@ class _Subject:
     item: Input
     new: object  # the other entity
     spoken: str  # how a gold names it
-    kind: str  # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base leaves out
+    # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base
+    # leaves out
+    kind: str
     said: Any  # the other statement: a reading or a text
     place: tuple[str, Any, int] = (
         "",
@@ -117,7 +122,10 @@ def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
 
 
 def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
-    """The first `n` rows of a seed's families, one family after another; 55 families hold each calculator once."""
+    """The first `n` rows of a seed's families, one family after another.
+
+    55 families hold each calculator once.
+    """
     rows = itertools.chain.from_iterable(_family(seed, number) for number in itertools.count(1))
     for number, row in zip(range(1, n + 1), rows, strict=False):
         yield {**row, "row_number": number}
@@ -162,7 +170,10 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _with_more(note: str, background: Background, draw: Draw) -> str:
-    """The note with more sentences of the background, each at the end of a line; not a character of the rest changes."""
+    """The note with more sentences of the background, each at the end of a line.
+
+    Not a character of the rest changes.
+    """
     lines = note.split("\n")
     prose = [number for number, line in enumerate(lines) if line.endswith(".")]
     for place, sentence in background.take(_ADDED):
@@ -180,7 +191,10 @@ def _without_age(note: str, person: Person) -> str:
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
-    """A value that is needed, else one that counts, else a finding left out; None where readers may call another value missing."""
+    """A value that is needed, else one that counts, else a finding left out.
+
+    None where readers may call another value missing.
+    """
     base, draw, second = (
         draw_chart(calculator, counted := _Exchanged(key)),
         Draw(f"{key}:subject"),
@@ -277,7 +291,10 @@ def _same_frame(one: Chart, other: Chart) -> bool:
 def _differing_statements(
     one: Chart, other: Chart
 ) -> list[tuple[tuple[str, Any, int], Any, Any]] | None:
-    """The statements of two charts that differ: place, before and after; None where the charts have others."""
+    """The statements of two charts that differ.
+
+    Place, before and after; None where the charts have others.
+    """
     found: list[tuple[tuple[str, Any, int], Any, Any]] = []
     for attribute in ("values", "sentences", "phrases"):
         ours, theirs = getattr(one, attribute), getattr(other, attribute)
@@ -305,7 +322,10 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
 def _member(
     kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result
 ) -> Result | str | None:
-    """Writes into a base's chart what makes it another member, whose gold it returns; None where the family has no such one."""
+    """Writes into a base's chart what makes it another member, whose gold it returns.
+
+    None where the family has no such one.
+    """
     entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
     if kind == "threshold":
         if finding:
@@ -333,7 +353,10 @@ def _negate(chart: Chart, subject: _Subject, draw: Draw) -> None:
 
 
 def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
-    """Takes the subject's value out of a chart, or contradicts it; the gold is to say so. None where that leaves an answer."""
+    """Takes the subject's value out of a chart, or contradicts it; the gold is to say so.
+
+    None where that leaves an answer.
+    """
     if subject.kind == "finding" or (kind == "missing" and subject.item.absent is not REQUIRED):
         return None
     if kind == "contradiction":
@@ -367,7 +390,10 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
 
 
 def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
-    """Writes a value in another unit, where the answer stays; a score's also a little below and above the value."""
+    """Writes a value in another unit, where the answer stays.
+
+    A score's also a little below and above the value.
+    """
     names = {id(entity): name for name, entity in chart.entities.items()}
     stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
     for readings, place in draw.shuffled(

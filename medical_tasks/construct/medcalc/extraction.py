@@ -61,7 +61,10 @@ def kind_of(item: Input) -> Kind:
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
-    """A value as the dataset holds it, None for one that is not there; and why it cannot be used, "" where it can."""
+    """A value as the dataset holds it, None for one that is not there.
+
+    And why it cannot be used, "" where it can.
+    """
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
     raw = value
@@ -91,7 +94,10 @@ def read_values(items: Sequence[Input], values: Mapping[str, object]) -> tuple[E
 
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
-    """Why a note is not kept for a calculator, "" where it is: all numbers, half of all attributes (paper, A.1), and an answer."""
+    """Why a note is not kept for a calculator, "" where it is.
+
+    All numbers, half of all attributes (paper, A.1), and an answer.
+    """
     needed = [
         item
         for item in calculator.inputs
@@ -144,7 +150,10 @@ def _question(
 def values_question(
     name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None
 ) -> Question:
-    """Asks for attributes, of one calculator or of any; the form shows no values, which a small model would copy."""
+    """Asks for attributes, of one calculator or of any.
+
+    The form shows no values, which a small model would copy.
+    """
     keys = {item.name: _form(item) for item in items}
     lines = (
         f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}"
@@ -167,7 +176,10 @@ def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
 
 
 def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
-    """What the first pass asks for, by name: what two of the 55 share or more, and all of a calculator that shares nothing."""
+    """What the first pass asks for, by name.
+
+    What two of the 55 share or more, and all of a calculator that shares nothing.
+    """
     forms = Counter((item.name, item.expects) for each in CALCULATORS for item in each.inputs)
     found: dict[str, Input] = {}
     for calculator in calculators:
@@ -357,7 +369,10 @@ def _spotted_choice(text: str, item: Choice, names: Sequence[str]) -> str | None
 
 
 def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> object:
-    """Whether a finding is there or denied, or the day behind the name; None where the name is not in the text."""
+    """Whether a finding is there or denied, or the day behind the name.
+
+    None where the name is not in the text.
+    """
     matches = (_compiled(rf"{name}\b").search(text) for name in names)
     match = next(filter(None, matches), None)
     if match is None:
@@ -370,7 +385,10 @@ def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> obj
 
 
 def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
-    """The value in the longest beginning of a text that can be used, with its words; the attribute's own unit where asked."""
+    """The value in the longest beginning of a text that can be used, with its words.
+
+    The attribute's own unit where asked.
+    """
     words = text.strip().split()
     forms = [" ".join(words[:count]).rstrip(".:") for count in range(len(words), 0, -1)]
     if own_unit and isinstance(item, Quantity) and (number := _MEASURED.match(forms[-1])):

@@ -1,4 +1,7 @@
-"""Critical illness and infection: Glasgow Coma Score, APACHE II, SOFA; Centor, FeverPAIN, CURB-65, PSI, SIRS."""
+"""Critical illness and infection.
+
+Glasgow Coma Score, APACHE II, SOFA; Centor, FeverPAIN, CURB-65, PSI, SIRS.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,10 @@ def _above(
 
 
 def _chronic_health(given: Entities) -> int:
-    """5 after emergency and 2 after elective surgery, in these exact words; non-operative patients score 0."""
+    """5 after emergency and 2 after elective surgery, in these exact words.
+
+    Non-operative patients score 0.
+    """
     if not given.flag("History of severe organ failure or immunocompromise"):
         return 0
     surgery = given.text("Surgery Type")
@@ -230,7 +236,10 @@ def _circulation(given: Entities) -> int:
 
 
 def _kidneys(given: Entities) -> int:
-    """Urine alone: below 500 mL 3, never 4. Creatinine alone by its class. Both together: nothing."""
+    """Urine alone: below 500 mL 3, never 4.
+
+    Creatinine alone by its class. Both together: nothing.
+    """
     if not given.has("creatinine"):
         urine = given.first("Urine Output")
         if urine < 200:
@@ -340,7 +349,8 @@ def psi(given: Entities) -> float:
 def sirs(given: Entities) -> int:
     """51: a normal heart rate counts as well, and white cells are compared per m³.
 
-    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal rate.
+    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal
+    rate.
     """
     temperature = temperature_c(given)
     white_cells = count_per(given, "White blood cell count", "m^3")
