@@ -7,14 +7,14 @@ prefixes read it once. Of a reply nothing is guessed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from medical_tasks.benchmarks.asking import user_message
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
@@ -55,25 +55,22 @@ OFFICIAL_FILES: Final[Mapping[str, str]] = {
 """The authors' files by the question they ask."""
 
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
-_SLOT: Final = re.compile("|".join(map(re.escape, _SLOTS)))
-
 _OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention")}
 
 
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`, or the official ones.
+    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`.
 
-    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
-    folder with their two files), and our `abstention`: the authors have none.
+    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the
+    authors' repository, or the folder with their two files), and our `abstention`: the authors
+    have none.
     """
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
-        texts = {
-            question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()
-        }
+        texts = {kind: _official_text(upstream, file) for kind, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
@@ -111,8 +108,9 @@ _SCHEMAS: Final = {
     "single": schema_of(_VERDICT),
     "abstention": schema_of(_ANSWERED),
 }
-_ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
-_CONTRADICTS: Final[Mapping[Label, Any]] = {
+_ALL_LABELS: Final[Mapping[Label, Label]] = {label: label for label in LABELS}
+_CONTRADICTS: Final[Mapping[Label, bool]] = {
+    # Nothing of `not_entailment`: it leaves open whether the answer contradicts.
     "entailment": False,
     "neutral": False,
     "contradiction": True,
@@ -150,21 +148,17 @@ def _question(
     prompts: JudgePrompts,
     kind: str,
     name: str,
-    read: Callable[[str], Any],
+    read: Callable[[str], object],
     values: Mapping[str, str],
     *,
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
     text, again = prompts.texts[kind], OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
-    # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
-    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], text)
     return Question(
         id=name,
-        messages=({"role": "user", "content": content},),
-        template=texts_sha256(
-            text, again
-        ),  # a change of another kind of question leaves it as it is
+        messages=user_message(text, values),
+        template=texts_sha256(text, again),  # of this kind alone: others change without it
         read=read,
         again=again,
         max_tokens=tokens,
