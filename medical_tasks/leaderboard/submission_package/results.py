@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.io.json_records import Field, optional
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package import values as forms

@@ -3,7 +3,7 @@
 A long note (level 2) also has old values, copied ones and those of other people.
 
 What could be taken for an input of the calculator and is not stands in a sentence with a date, a
-relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text (`benchmarks/fresh.py`).
+relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text (`measurements/fresh.py`).
 """
 
 from __future__ import annotations

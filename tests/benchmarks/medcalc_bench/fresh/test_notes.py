@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fresh import LINK, other_readings, recomputed
+from measurements.fresh import LINK, other_readings, recomputed
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.fresh.rows import draw_item
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find

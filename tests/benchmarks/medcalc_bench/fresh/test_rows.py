@@ -17,17 +17,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fresh import masked_words, shared_runs
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
+from measurements.fresh import masked_words, shared_runs
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES, COLUMNS, load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row, fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_DIRECT
 from medical_tasks.calculators import CALCULATORS, calculate
+from medical_tasks.catalog import dataset_spec
 from medical_tasks.cli.calc import from_arguments
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import built_configs, read_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from tests.support import ROOT
 

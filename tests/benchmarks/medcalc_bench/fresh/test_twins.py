@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.twins import ELSEWHERE, POLICIES, Row, agrees, by_family, floors
+from measurements.twins import ELSEWHERE, POLICIES, Row, agrees, by_family, floors
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh.twins import KINDS, twin_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
