@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     read_mapping,
 )
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import packaged
@@ -208,7 +208,26 @@ COLUMNS = (
 """Of every configuration, in this order."""
 
 
-def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
+class CaseRow(TypedDict):
+    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+
+    id: str
+    source: str
+    patient_narrative: str
+    patient_question: str
+    clinician_question: str
+    sentence_ids: list[str]
+    sentences: list[str]
+    paragraph_ids: list[str]
+    relevance: list[str]
+    clinician_answer: str
+    answer_sentences: list[str]
+    answer_citations: list[str]
+    answer_sentence_ids: list[str]
+    document_id: str
+
+
+def case_row(case: Case, key: CaseKey, document: Document) -> CaseRow:
     """Puts a row together, with the columns in their order."""
     return {
         "id": case.id,
@@ -232,7 +251,7 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
     }
 
 
-def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
+def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[CaseRow]:
     """Reads the cases of a split, with key and mapping where they exist (never for open questions, `notes=False`)."""
     cases = read_cases(path, notes=notes)
     key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
@@ -255,7 +274,7 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
     return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
 
 
-def _full(record: dict[str, Any]) -> FullCase:
+def _full(record: Row) -> FullCase:
     lines = [
         (str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph
     ]
@@ -298,7 +317,7 @@ _BESIDE: Final = {
 }
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[CaseRow]:
     """Reads the rows of a split; `files` has the file of cases under the split's name, nothing for `demo`."""
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
@@ -357,7 +376,7 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
     return OfficialFile(places=(path.relative_to(root).as_posix(),), description=description)
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes an item of each row that has what the task asks about, with gold or without; it is an error if none has."""
     given, has_given = _GIVEN.get(
         _form(task), ("a note excerpt", lambda row: bool(row["sentences"]))
@@ -398,7 +417,7 @@ def _form(task: TaskSpec) -> str:
     return "" if "steps" in task.options else task.options["form"]
 
 
-_Has = tuple[str, Callable[[Mapping[str, Any]], bool]]
+_Has = tuple[str, Callable[[Row], bool]]
 
 _GIVEN: Final[Mapping[str, _Has]] = {
     "question": ("a message", bool),

@@ -45,7 +45,7 @@ _SKIPPED: Final = frozenset(
 class Words:
     """A measure of how like the questions the sentences are, by shared words; `identity` decides its numbers, for the recipe."""
 
-    identity: Mapping[str, Any] = {
+    identity: Mapping[str, object] = {
         "kind": "words 1",
         "method": "bm25",
         "k1": _K1,
@@ -103,7 +103,7 @@ class Chooser:
     """Chooses an item's sentences once, and remembers which."""
 
     def __init__(self, similarity: Words, count: int) -> None:
-        self.settings: Mapping[str, Any] = {
+        self.settings: Mapping[str, object] = {
             "evidence": count,
             "similarity": dict(similarity.identity),
         }

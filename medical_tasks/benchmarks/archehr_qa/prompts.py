@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
@@ -155,10 +155,13 @@ def load_prompts(
         shown = chooser.choose(item) if chooser else None
         return ({"role": "user", "content": question_text(kind, item, shown=shown)},)
 
-    chosen: dict[str, Any] = (
-        {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    return PromptSet(
+        name=name,
+        sha256=_digest(kind),
+        render=render,
+        settings=chooser.settings if chooser else {},
+        sources=chooser.choose if chooser else None,
     )
-    return PromptSet(name=name, sha256=_digest(kind), render=render, **chosen)
 
 
 def question_text(
@@ -312,7 +315,7 @@ class GroundedAnswer:
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, Any] = {"name": steps, "version": 1, "tries": tries}
+        self.identity: Mapping[str, object] = {"name": steps, "version": 1, "tries": tries}
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""

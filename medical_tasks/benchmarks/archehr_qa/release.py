@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import open_file, read_bytes, readable
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
@@ -288,11 +289,11 @@ def without_citations(answer: str) -> str:
     return _MARK.sub("", answer).strip()
 
 
-def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[str, Any]]:
+def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
     """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
     with readable(path):
         content = read_bytes(path)
-    records: dict[str, dict[str, Any]] = {}
+    records: dict[str, Row] = {}
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))
         if name in records:
@@ -328,7 +329,7 @@ def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
     }
 
 
-def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
+def _case_key(where: str, record: Row, case: Case) -> CaseKey:
     ids = [sentence.id for sentence in case.sentences]
     marked = _string(where, "clinician_answer", record)
     bare = _string(where, "clinician_answer_without_citations", record)
@@ -350,7 +351,7 @@ def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
     )
 
 
-def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dict[str, str]:
+def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for number, each in enumerate(_objects(where, "answers", record), start=1):
         place = f"{where}, answers, number {number}"
@@ -368,9 +369,7 @@ def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dic
     return _same_names(where, labels, ids, problems) if labels else {}
 
 
-def _answer_sentence(
-    where: str, record: Mapping[str, Any], number: int, *, known: set[str]
-) -> AnswerSentence:
+def _answer_sentence(where: str, record: Row, number: int, *, known: set[str]) -> AnswerSentence:
     name = next(
         (text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record),
         str(number),
@@ -387,7 +386,7 @@ def _answer_sentence(
     return AnswerSentence(id=name, text=text, citations=cited)
 
 
-def _citations(where: str, value: Any) -> tuple[str, ...]:
+def _citations(where: str, value: object) -> tuple[str, ...]:
     """Ids out of a list of them, or a text with commas between; a range stands for all that are in it."""
     parts = [] if value is None else value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
@@ -407,7 +406,7 @@ def _citations(where: str, value: Any) -> tuple[str, ...]:
     return tuple(cited)
 
 
-def _string(where: str, name: str, record: Mapping[str, Any]) -> str:
+def _string(where: str, name: str, record: Row) -> str:
     value = record.get(name)
     if value is None:
         return ""
@@ -416,7 +415,7 @@ def _string(where: str, name: str, record: Mapping[str, Any]) -> str:
     return str(value).strip()
 
 
-def _objects(where: str, name: str, record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _objects(where: str, name: str, record: Row) -> list[Row]:
     value = record.get(name)
     if value is None:
         return []
@@ -557,9 +556,9 @@ def release_texts(
     }
 
 
-def _key(name: str, key: CaseKey, *, answers: bool) -> dict[str, Any]:
+def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
     labels = [{"sentence_id": each, "relevance": label} for each, label in key.relevance.items()]
-    record: dict[str, Any] = {"case_id": name, "answers": labels}
+    record: dict[str, object] = {"case_id": name, "answers": labels}
     if answers and key.answer_sentences:
         record |= {
             "clinician_answer": answer_text(key.answer_sentences, cited=True),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
@@ -399,7 +399,7 @@ def official_alignment(
     return tuple((answer, (cited,)) for answer, cited in otherwise)
 
 
-def _json_list(reply: str) -> Any:
+def _json_list(reply: str) -> object:
     """The list that a reply is as a whole; None of any other. What is JSON as it stands has no reasoning."""
     for text in (reply.strip(), spoken(reply).strip()):
         try:
@@ -411,7 +411,7 @@ def _json_list(reply: str) -> Any:
     return None
 
 
-def _are_texts(value: Any) -> bool:
+def _are_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
@@ -620,7 +620,7 @@ def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
     ]
 
 
-def _bertscore_identity(folder: str) -> dict[str, Any]:
+def _bertscore_identity(folder: str) -> dict[str, object]:
     _check_encoder(folder)
     return {
         **bertscore_identity(folder, layer=BERTSCORE_LAYER),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import (
@@ -22,7 +22,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_turns,
 )
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -72,7 +72,20 @@ _ACI_PINS = pinned(
 _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 
 
-def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+class VisitRow(TypedDict):
+    """A row of ACI-BENCH; see `ACI_COLUMNS`."""
+
+    id: str
+    dataset: str
+    turns: list[str]
+    note: str
+    subjective: str
+    objective_exam: str
+    objective_results: str
+    assessment_and_plan: str
+
+
+def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[VisitRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_visit_row, demo_entries("visits", split))
@@ -101,15 +114,10 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
         )
 
 
-def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
+def _visit_row(visit: Row) -> VisitRow:
     turns, note = split_turns(visit["dialogue"]), visit["note"]
-    return {
-        "id": visit["id"],
-        "dataset": visit["dataset"],
-        "turns": turns,
-        "note": note,
-        **divide_note(note),
-    }
+    row = {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note}
+    return cast(VisitRow, row | divide_note(note))
 
 
 def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
@@ -258,9 +266,18 @@ _MEQSUM_FILES = {
 }
 
 
-def read_meqsum_rows(
-    config: str, split: str, files: Mapping[str, Path]
-) -> Iterator[dict[str, Any]]:
+class QuestionRow(TypedDict):
+    """A row of MeQSum; see `MEQSUM_COLUMNS`."""
+
+    id: str
+    question: str
+    sentences: list[str]
+    summary: str
+    focus: str
+    types: list[str]
+
+
+def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_question_row, demo_entries("questions", split))
@@ -285,7 +302,7 @@ def read_meqsum_rows(
         yield _question_row(values)
 
 
-def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
+def _question_row(values: Row) -> QuestionRow:
     return {
         "id": values["id"],
         "question": values["question"],
@@ -348,7 +365,7 @@ MEQSUM_SOURCE = DatasetSource(
 )
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
     `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a section that the note does not have.
@@ -366,7 +383,7 @@ _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
 }
 
 
-def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
+def _items(row: Row, form: str) -> Iterator[Item]:
     cited, reference, columns, cluster = _OF_FORM[form]
     name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
     more = (
@@ -445,7 +462,7 @@ def read_own_texts(path: Path) -> list[OwnText]:
     return list(texts.values())
 
 
-def _text(where: str, record: Mapping[str, Any]) -> OwnText:
+def _text(where: str, record: Row) -> OwnText:
     name = text_id(where, "example_id", record["example_id"])
     where = f"{where} (example_id {named(name)})"
     source = _string(where, "input", record["input"])
@@ -477,7 +494,7 @@ def _text(where: str, record: Mapping[str, Any]) -> OwnText:
     )
 
 
-def _string(where: str, name: str, value: Any) -> str:
+def _string(where: str, name: str, value: object) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
     if not is_text(blank=True).holds(value):
@@ -491,7 +508,7 @@ def _not_the_mark(text: str) -> str:
     return "" if text.strip() == EMPTY else text
 
 
-def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
     """Reads the rows of a configuration."""
     if config == "demo":
         texts = [

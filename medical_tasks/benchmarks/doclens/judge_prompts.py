@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
+from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
@@ -42,7 +42,7 @@ from medical_tasks.judges.reading import (
 )
 from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
-_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
+_PARTS: Final = packaged(__file__, "judge_prompts.json")
 """The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
     form: (what, source) for form, (what, source) in _PARTS["forms"].items()
@@ -94,7 +94,7 @@ _NUMBER_TOKENS: Final = 8
 
 _SPEAKER: Final = re.compile(r"\A\[([A-Za-z]\w{0,30})\] ?")
 
-_Read = Callable[[str], Any | Unreadable]
+_Read = Callable[[str], object]
 
 
 def claim_pair(text: str, claim: str) -> Pair:
@@ -228,7 +228,7 @@ class QuestionMaker:
             kind,
             read,
             tokens=tokens,
-            ids=numbers,
+            numbers=numbers,
             form=form,
             cited=rows,
             sentence=quoted(sentence),
@@ -275,7 +275,8 @@ class QuestionMaker:
         form: str,
         pair: Pair | None = None,
         tokens: int = _REPLY_TOKENS,
-        ids: Sequence[Any] = (),
+        ids: Sequence[str] = (),
+        numbers: Sequence[int] = (),
         **values: str,
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
@@ -289,7 +290,7 @@ class QuestionMaker:
         asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
             return asked
-        keys = _keys(kind, explained=self._explained, numbers=ids)
+        keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
             asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
         )
@@ -391,7 +392,7 @@ _Given = ParamSpec("_Given")
 class _BrokenError(Exception):
     """Ends a reading; says what is wrong with the reply, and what is known all the same."""
 
-    def __init__(self, problem: str, known: Any = None) -> None:
+    def __init__(self, problem: str, known: object = None) -> None:
         super().__init__(problem)
         self.known = known
 
@@ -468,58 +469,54 @@ def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
 
 
 def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
-    """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own.
+    """The numbers of the one line with the provenance; of two such lines neither is the judge's own.
 
-    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is none.
+    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is
+    none.
     """
     lines = [found[1] for line in reply_lines(text) if (found := _PROVENANCE.fullmatch(line))]
-    problem = ""
-    named: list[int] | str = []
-    if len(lines) != 1:
+    if len(lines) == 1:
+        written = lines[0].strip(" \t_.")
+        named = [] if written.casefold() in ("none", "[]") else _numbers(written)
+        if named is not None:
+            return named
+    if not entailed or len(set(numbers)) == 1:
+        return []
+    if len(lines) == 1:
+        problem = "provenance is not numbers with commas between them, or none"
+    else:
         problem = f"one line with provenance is needed; there are {len(lines)}"
-    elif (written := lines[0].strip(" \t_.")).casefold() not in ("none", "[]"):
-        named = _numbers(written)
-        if isinstance(named, str):
-            problem = "provenance is not numbers with commas between them, or none"
-    if not problem and not isinstance(named, str):
-        return named
-    if entailed and len(set(numbers)) > 1:
-        raise _BrokenError(problem, _WITHOUT_NUMBERS)
-    return []
+    raise _BrokenError(problem, _WITHOUT_NUMBERS)
 
 
-def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
-    if isinstance(provenance, str | list):
-        provenance = _numbers(provenance)
+def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
+    named = _numbers(provenance)
     # A number that was not shown, whatever is decided: the judge did not read what it was asked.
-    numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
-    if numbered and not set(provenance) <= set(numbers):
+    if named is not None and not set(named) <= set(numbers):
         raise _BrokenError("provenance has a number that is not cited")
     if not entailed:
         return False, ()
     if len(set(numbers)) == 1:
         return True, (numbers[0],)
-    if not numbered:
+    if named is None:
         raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
-    if not provenance:
+    if not named:
         raise _BrokenError("entailed and no provenance contradict each other", _WITHOUT_NUMBERS)
-    return True, tuple(sorted(set(provenance)))
+    return True, tuple(sorted(set(named)))
 
 
-def _numbers(provenance: Any) -> Any:
-    """The numbers of a text, or of a list of texts; anything else as it is."""
-    if (
-        isinstance(provenance, list)
-        and provenance
-        and all(isinstance(one, str) for one in provenance)
-    ):
+def _numbers(provenance: object) -> list[int] | None:
+    """The numbers of a list of them, of a text ("3, 7"), or of a list of texts; else None."""
+    if isinstance(provenance, list) and all(type(number) is int for number in provenance):
+        return provenance
+    if isinstance(provenance, list) and all(isinstance(text, str) for text in provenance):
         provenance = ",".join(provenance)
     if not isinstance(provenance, str) or not _LIST.fullmatch(provenance):
-        return provenance
-    found = _NUMBER.findall(provenance)
-    if not found or any(len(number) > _MOST_DIGITS for number in found):
-        return provenance
-    return [int(number) for number in found]
+        return None
+    digits = _NUMBER.findall(provenance)
+    if not digits or max(map(len, digits)) > _MOST_DIGITS:
+        return None
+    return list(map(int, digits))
 
 
 def _among(numbers: Sequence[int]) -> Checker:
@@ -647,7 +644,7 @@ def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
     return _cited(entailed, [numbers[place] for place in places], numbers)
 
 
-def _prediction(value: dict[str, Any]) -> bool:
+def _prediction(value: Mapping[str, object]) -> bool:
     given = [value[name] for name in _NAMES if name in value]
     if len(given) != 1:
         raise _BrokenError("one entailment_prediction is needed")

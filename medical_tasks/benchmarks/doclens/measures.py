@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.errors import UsageError
@@ -181,7 +181,9 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
     return tuple(records.values())
 
 
-def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> list[dict[str, Any]]:
+def claim_rows(
+    records: Iterable[ClaimRecord], *, side: Side = "reference"
+) -> list[dict[str, object]]:
     """Puts claims into the form of the file, for `json.dump`; `read_claim_file` gives the same records back."""
     return [
         {"example_id": record.id}
@@ -199,7 +201,7 @@ def _key(side: Side, section: str) -> str:
     return side if section == FULL else f"{side}_{section}"
 
 
-def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
+def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
     name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
     keys = {
@@ -212,14 +214,12 @@ def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
             f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file that has them."
         )
     claims = {section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()}
-    texts = {section: row[_key(side, section)] for section in claims if _key(side, section) in row}
-    texts |= {"input": row["input"]} if "input" in row else {}
-    for field_name, text in texts.items():
-        if not isinstance(text, str):
-            raise UsageError(
-                f"{where}: the text of {field_name} must be a text; got {shown(text)}."
-            )
-    source = texts.pop("input", "")
+    texts = {
+        section: _text(where, section, row[key])
+        for section in claims
+        if (key := _key(side, section)) in row
+    }
+    source = _text(where, "input", row.get("input", ""))
     return ClaimRecord(
         id=name,
         claims=claims,
@@ -228,7 +228,13 @@ def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
     )
 
 
-def _claims(where: str, given: Any) -> tuple[str, ...]:
+def _text(where: str, name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: the text of {name} must be a text; got {shown(value)}.")
+    return value
+
+
+def _claims(where: str, given: object) -> tuple[str, ...]:
     if not isinstance(given, list):
         raise UsageError(f"{where}: a list of claims is needed; got {shown(given)}.")
     for place, claim in enumerate(given):

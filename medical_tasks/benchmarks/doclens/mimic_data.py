@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
@@ -146,7 +146,21 @@ class _Lowest:
 
 
 SPLITS = ("train", "test")
-Rows = dict[str, tuple[dict[str, Any], ...]]
+
+
+class ReportRow(TypedDict):
+    """A row of the dataset; see `MIMIC_COLUMNS`."""
+
+    id: str
+    patient_id: str
+    modality: str
+    anatomy: str
+    findings: str
+    sentences: list[str]
+    impression: str
+
+
+Rows = dict[str, tuple[ReportRow, ...]]
 """Split to its rows."""
 
 MIMIC_COLUMNS = (
@@ -177,7 +191,7 @@ MIMIC_COLUMNS = (
 )
 
 
-def report_row(candidate: Candidate) -> dict[str, Any]:
+def report_row(candidate: Candidate) -> ReportRow:
     """Puts a row together, with the columns in their order."""
     return {
         "id": candidate.id,
@@ -330,7 +344,7 @@ _Line = tuple[Candidate, str, bool]
 """A report, its split ("" where the table has none), and whether the table says whose it is."""
 
 
-def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[dict[str, Any]]:
+def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
     if not next(_table_lines(path))[1]:
         yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
@@ -434,12 +448,12 @@ def _wrong_line(
     )
 
 
-def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[ReportRow]:
     """Reads the rows of a split."""
     if config == "demo":
         for each in demo_entries("reports", split):
             values = {**each, "sentences": report_sentences(each["findings"])}
-            yield {column.name: values[column.name] for column in MIMIC_COLUMNS}
+            yield cast(ReportRow, {column.name: values[column.name] for column in MIMIC_COLUMNS})
     elif config == "table":
         yield from read_table_rows(files["table"], split)
     else:

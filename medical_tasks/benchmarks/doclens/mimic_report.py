@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.io.files import packaged
 
@@ -51,7 +51,7 @@ TRAIN_KINDS: Final = tuple(
 """The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
 
 
-_LISTS: Final[dict[str, Any]] = packaged(__file__, "mimic_report.json")
+_LISTS: Final = packaged(__file__, "mimic_report.json")
 _MODALITY_OF: Final = {
     word: name for name, words in _LISTS["modalities"].items() for word in words.split()
 }

@@ -34,7 +34,7 @@ REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 _AGAIN: Final = "Download it again."
 _TAGGER: Final = "data_processing/sectiontagger.py"
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
-_NAMES: Final[Mapping[str, Mapping[str, Any]]] = packaged(__file__, "official_prompts.json")
+_NAMES: Final = packaged(__file__, "official_prompts.json")
 """By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
 kind the file it is asked with."""
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
@@ -244,7 +244,7 @@ def _turn(content: str, *, spoken: bool) -> dict[str, str]:
     return {"speaker": speaker[1], "content": _SPEAKERS.sub("", content)}
 
 
-def _asked(text: str, question: Mapping[str, Any]) -> tuple[Message, ...]:
+def _asked(text: str, question: Mapping[str, object]) -> tuple[Message, ...]:
     first, *examples, last = _messages(text)
     shown = [{**example, "content": json.dumps(example["content"])} for example in examples]
     return _sent((first, *shown, {**last, "content": json.dumps(question)}))
@@ -295,7 +295,7 @@ def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
     return found, text
 
 
-def _wrong(content: Any, name: str) -> str | None:
+def _wrong(content: object, name: str) -> str | None:
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):

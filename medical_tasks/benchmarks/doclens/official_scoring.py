@@ -171,7 +171,7 @@ def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unrea
     return True, tuple(number in provenance for number in citations)
 
 
-def _json(reply: str) -> Any:
+def _json(reply: str) -> object:
     """Whatever the JSON holds; an empty list when it is none, as in a fence."""
     try:
         return json.loads(reply)
@@ -238,7 +238,7 @@ def official_tallies(section: Section) -> dict[str, Tally]:
 
 
 _Claims = tuple[bool | None, ...] | None
-_Read = Callable[[str], Any]
+_Read = Callable[[str], object]
 _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
@@ -393,7 +393,7 @@ def _either(
 
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:
-    value: Any = outcome.value
+    value = outcome.value
     if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
         raise wrong_verdict(outcome, "is no list of true and false")
     return value
@@ -406,8 +406,8 @@ def _listed(outcome: Verdict) -> list[str]:
     return value
 
 
-def _cited(outcome: Verdict) -> Any:
-    value: Any = outcome.value
+def _cited(outcome: Verdict) -> OfficialCited:
+    value = outcome.value
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
         raise wrong_verdict(outcome, "is not true or false with a list of true and false")
     return value

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.doclens.data import load_items
 from medical_tasks.benchmarks.doclens.official_prompts import (
@@ -26,6 +26,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_prompt_set, check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
@@ -41,7 +42,7 @@ def load_prompts(
     upstream: Path | None = None,
     *,
     arguments: Mapping[str, str] | None = None,
-    exemplars: Sequence[Mapping[str, Any]] = (),
+    exemplars: Sequence[Row] = (),
 ) -> PromptSet:
     """Makes the prompts of a task; `settings` say whether citations are asked for and which examples are shown."""
     check_prompt_set(task, name)
@@ -56,7 +57,7 @@ def load_prompts(
         parts = [*openings[_section(item)], _labelled(texts, numbered_source(item))]
         return ({"role": "user", "content": "\n\n".join(parts)},)
 
-    settings: dict[str, Any] = {_CITATIONS: "yes" if citations else "no"}
+    settings: dict[str, object] = {_CITATIONS: "yes" if citations else "no"}
     if drawn:
         settings |= {"seed": SEED, "examples": drawn}
     said = [part for section in openings for part in (section, *openings[section])]
@@ -105,7 +106,7 @@ def _section(item: Item) -> str:
 
 
 def _openings(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]], *, citations: bool
+    task: TaskSpec, rows: Sequence[Row], *, citations: bool
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Everything that stands before an item's source, by section, and the ids of the examples."""
     form = task.options["form"]
@@ -161,7 +162,7 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     )
 
 
-_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
+_PARTS: Final = packaged(__file__, "prompts.json")
 TEXTS: Final[Mapping[str, Mapping[str, str]]] = _PARTS["forms"]
 """What is said in each form; `given`: what stands below, and how it is numbered."""
 SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
@@ -182,9 +183,7 @@ KINDS: Final = 6
 """Kinds of radiology reports that have a train split in MIMIC-III, by the paper."""
 
 
-def draw_exemplars(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, tuple[Item, ...]]:
+def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item, ...]]:
     """Draws the worked examples of a task: section to its examples, of the same visits for all; for other forms under ""."""
     form, shots = task.options["form"], int(task.options["shots"])
     items = [
@@ -214,7 +213,7 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
     each = shots // KINDS
-    of: dict[tuple[Any, Any], list[Item]] = defaultdict(list)
+    of: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:
         of[item.groups["modality"], item.groups["anatomy"]].append(item)
     kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]

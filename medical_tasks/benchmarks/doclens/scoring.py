@@ -45,7 +45,7 @@ from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge, rouge_tokens
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, read_punkt
-from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
@@ -182,25 +182,32 @@ def item_score(
     official: Sequence[OfficialVerdict] | None = None,
     cites: bool = True,
 ) -> ItemScore:
-    """Makes an item's score of what is known of its text."""
-    tallies = {
+    """Makes an item's score of what is known of its text.
+
+    A verdict that is missing bounds a share. Example: of four claims of the reference the output
+    entails two, does not entail one, and nobody said of one: claim recall lies between 2/4 and 3/4.
+    Where no list of claims could be made at all, it may have up to `measures.MAX_CLAIMS`.
+
+    Args:
+        name: the item's id.
+        verdicts: what is known of it, by section.
+        texts: its metrics of texts.
+        official: what the authors' scripts count of it, where they were followed.
+        cites: whether it was to cite.
+    """
+    by_section = {
         section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()
     }
-    whole = total(tallies.values())
-    named = dict(whole)
-    if len(tallies) > 1:
-        named |= {
-            f"{metric}_{section}": tally
-            for section, each in tallies.items()
-            for metric, tally in each.items()
-        }
+    whole = total(by_section.values())
+    tallies = dict(whole)
+    if len(by_section) > 1:
+        for section, of_section in by_section.items():
+            tallies |= {f"{metric}_{section}": tally for metric, tally in of_section.items()}
     if official is not None:
-        theirs = total(one.tallies for one in official)
-        named |= {f"{metric}_official": tally for metric, tally in theirs.items()}
-    values = dict(texts or {})
-    counts: dict[str, Counts] = {}
-    weights: dict[str, float] = {}
-    for metric, tally in named.items():
+        theirs = total(verdict.tallies for verdict in official)
+        tallies |= {f"{metric}_official": tally for metric, tally in theirs.items()}
+    values, counts, weights = dict(texts or {}), {}, {}
+    for metric, tally in tallies.items():
         counted = tally if cites or not metric.startswith(_CITATIONS) else Tally()
         weights[metric] = counted.counts.of
         if weights[metric]:
@@ -208,7 +215,8 @@ def item_score(
         else:
             values[metric] = counted.limits[0]
     reasons = Counter(reason for verdict in verdicts.values() for reason in verdict.reasons)
-    reasons.update(reason for one in official or () for reason in one.reasons)
+    for of_authors in official or ():
+        reasons.update(of_authors.reasons)
     score = ItemScore.counted(
         counts,
         id=name,
@@ -298,7 +306,7 @@ def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, 
     """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights."""
     settings = read_settings(task, arguments)
     by_punkt = settings.official and task.options["form"] in DIALOGUES
-    claims: dict[Side, Any] = dict.fromkeys(
+    claims: dict[Side, object] = dict.fromkeys(
         ("reference", "output"), "the question" if task.options["form"] == "question" else _MADE
     )
     for side, path in settings.claims.items():
@@ -327,45 +335,60 @@ def _one_of(
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first."""
-    by_id: dict[tuple[str, str], tuple[str, ...]] = {}
-    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for record in records:
-        for section, claims in record.claims.items():
-            if section in record.texts:
-                by_text[section, _key(record.texts[section])][record.id] = claims
-            else:
-                by_id[record.id, section] = claims
+    """Gives each text its claims.
+
+    Of several records with the same text that of the unit's own id counts, else the first.
+    """
+    files = _ClaimFiles(records)
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     odd: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
-        # A file can have the id of the unit's item, or of the visit whose section it is.
-        names = (
-            unit.item,
-            unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id,
-        )
-        same = by_text.get((unit.section, text)) or {}
-        known = [same[name] for name in names if name in same] or [*same.values()]
-        known = known or [
-            by_id[name, unit.section] for name in names if (name, unit.section) in by_id
-        ]
-        if not text:
-            odd += [unit.id] if known and known[0] else []
-        elif not known:
+        claims = files.of(unit, text)
+        found[unit.id] = claims or () if text else ()
+        if text and claims is None:
             missing.append(unit.id)
-        found[unit.id] = known[0] if text and known else ()
+        if claims and not text:
+            odd.append(unit.id)
     if missing:
         raise UsageError(
-            f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of that section, or, where it "
-            "holds no text, that id and section. Give the file made of these texts, or leave it out and let the judge make claims."
+            f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of "
+            "that section, or, where it holds no text, that id and section. Give the file made of "
+            "these texts, or leave it out and let the judge make claims."
         )
     if odd:
         raise UsageError(
-            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file made of these texts."
+            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file "
+            "made of these texts."
         )
     return found
+
+
+class _ClaimFiles:
+    """Claims by the text they were made from, and, where a file has no texts, by id and section."""
+
+    def __init__(self, records: Sequence[ClaimRecord]) -> None:
+        self._by_id: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for record in records:
+            for section, claims in record.claims.items():
+                if section in record.texts:
+                    self._by_text[section, _key(record.texts[section])][record.id] = claims
+                else:
+                    self._by_id[record.id, section] = claims
+
+    def of(self, unit: Unit, text: str) -> tuple[str, ...] | None:
+        """The claims of a unit whose text has this key; None where there are none of it."""
+        # A file can have the id of the unit's item, or of the visit whose section it is.
+        ending = f"/{unit.section}" if unit.section != FULL else ""
+        names = (unit.item, unit.id.removesuffix(ending))
+        same = self._by_text.get((unit.section, text), {})
+        known = [same[name] for name in names if name in same] or list(same.values())
+        known += [
+            self._by_id[name, unit.section] for name in names if (name, unit.section) in self._by_id
+        ]
+        return known[0] if known else None
 
 
 def _key(text: str) -> str:

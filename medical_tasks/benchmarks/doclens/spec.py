@@ -149,7 +149,7 @@ OWN = DatasetSpec(
 )
 
 
-def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
+def demo_entries(kind: str, split: str) -> list[Mapping[str, Any]]:
     """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
     return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
 

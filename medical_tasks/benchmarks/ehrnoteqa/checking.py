@@ -181,47 +181,68 @@ class HumanScores:
 
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
-    """Reads a file of scores."""
+    """Reads a file of scores: CSV, XLSX or any other table, an answer a row.
+
+    Args:
+        path: the file.
+        raters: names of the columns that hold scores; by default those that begin with `rater_`.
+    """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
     header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
     columns = _columns(path, header, raters)
-    found: list[HumanScore] = []
+    scores: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for at, given in rows:
-        line, cells = int(at.split()[1]), {name: plain(cell or "") for name, cell in given.items()}
-        if not cells["id"].strip():
-            raise UsageError(
-                f"{path}, row {line}, column 'id': empty; every row names its question there."
-            )
-        model = cells.get("model", "").strip()
-        if len(model) > LONGEST_MODEL or not model.isprintable():
-            raise UsageError(  # it stands in the check, where no answer may
-                f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
-                f"a text of {len(model)}. Put answers into the column 'response'."
-            )
-        row = HumanScore(
-            line=line,
-            item=cells["id"].strip(),
-            response=cells["response"],
-            model=model,
-            correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+    for where, cells in rows:
+        line, texts = (
+            int(where.split()[1]),
+            {name: plain(cell or "") for name, cell in cells.items()},
         )
-        if row.id in lines:
+        score = _human_score(path, line, texts, columns, kinds)
+        if score.id in lines:
             raise UsageError(
-                f"{path}: the rows {lines[row.id]} and {line} are the same answer to the same question"
-                f"{' by the same model' if row.model else ''}. Put all raters' scores of an answer into one row."
+                f"{path}: the rows {lines[score.id]} and {line} are the same answer to the same "
+                f"question{' by the same model' if score.model else ''}. Put all raters' scores of "
+                "an answer into one row."
             )
-        lines[row.id] = line
-        found.append(row)
+        lines[score.id] = line
+        scores.append(score)
     for place, name in enumerate(columns):
-        if all(row.correct[place] is None for row in found):
+        if all(score.correct[place] is None for score in scores):
             raise UsageError(
-                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters."
+                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with "
+                "--raters."
             )
-    scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
-    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
+    scored = tuple(score for score in scores if set(score.correct) != {None})
+    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored))
+
+
+def _human_score(
+    path: Path,
+    line: int,
+    cells: Mapping[str, str],
+    columns: Sequence[str],
+    kinds: dict[str, tuple[str, int]],
+) -> HumanScore:
+    if not cells["id"].strip():
+        raise UsageError(
+            f"{path}, row {line}, column 'id': empty; every row names its question there."
+        )
+    model = cells.get("model", "").strip()
+    if len(model) > LONGEST_MODEL or not model.isprintable():
+        raise UsageError(  # it stands in the check, where no answer may
+            f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} "
+            f"characters on one line, got a text of {len(model)}. Put answers into the column "
+            "'response'."
+        )
+    return HumanScore(
+        line=line,
+        item=cells["id"].strip(),
+        response=cells["response"],
+        model=model,
+        correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+    )
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:

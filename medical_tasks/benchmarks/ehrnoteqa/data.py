@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note, prepared_text, read_notes
@@ -17,6 +16,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     COLUMNS,
     LEVELS,
     Question,
+    QuestionRow,
     joined_row,
     one_note_row,
     question_categories,
@@ -25,7 +25,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
@@ -68,7 +68,7 @@ _FORM = re.compile(r"[\w.]+")
 _VOWELS = frozenset("aeiouy")
 
 
-def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
     """Reads the questions with their texts below the file's folder; ids are row numbers from 0, as the paper counts them."""
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
     asked = [_asked(path, row.number, row.cells) for row in rows]
@@ -190,7 +190,7 @@ _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_
 _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
     """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file."""
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
@@ -208,13 +208,13 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     return (joined_row(question, notes[question.patient_id]) for question in questions)
 
 
-def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
+def keeps(task: TaskSpec, row: Row) -> bool:
     """Says whether a row is a question of a task: its level is the task's, or the set has none, and it has what is asked."""
     has_gold = bool(row["choices"]) or task.options["format"] == "open"
     return has_gold and row["level"] in (0, int(task.options["level"]))
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes an item of each row that the task keeps; questions about one patient share its cluster."""
     return [
         Item(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     AGAIN,
@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
     ENTAILS,
@@ -222,7 +223,7 @@ def open_question(
     prompts: JudgePrompts,
     name: str,
     *,
-    notes: Sequence[Mapping[str, Any]],
+    notes: Sequence[Row],
     question: str,
     right: str,
     output: str,
@@ -240,7 +241,7 @@ def evidence_question(
     prompts: JudgePrompts,
     name: str,
     *,
-    notes: Sequence[Mapping[str, Any]],
+    notes: Sequence[Row],
     question: str,
     evidence: Sequence[str],
     output: str,

@@ -456,51 +456,49 @@ class _Answer:
         )
 
     def only_text(self, sizes: Sequence[tuple[int, int]]) -> int | None:
-        """The only choice whose whole text is meant; one of one or two words has to stand at an end of a short answer."""
+        """The only choice whose whole text is meant, which is not denied at any place.
+
+        A text of one or two words has to stand at an end of a short answer.
+
+        Args:
+            sizes: of each choice the number of words, and of characters.
+        """
         named: set[int] = set()
         meant = denied = False
         last = 0
         for match in re.finditer(f"{_T}|{_P}", self.text):
             between = self.text[last : match.start()]
-            start = self._sentence_before(match.start())
-            clause = _RULES["text_clause"].split(between if last and between in start else start)[
-                -1
-            ]
+            # "neither X nor Y": what is denied of the first is denied of the second.
             joined = last and re.fullmatch(r",? ?(?:and|or|nor)? ?(?:an? |the )?", between)
-            denied = (
-                bool(denied and joined)
-                or bool(
-                    _RULES["denies_text"].search(clause)
-                    or _RULES["others"].search(clause)
-                    or _RULES["supposed"].search(start)
-                )
-                or any(
-                    rule.match(self.text, match.end())
-                    for rule in (
-                        _RULES["denied_text"],
-                        _RULES["refuted"],
-                        _RULES["supposed_behind"],
-                    )
-                )
-                or bool(
-                    re.search(
-                        _L,
-                        self.text[
-                            self._sentence_start(match.start()) : self._sentence_end(match.end())
-                        ],
-                    )
-                )
-                or self._asked(match.end())
-            )
+            denied = bool(denied and joined) or self._denies(match, between if last else None)
             last = match.end()
-            if not denied:
-                number = _number(match[0])
-                named.add(number)
-                words, signs = sizes[number]
-                ends = not self.text[match.end() :].strip(" .!\n)")
-                edge = signs >= _SHORTEST_TEXT and (ends or (match.start() == 0 and words > 1))
-                meant = meant or words >= _LONG or (edge and self.text.count(" ") < _SHORT_ANSWER)
+            if denied:
+                continue
+            number = _number(match[0])
+            named.add(number)
+            words, signs = sizes[number]
+            ends = not self.text[match.end() :].strip(" .!\n)")
+            edge = signs >= _SHORTEST_TEXT and (ends or (match.start() == 0 and words > 1))
+            meant = meant or words >= _LONG or (edge and self.text.count(" ") < _SHORT_ANSWER)
         return named.pop() if len(named) == 1 and meant else None
+
+    def _denies(self, match: re.Match[str], between: str | None) -> bool:
+        """Whether a choice's text is named without being meant; `between`: what is since the last."""
+        start = self._sentence_before(match.start())
+        said = between if between is not None and between in start else start
+        clause = _RULES["text_clause"].split(said)[-1]
+        sentence = self.text[self._sentence_start(match.start()) : self._sentence_end(match.end())]
+        return (
+            any(_RULES[name].search(clause) for name in ("denies_text", "others"))
+            or any(
+                _RULES[name].match(self.text, match.end())
+                for name in ("denied_text", "refuted", "supposed_behind")
+            )
+            or _RULES["supposed"].search(start) is not None
+            # A letter in the sentence says more than a text does.
+            or re.search(_L, sentence) is not None
+            or self._asked(match.end())
+        )
 
 
 def _taken(text: str) -> frozenset[int]:

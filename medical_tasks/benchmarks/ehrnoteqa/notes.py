@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
@@ -35,6 +36,15 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 
 
+class NoteRow(TypedDict):
+    """A note in a row of the dataset."""
+
+    note_id: str
+    hadm_id: str
+    charttime: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Note:
     """A discharge summary. `charttime`: `YYYY-MM-DD HH:MM:SS`, as released."""
@@ -46,7 +56,7 @@ class Note:
     text: str
 
     @property
-    def row(self) -> dict[str, str]:
+    def row(self) -> NoteRow:
         """What of it a dataset's row has."""
         return {
             "note_id": self.note_id,

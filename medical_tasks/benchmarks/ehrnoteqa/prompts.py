@@ -13,11 +13,11 @@ import re
 import string
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow, prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.dataset_source import Row, repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
@@ -76,7 +76,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     )
 
 
-def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
+def note_blocks(notes: Sequence[Row]) -> str:
     """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
     return "\n\n".join(
         NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1)
@@ -155,7 +155,7 @@ def shortened(item: Item, words: int) -> Item:
     return dataclasses.replace(item, fields={**item.fields, "notes": notes})
 
 
-def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
+def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
     """A note without so many words, or all it has, and their number."""
     text = note["text"]
     header = _HEADER.match(text)
@@ -177,7 +177,7 @@ _AGAIN: Final = "Download it again."
 
 def read_prompt_dict(
     upstream: Path | None, part: Literal["generation", "evaluation"]
-) -> tuple[Path, Mapping[Any, Any]]:
+) -> tuple[Path, Mapping[object, object]]:
     """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
     found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
     tree = parse_python(
@@ -202,7 +202,7 @@ def read_prompt_dict(
     return found, prompts
 
 
-def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
+def check_template(text: object, slots: Collection[str], *, where: str) -> str:
     """Checks one of the authors' texts."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")

@@ -10,7 +10,7 @@ import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     NO_GOLD,
@@ -105,7 +105,7 @@ def score_items(
     ]
 
 
-def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.normal_form import shortened
 
 Abstention = Literal["sure", "unsure", "none"]
+
+_Form = str | list[str] | Mapping[str, str | list[str]]
+"""A pattern, alternatives, or groups of these."""
 
 LONGEST: Final = 120
 """Most words of a sure abstention, repeated clauses counted once."""
@@ -52,7 +55,7 @@ def _one(words: str) -> str:
     return f"(?:{'|'.join(map(re.escape, choices))})"
 
 
-def _patterns(forms: Mapping[str, Any]) -> dict[str, str]:
+def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
     """Patterns by name: alternatives are lists, in groups that say what they are about.
 
     `<name>` stands for a pattern above, `<words, parted by commas>` for one of the words.

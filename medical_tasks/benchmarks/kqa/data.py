@@ -13,11 +13,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 from medical_tasks.benchmarks.kqa.documents import Document
 from medical_tasks.benchmarks.kqa.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -51,10 +51,25 @@ def _digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
 
 
-def typed_row(**values: Any) -> dict[str, Any]:
-    """Puts a row of `COLUMNS` together, empty where nothing is given; the id is made from the question."""
-    row: dict[str, Any] = {column.name: [] if column.repeated else "" for column in COLUMNS}
-    return row | {"id": question_id(values["question"])} | values
+class KqaRow(TypedDict):
+    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+
+    id: str
+    question: str
+    answer: str
+    must_have: list[str]
+    nice_to_have: list[str]
+    sources: list[str]
+    icd_10_diag: str
+    entity_text: list[str]
+    matched_entity: str
+    entity_tag: list[str]
+
+
+def typed_row(**values: object) -> KqaRow:
+    """Puts a row together, empty where nothing is given; the id is made from the question."""
+    row = {column.name: [] if column.repeated else "" for column in COLUMNS}
+    return cast(KqaRow, row | {"id": question_id(str(values["question"]))} | values)
 
 
 FORMS = ("yes or no", "open", "other")
@@ -84,7 +99,7 @@ def question_form(question: str) -> str:
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
 
-def demo_rows() -> list[dict[str, Any]]:
+def demo_rows() -> list[KqaRow]:
     """The rows of the `demo` configuration: synthetic questions of the release's shapes, written for this package.
 
     No patient asked them, and they are no medical advice; each answer says what its statements say.
@@ -190,7 +205,7 @@ _NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
 _SIZES, _SIZE_ENDS = ("up to 2", "3 to 4", "5 or more"), (2, 4)
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[KqaRow]:
     """Reads the rows of a configuration; `files` holds the file under `test` and is empty for `demo`."""
     if config == "demo":
         yield from demo_rows()
@@ -210,7 +225,7 @@ def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator
     return read_records(path, fields, release=release, again="Download it again.")
 
 
-def read_gold_file(path: Path) -> list[dict[str, Any]]:
+def read_gold_file(path: Path) -> list[KqaRow]:
     """Reads questions with statements of a user's own, in the dataset's own format or a table, as rows for `load_items`."""
     if not is_json(path, content := read_content(path, form=_TABLE)):
         knows = has_columns("question", "(must|nice_to)_have.*")
@@ -220,23 +235,25 @@ def read_gold_file(path: Path) -> list[dict[str, Any]]:
     return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))
 
 
-def _table_record(path: Path, place: str, row: Mapping[str, Any]) -> Record:
+def _table_record(path: Path, place: str, row: Mapping[str, str | None]) -> Record:
     """A table's row: statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on."""
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
-    values: dict[str, Any] = {"Free_form_answer": "", "Must_have": [], "Nice_to_have": []}
+    values: dict[str, object] = {"Free_form_answer": ""}
+    statements: dict[str, list[str]] = {"Must_have": [], "Nice_to_have": []}
     for column, cell in row.items():
         name = names.get(
             re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column)
         )
-        if name in ("Must_have", "Nice_to_have"):
+        if name in statements:
             lines = cell if isinstance(cell, list) else (cell or "").splitlines()
-            values[name] = values[name] + [line.strip() for line in lines if line.strip()]
+            statements[name] += [line.strip() for line in lines if line.strip()]
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
-    return checked_record(path, int(place.split()[1]), values, _TABLE_FIELDS, release=_OWN_RELEASE)
+    line = int(place.split()[1])
+    return checked_record(path, line, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE)
 
 
-def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
     lines: dict[str, int] = {}
     for record in records:
         values = record.values
@@ -254,7 +271,7 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         )
 
 
-def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
     seen: dict[str, int] = {}
     for record in records:
         values = record.values
@@ -279,12 +296,12 @@ def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         )
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes items of built rows, grouped by their number of must-have statements, blank ones left out, and by form."""
     return [_item(task, row) for row in rows]
 
 
-def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
+def _item(task: TaskSpec, row: Row) -> Item:
     name = str(row["id"])
     if not any(text.strip() for column in ("must_have", "nice_to_have") for text in row[column]):
         raise UsageError(

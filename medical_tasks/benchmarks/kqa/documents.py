@@ -16,11 +16,10 @@ import re
 import sys
 from bisect import bisect_left
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes, readable
@@ -175,7 +174,7 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
         )
 
 
-def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
+def _text(path: Path, number: int, values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     if value is None and key != "text":
         return ""

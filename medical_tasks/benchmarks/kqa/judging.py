@@ -236,8 +236,10 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
     for verdict in _unasked(case):
         for kind in ("entails", "contradicts") if verdict.must else ("contradicts",):
             name, statement = f"{case.id}/{verdict.name}/{kind}", case.statements[verdict.name]
-            pair = official_question(judging.prompts, name, kind, statement=statement, **texts)
-            questions.extend(pair[readings])
+            sane, theirs = official_question(
+                judging.prompts, name, kind, statement=statement, **texts
+            )
+            questions += [sane, theirs][readings]
     outcomes = yield from answered(questions)
     return tuple(_official_verdict(case, verdict, outcomes) for verdict in _unasked(case))
 

@@ -33,12 +33,13 @@ from medical_tasks.benchmarks.kqa.documents import (
     chunk_documents,
     read_documents,
 )
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_prompt_set, check_settings, whole_setting
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
 
-_CONTENT: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
+_CONTENT: Final = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
 EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
 """Worked examples: a correct answer that leaves something out, and what a better one adds."""
@@ -48,7 +49,7 @@ def load_prompts(
     task: TaskSpec,
     name: str = "own",
     upstream: Path | None = None,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
     """Makes the prompts of a task; `own` and `official` both give our own, by the name `own` (see above).
 
@@ -67,10 +68,13 @@ def load_prompts(
     def sources(item: Item) -> tuple[str, ...]:
         return tuple(chunk.id for chunk in retriever.passages(item)) if retriever else ()
 
-    retrieved: dict[str, Any] = (
-        {"settings": retriever.settings, "sources": sources} if retriever else {}
+    return PromptSet(
+        name="own",
+        sha256=_digest(task),
+        render=render,
+        settings=retriever.settings if retriever else {},
+        sources=sources if retriever else None,
     )
-    return PromptSet(name="own", sha256=_digest(task), render=render, **retrieved)
 
 
 def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
@@ -190,7 +194,7 @@ class Retriever:
     task: str
     index: Index
     top_k: int
-    settings: Mapping[str, Any]  # everything that the recipe should say about it
+    settings: Row  # everything that the recipe should say about it
     demo: bool  # whether the documents are the demo's
 
     def passages(self, item: Item) -> list[Chunk]:
@@ -204,7 +208,7 @@ class Retriever:
         return self.index.best(str(item.fields["question"]), self.top_k)
 
 
-def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
+def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
     """Reads the documents and builds their index, once a process for the same documents.
 
     Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without `documents` the environment variable
@@ -239,20 +243,21 @@ def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
     return Retriever(task=task, index=index, top_k=top_k, settings=settings, demo=place is None)
 
 
-def _place(task: str, value: Any) -> Path | None:
+def _place(task: str, value: object) -> Path | None:
     """Where the documents are; None for the demo's. A folder that is called demo is given as ./demo."""
     if value is None:
         value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
-    text = str(value)
-    if not text.strip():
+    folder = str(value)
+    if not folder.strip():
         raise UsageError(
-            f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}."
+            f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got "
+            f"{value!r}."
         )
     try:
-        return None if text == DEMO else Path(text).expanduser()
+        return None if folder == DEMO else Path(folder).expanduser()
     except RuntimeError as error:
         raise UsageError(
-            f"{task}: documents={text}: there is no such user. Give the folder's whole path."
+            f"{task}: documents={folder}: there is no such user. Give the folder's whole path."
         ) from error
 
 

@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.benchmarks.kqa.judging import (
     CANNOT_TELL,
@@ -29,6 +29,7 @@ from medical_tasks.benchmarks.kqa.judging import (
     StatementVerdict,
     judge_answers,
 )
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import as_written
@@ -98,7 +99,7 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
-def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
+def case_of(name: str, fields: Row, response: str) -> Case:
     """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
     return Case(
         id=name,
@@ -279,7 +280,7 @@ _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\
 """How `parsed` counts an answer's statements, where all of them are decided."""
 
 
-def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
+def statement_plots(rows: Sequence[Row]) -> list[Plot]:
     """How many must-have and nice-to-have statements the answers say, all answers together.
 
     `rows` are of `items.parquet`.

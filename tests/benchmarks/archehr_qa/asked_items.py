@@ -11,6 +11,7 @@ from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows,
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item
 from tests.support import SHARED
 
@@ -52,7 +53,7 @@ def demo_items() -> list[Item]:
     return items
 
 
-def item_of(row: dict[str, Any]) -> Item:
+def item_of(row: Row) -> Item:
     """A row as an item."""
     return Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item, TaskSpec
 
 
@@ -96,15 +97,15 @@ def own_rows() -> list[dict[str, Any]]:
     ]
 
 
-def demo_rows(task: TaskSpec, split: str) -> list[dict[str, Any]]:
+def demo_rows(task: TaskSpec, split: str) -> list[Row]:
     if task.dataset == "aci_bench":
         return list(read_aci_rows("demo", split, {}))
     if task.dataset == "meqsum":
         return list(read_meqsum_rows("demo", split, {}))
-    return reports(split) if task.dataset == "mimic_rrs" else own_rows()
+    return [*(reports(split) if task.dataset == "mimic_rrs" else own_rows())]
 
 
-def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:
+def exemplar_rows(task: TaskSpec) -> list[Row]:
     return demo_rows(task, task.exemplars) if task.exemplars else []
 
 

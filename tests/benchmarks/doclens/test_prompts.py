@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import example as hypothesis_example
@@ -41,7 +40,7 @@ from medical_tasks.benchmarks.doclens.prompts import (
     numbered_source,
 )
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
@@ -253,7 +252,7 @@ def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
     return golds
 
 
-def release(visits: str, questions: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def release(visits: str, questions: str) -> tuple[list[Row], list[Row]]:
     """Splits of ACI-BENCH and MeQSum as released."""
     places = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
     files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")

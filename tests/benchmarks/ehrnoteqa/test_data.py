@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
@@ -36,7 +36,7 @@ from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
-def rows_of(folder: Path, config: str = "all") -> list[dict[str, Any]]:
+def rows_of(folder: Path, config: str = "all") -> list[Row]:
     return list(read_rows(config, "test", find_files(SOURCES[0], config, folder)))
 
 
@@ -199,7 +199,7 @@ def test_a_wrong_note_is_named_by_its_line(
     assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
 
 
-def discq_rows_of(path: Path) -> list[dict[str, Any]]:
+def discq_rows_of(path: Path) -> list[Row]:
     return list(read_discq_rows(path))
 
 

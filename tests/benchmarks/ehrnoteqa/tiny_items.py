@@ -7,6 +7,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item, TaskSpec
 from tests.case_tables import cases
 
@@ -33,7 +34,7 @@ def note(
     }
 
 
-def item(*notes: dict[str, str], **columns: Any) -> Item:
+def item(*notes: Row, **columns: Any) -> Item:
     """About a marble, with two notes unless others are given."""
     two = [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")]
     fields = {**cases(__file__, "item"), "notes": list(notes) or two}

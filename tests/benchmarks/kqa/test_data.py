@@ -27,7 +27,7 @@ from medical_tasks.benchmarks.kqa.data import (
     read_rows,
 )
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
-from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_source import Row, file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
@@ -74,7 +74,7 @@ def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
     return path
 
 
-def rows_of(config: str, path: Path) -> list[dict[str, Any]]:
+def rows_of(config: str, path: Path) -> list[Row]:
     return list(read_rows(config, "test", {"test": path}))
 
 
@@ -316,7 +316,7 @@ def test_the_demo() -> None:
     for row in DEMO_ROWS:
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
-            assert isinstance(row[column.name], list if column.repeated else str)
+            assert isinstance(dict(row)[column.name], list if column.repeated else str)
     assert demo_ids() == {item.id for item in DEMO_ITEMS}
     assert len(demo_ids()) == 13
     sizes = [(len(row["must_have"]), len(row["nice_to_have"])) for row in DEMO_ROWS]
