@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
-from typing import Any
 
 from medical_tasks.judges.lexical import GIVEN, LEXICAL
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.results import Figures
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
-
-Entries = dict[str, Mapping[str, Any]]
-"""Entries of `results.json`, by metric."""
 
 
 def check_counts(predictions: Sized, **columns: Sized | None) -> None:
@@ -38,14 +35,14 @@ def task_at_hand(task: TaskSpec, reported: Callable[[MetricSpec], bool]) -> Task
     return replace(task, metrics=metrics, groups=(), cluster=None)
 
 
-def entries_at_hand(task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]) -> Entries:
+def figures_at_hand(task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]) -> Figures:
     """Sums scores up as a run does; figures of a part, such as a section, are named `METRIC_PART`."""
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    entries: Entries = dict(summary["metrics"])
+    figures = dict(summary["metrics"])
     for groups in summary["breakdown"].values():
         for group, metrics in groups.items():
-            entries |= {f"{name}_{group}": entry for name, entry in metrics.items()}
-    return entries
+            figures |= {f"{name}_{group}": figure for name, figure in metrics.items()}
+    return figures
 
 
 def judge_at_hand(judge: str, verdicts: Sized | None = None) -> str:

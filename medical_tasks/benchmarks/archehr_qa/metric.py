@@ -11,7 +11,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
-    entries_at_hand,
+    figures_at_hand,
     item_at_hand,
     task_at_hand,
 )
@@ -60,10 +60,10 @@ def score_answers(
         ),
     )
     scores = score_items(task, items, answers, arguments=given)
-    entries = entries_at_hand(task, items, scores)
-    left_out = [name for entry in entries.values() for name in entry.get("missing_components", ())]
+    figures = figures_at_hand(task, items, scores)
+    left_out = [name for one in figures.values() for name in one.get("missing_components", ())]
     return {
-        **flat(entries),
+        **flat(figures),
         "missing_components": list(dict.fromkeys(left_out)),
         "coverage": {
             "answers": len(items),

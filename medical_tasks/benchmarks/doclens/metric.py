@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
-    entries_at_hand,
+    figures_at_hand,
     item_at_hand,
     judge_at_hand,
     task_at_hand,
@@ -98,7 +98,7 @@ def score_texts(
     missing = sum(score.unscored is not None for score in scores)
     return {
         "judge": judge_at_hand(judge, verdicts),
-        **flat(entries_at_hand(task, items, scores)),
+        **flat(figures_at_hand(task, items, scores)),
         "coverage": {"texts": len(items), "missing": missing},
     }
 

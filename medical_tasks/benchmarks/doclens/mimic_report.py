@@ -155,34 +155,41 @@ _LETTERS = re.compile("[a-z]+")
 
 
 def read_report(text: str) -> Report | LeftOut:
-    """Finds findings and impression in a note; findings can be several sections, or stand under what was examined alone.
+    """Finds findings and impression in a note.
 
-    Sections of other names, other readings (a wet read, an addendum) and who signed belong to neither.
+    Findings can be several sections, or stand under what was examined alone. Sections of other
+    names, other readings (a wet read, an addendum) and who signed belong to neither.
     """
-    body = _body(text.replace("\r\n", "\n"))
-    parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
-    for (name, begin, start), (_, end, _) in itertools.pairwise(
-        [*_headings(body), ("", len(body), len(body))]
-    ):
-        if name == "both":
-            return LeftOut.ONE_SECTION
-        if name == "reading" and (parts["findings"] or parts["examined"]) and parts["impression"]:
-            break
-        if name == "examined" and parts["impression"]:
-            continue
-        if name in parts and (section := _section(body[start:end])):
-            # With its heading: where there are several, that tells what each is of.
-            parts[name].append(_section(body[begin:end]) if name == "examined" else section)
-    findings, impressions = parts["findings"], parts["impression"]
-    if not findings and len(parts["examined"]) == 1:
-        findings = [parts["examined"][0].partition(":")[2].lstrip()]
-    findings = findings or parts["examined"]
+    sections = _sections(_body(text.replace("\r\n", "\n")))
+    if sections is None:
+        return LeftOut.ONE_SECTION
+    impressions, examined = sections["impression"], sections["examined"]
+    findings = sections["findings"] or examined
+    if not sections["findings"] and len(examined) == 1:
+        # With its heading only where there are several: there that tells what each is of.
+        findings = [examined[0].partition(":")[2].lstrip()]
     if not findings:
         return LeftOut.NO_FINDINGS
     if len(impressions) != 1:
         return LeftOut.SEVERAL_IMPRESSIONS if impressions else LeftOut.NO_IMPRESSION
     report = Report(findings="\n\n".join(findings), impression=impressions[0])
     return check_report(report) or report
+
+
+def _sections(body: str) -> dict[str, list[str]] | None:
+    """The texts of findings, impression, and what was examined; None where two are in one section."""
+    sections: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
+    headings = [*_headings(body), ("", len(body), len(body))]
+    for (name, begin, start), (_, end, _) in itertools.pairwise(headings):
+        if name == "both":
+            return None
+        whole = (sections["findings"] or sections["examined"]) and sections["impression"]
+        if name == "reading" and whole:
+            break
+        behind = name == "examined" and sections["impression"]
+        if name in sections and not behind and (text := _section(body[start:end])):
+            sections[name].append(_section(body[begin:end]) if name == "examined" else text)
+    return sections
 
 
 def check_report(report: Report) -> LeftOut | None:

@@ -296,38 +296,47 @@ def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
 
 
 def _wrong(content: object, name: str) -> str | None:
+    """Says what is wrong with a prompt of the authors, a list of messages."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):
-        if not isinstance(message, dict) or message.get("role") not in (
-            "system",
-            "user",
-            "assistant",
-        ):
-            return f"message {place} has no role system, user or assistant"
-        if not set(message) <= {"role", "name", "content"} or not isinstance(
-            message.get("content"), str | dict | list
-        ):
-            return f"message {place} must have role and content and may have a name, no more"
-        if message.get("name") is not None and (
-            message["name"] not in _ROLES or message["role"] != "system"
-        ):
-            return (
-                f"message {place} has a name, which only the system's {' and '.join(_ROLES)} have"
-            )
-    first, last = content[0]["content"], content[-1]["content"]
-    if content[-1]["role"] != "user":
+        if rule := _wrong_message(message):
+            return f"message {place} {rule}"
+    first, last = content[0], content[-1]
+    if last["role"] != "user":
         return "its last message is not the user's"
-    slots = {"__TEXT__": last, "__CLAIM__": last} if name.endswith("_Mistral.json") else {}
+    mistral = name.endswith("_Mistral.json")
+    slots = dict.fromkeys(("__TEXT__", "__CLAIM__"), last) if mistral else {}
     if "_subclaim_generation" in name:
-        slots = {"__MIN_CLAIM__": first, "__MAX_CLAIM__": first}
+        slots = dict.fromkeys(("__MIN_CLAIM__", "__MAX_CLAIM__"), first)
     for slot, where in slots.items():
-        count = where.count(slot) if isinstance(where, str) else 0
+        text = where["content"]
+        count = text.count(slot) if isinstance(text, str) else 0
         if count != 1:
             return f"{slot} stands {count} times where it has to stand once"
-    if name.endswith("_Mistral.json"):
+    if mistral or (len(content) > 1 and _instructs(first) and last["content"] == ""):
         return None
-    instructs = len(content) > 1 and content[0]["role"] == "system" and "name" not in content[0]
-    if not instructs or not isinstance(first, str) or not first.strip() or last != "":
-        return "it needs an instruction of the system first and an empty message of the user last"
+    return "it needs an instruction of the system first and an empty message of the user last"
+
+
+def _instructs(message: Mapping[str, object]) -> bool:
+    text = message["content"]
+    return (
+        message["role"] == "system"
+        and "name" not in message
+        and isinstance(text, str)
+        and bool(text.strip())
+    )
+
+
+def _wrong_message(message: object) -> str | None:
+    roles = ("system", "user", "assistant")
+    if not isinstance(message, dict) or message.get("role") not in roles:
+        return "has no role system, user or assistant"
+    known, content = {"role", "name", "content"}, message.get("content")
+    if not set(message) <= known or not isinstance(content, str | dict | list):
+        return "must have role and content and may have a name, no more"
+    name = message.get("name")
+    if name is not None and (name not in _ROLES or message["role"] != "system"):
+        return f"has a name, which only the system's {' and '.join(_ROLES)} have"
     return None

@@ -10,7 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -214,9 +214,8 @@ def item_score(
             counts[metric] = counted.counts
         else:
             values[metric] = counted.limits[0]
-    reasons = Counter(reason for verdict in verdicts.values() for reason in verdict.reasons)
-    for of_authors in official or ():
-        reasons.update(of_authors.reasons)
+    judged: list[UnitVerdict | OfficialVerdict] = [*verdicts.values(), *(official or ())]
+    reasons = Counter(chain.from_iterable(verdict.reasons for verdict in judged))
     score = ItemScore.counted(
         counts,
         id=name,

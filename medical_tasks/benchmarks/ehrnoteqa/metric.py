@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
-    entries_at_hand,
+    figures_at_hand,
     item_at_hand,
     judge_at_hand,
     task_at_hand,
@@ -77,7 +77,7 @@ def score_answers(
     missing = sum(score.unscored is not None for score in scores)
     return {
         "judge": judge_at_hand(judge, verdicts) if task.judge else "none",
-        **flat(entries_at_hand(task, items, scores)),
+        **flat(figures_at_hand(task, items, scores)),
         "coverage": {"answers": len(items), "missing": missing},
     }
 

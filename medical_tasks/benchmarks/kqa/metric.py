@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
-    entries_at_hand,
+    figures_at_hand,
     item_at_hand,
     judge_at_hand,
     task_at_hand,
@@ -81,14 +81,14 @@ def score_answers(
         ]
         scores = list(map(_with_weighted, scores, known, counts))
     items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
-    entries = entries_at_hand(task_at_hand(task, lambda metric: True), items, scores)
+    figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     coverage = {
         "answers": len(cases),
         "statements": len(stated),
         "missing": sum(bool(one.reasons) for one in stated),
     }
-    return {"judge": judge_at_hand("lexical", verdicts), **flat(entries), "coverage": coverage}
+    return {"judge": judge_at_hand("lexical", verdicts), **flat(figures), "coverage": coverage}
 
 
 _WEIGHTED: Final = MetricSpec(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +98,16 @@ def own_rows() -> list[dict[str, Any]]:
     ]
 
 
-def demo_rows(task: TaskSpec, split: str) -> list[Row]:
-    if task.dataset == "aci_bench":
-        return list(read_aci_rows("demo", split, {}))
-    if task.dataset == "meqsum":
-        return list(read_meqsum_rows("demo", split, {}))
-    return [*(reports(split) if task.dataset == "mimic_rrs" else own_rows())]
+def demo_rows(task: TaskSpec, split: str) -> list[dict[str, Any]]:
+    read: Mapping[str, Callable[[], Iterable[Row]]] = {
+        "aci_bench": lambda: read_aci_rows("demo", split, {}),
+        "meqsum": lambda: read_meqsum_rows("demo", split, {}),
+        "mimic_rrs": lambda: reports(split),
+    }
+    return [dict(row) for row in read.get(task.dataset, own_rows)()]
 
 
-def exemplar_rows(task: TaskSpec) -> list[Row]:
+def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:
     return demo_rows(task, task.exemplars) if task.exemplars else []
 
 

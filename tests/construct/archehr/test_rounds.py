@@ -11,11 +11,11 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 from medical_tasks.benchmarks.archehr_qa.release import (
     AnswerSentence,
-    answer_text,
     without_citations,
 )
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.archehr.align import chosen_cases
+from medical_tasks.construct.archehr.release_files import answer_text
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
     import_sheets,
