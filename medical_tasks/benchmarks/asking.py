@@ -1,4 +1,7 @@
-"""What the judged benchmarks share in asking: a prompt with its slots filled, and one answer an item."""
+"""What the judged benchmarks share in asking.
+
+A prompt with its slots filled, and one answer an item.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The numbers of ArchEHR-QA for answers at hand: what `metrics/archehr_qa` computes, without any framework."""
+"""The numbers of ArchEHR-QA for answers at hand.
+
+What `metrics/archehr_qa` computes, without any framework.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,8 @@ def _item(row: int, reference: Row) -> Item:
     ids, texts, labels = (fields[name] for name in _LISTS)
     if len(texts) != len(ids) or len(labels) not in (0, len(ids)):
         raise ValueError(
-            f"references[{row}]: sentences and relevance must be as many as sentence_ids, {len(ids)} (relevance may be empty); got "
+            f"references[{row}]: sentences and relevance must be as many as sentence_ids, "
+            f"{len(ids)} (relevance may be empty); got "
             f"{len(texts)} and {len(labels)}"
         )
     if len(set(ids)) != len(ids):

@@ -1,6 +1,7 @@
-"""Reads replies: grounded answers with their citations (shared tasks of 2025 and 2026), and ids alone (subtasks 2 and 4).
+"""Reads replies: answers with their citations, and lists of ids.
 
-The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
+Answers with citations are those of the shared tasks of 2025 and 2026, ids alone those of subtasks
+2 and 4. The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
 """
 
 from __future__ import annotations
@@ -163,7 +164,8 @@ def _off_form(line: str, groups: list[Group]) -> bool:
         return bool(groups) or "|" in line
     text, ids, rest = parts
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
-    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the text.
+    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the
+    # text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
     return (
         not same
@@ -184,14 +186,17 @@ _LABEL: Final = re.compile(
 )
 _LIST_WORDS: Final = re.compile(r"(?:[\s,;&.()]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+")
 _NUMBERED: Final = re.compile(
-    r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ \t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
+    r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ "
+    r"\t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
     r"^[\s*\u2022-]*\(?(?:sentence[ \t]+)?[sS#]?([0-9]{1,4})(?:[.):](?=\s|$)|$)(.*)$", re.IGNORECASE
 )
 _DISMISSED: Final = re.compile(
-    r"\W*(?:not[ -](?:relevant|essential|needed|necessary)|irrelevant|non-?essential|supplementary)(?:[ \t]+sentences?)?"
+    r"\W*(?:not[ "
+    r"-](?:relevant|essential|needed|necessary)|irrelevant|non-?essential|supplementary)(?:[ "
+    r"\t]+sentences?)?"
     r"[*_]*(?::|\W*$)",
     re.IGNORECASE,
 )
@@ -204,7 +209,10 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply(Generic[_Found]):
-    """What a reply names, known or not, each once; `problems` are short classes, none for a reply that says nothing at all."""
+    """What a reply names, known or not, each once.
+
+    `problems` are short classes, none for a reply that says nothing at all.
+    """
 
     found: tuple[_Found, ...]
     problems: tuple[str, ...] = ()
@@ -430,7 +438,8 @@ _ITEMS = (
 _SQUARE = rf"\\?\[\[? ?(?:see )?{_ITEMS} ?\\?\]?\](?:\(#?[0-9]{{1,3}}\))?"
 _BRACKET: Final = re.compile(
     rf"(?P<all>{_SQUARE}(?:(?: ?[,;&] ?| and | |{_DASH}){_SQUARE}|{_SQUARE})*|\{{{{?{_ITEMS}\}}\}}?"
-    rf"|<(?:sup|cite|ref)>{_ITEMS}</(?:sup|cite|ref)>|\((?:see )?(?:{_NAMED})\b[ .:#]{{0,3}}{_ITEMS}\)|\([sS]{_ITEMS}\))",
+    rf"|<(?:sup|cite|ref)>{_ITEMS}</(?:sup|cite|ref)>|\((?:see )?(?:{_NAMED})\b[ "
+    rf".:#]{{0,3}}{_ITEMS}\)|\([sS]{_ITEMS}\))",
     re.IGNORECASE,
 )
 _OPEN_BRACKET: Final = re.compile(
@@ -465,7 +474,8 @@ class Group:
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """Reads an id list: what stands between the marks. Each id counts once.
 
-    What is no number is an id all the same, which no note has; so is a range that runs backwards or over `MAX_RANGE` sentences.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards or
+    over `MAX_RANGE` sentences.
 
     Example: "sentences 2-3 and S5" names 2, 3 and 5.
     """
@@ -489,9 +499,12 @@ def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line in the official form, and in forms near to it; `||` is a group without ids.
+    """Finds the groups of a line in the official form, and in forms near to it.
 
-    The group at the line's end may hold any words. One within the line holds numbers alone, and a sentence or group follows it.
+    `||` is a group without ids.
+
+    The group at the line's end may hold any words. One within the line holds numbers alone, and a
+    sentence or group follows it.
     """
     line = alike(line)
     if "|" not in line:
@@ -539,7 +552,10 @@ def _is_open(text: str) -> bool:
 
 
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
-    """Finds groups in brackets, `[1, 2]`, `[1][2]` or `(sentence 1)`; a range begins with a known id, if any is known."""
+    """Finds groups in brackets, `[1, 2]`, `[1][2]` or `(sentence 1)`.
+
+    A range begins with a known id, if any is known.
+    """
     line = alike(line)
     if not any(sign in line for sign in "[({<"):
         return []
@@ -585,7 +601,10 @@ def _widened(line: str, group: Group) -> Group:
 
 
 def _may_be_ids(text: str) -> bool:
-    """Whether words between pipes may be meant as ids: two at most, or a list of numbers; others are a table's cell."""
+    """Whether words between pipes may be meant as ids.
+
+    Two at most, or a list of numbers; others are a table's cell.
+    """
     words = text.split()
     return (
         len(words) <= 2
@@ -613,6 +632,9 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 
 def unfenced(text: str) -> str:
-    """The inside of the last fenced block that says anything, even if it never ends; else the text itself."""
+    """The inside of the last fenced block that says anything, even if it never ends.
+
+    Else the text itself.
+    """
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

@@ -1,6 +1,9 @@
-"""The files of a release, read, checked and written: cases with their note excerpts, keys, and which notes the excerpts are from.
+"""The files of a release, read, checked and written.
 
-A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0 throughout has none.
+Cases with their note excerpts, keys, and which notes the excerpts are from.
+
+A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0
+throughout has none.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """A sentence of a note excerpt, as released, without white space at its ends; may have line ends within."""
+    """A sentence of a note excerpt, as released, without white space at its ends.
+
+    May have line ends within.
+    """
 
     id: str
     paragraph_id: str
@@ -64,7 +70,10 @@ def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts. Messages name case and rule."""
+    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts.
+
+    Messages name case and rule.
+    """
     root = _root(path)
     if root.tag != "annotations":
         raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")
@@ -76,13 +85,16 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     )
     if has_notes and not notes:
         raise UsageError(
-            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the configuration questions is made of "
+            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the "
+            "configuration questions is made of "
             "the organizers' open files, which have none. Build it as --config official."
         )
     if notes and root.find("case/note_excerpt_sentences/sentence") is None:
         raise UsageError(
-            f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the sentences of one nothing can be "
-            "cited. The organizers' files on GitHub leave them out: build these as --config questions, or download the files "
+            f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the "
+            "sentences of one nothing can be "
+            "cited. The organizers' files on GitHub leave them out: build these as --config "
+            "questions, or download the files "
             "from PhysioNet, which have them."
         )
     cases: dict[str, Case] = {}
@@ -97,7 +109,8 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
             doubtful.append(name)
     if doubtful:
         print(
-            f"note: {path}: start_char_index of sentences is not their place in the note excerpt in {len(doubtful):,} cases "
+            f"note: {path}: start_char_index of sentences is not their place in the note excerpt "
+            f"in {len(doubtful):,} cases "
             f"({_names(doubtful)}); it is not used",
             file=sys.stderr,
         )
@@ -216,7 +229,10 @@ _SPACE: Final = re.compile(r"\s")
 
 
 def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
-    """Says where sentences do not follow one another in the excerpt, without any text of theirs; white space does not count."""
+    """Says where sentences do not follow one another in the excerpt, without any text of theirs.
+
+    White space does not count.
+    """
     whole, place, before = "".join(excerpt.split()), 0, "its beginning"
     for sentence in sentences:
         text = "".join(sentence.text.split())
@@ -228,18 +244,25 @@ def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
 
 
 def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str | None:
-    """Says where a sentence begins before the one before it has ended; offsets are characters in the paragraph."""
+    """Says where a sentence begins before the one before it has ended.
+
+    Offsets are characters in the paragraph.
+    """
     for (before, start), (sentence, offset) in pairwise(zip(sentences, offsets, strict=True)):
         if before.paragraph_id == sentence.paragraph_id and offset < start + len(before.text):
             return (
-                f"sentence {sentence.id} has the start_char_index {offset:,}, where sentence {before.id} of the same paragraph, "
+                f"sentence {sentence.id} has the start_char_index {offset:,}, where sentence "
+                f"{before.id} of the same paragraph, "
                 f"which begins at {start:,}, has not ended"
             )
     return None
 
 
 def offsets_are_places(excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]) -> bool:
-    """Says whether sentences of a paragraph are as far from one another in the excerpt as their offsets say."""
+    """Says whether offsets are places in the excerpt, as far as sentences of a paragraph tell.
+
+    They are where each sentence is as far from the others in the excerpt as its offset says.
+    """
     whole, place = _SPACE.sub(" ", excerpt), 0
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
@@ -263,7 +286,10 @@ _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer, without citations, and what it rests on; its id is by default its place, from 1."""
+    """A sentence of a clinician's answer, without citations, and what it rests on.
+
+    Its id is by default its place, from 1.
+    """
 
     id: str
     text: str
@@ -288,7 +314,10 @@ def without_citations(answer: str) -> str:
 
 
 def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
-    """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
+    """Reads a JSON list with one record for each of the cases and no other.
+
+    Case id to record, in the order of the cases.
+    """
     with readable(path):
         content = read_bytes(path)
     records: dict[str, Row] = {}
@@ -319,7 +348,10 @@ def _same_names(
 
 
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
-    """Reads a key; case id to its key, in the order of the cases. Messages name case and rule, no text."""
+    """Reads a key; case id to its key, in the order of the cases.
+
+    Messages name case and rule, no text.
+    """
     records = by_case(path, cases, form=_KEY_FORM)
     return {
         case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case)
@@ -344,7 +376,8 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
         answer_sentences=tuple(sentences),
-        # A clinician cites every essential sentence (paper, annotation guidelines): where nothing is cited, it is kept back.
+        # A clinician cites every essential sentence (paper, annotation guidelines): where nothing
+        # is cited, it is kept back.
         cited=any(sentence.citations for sentence in sentences),
     )
 
@@ -385,11 +418,15 @@ def _answer_sentence(where: str, record: Row, number: int, *, known: set[str]) -
 
 
 def _citations(where: str, value: object) -> tuple[str, ...]:
-    """Ids out of a list of them, or a text with commas between; a range stands for all that are in it."""
+    """Ids out of a list of them, or a text with commas between.
+
+    A range stands for all that are in it.
+    """
     parts = [] if value is None else value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
         raise UsageError(
-            f"{where}: citations must be a list of ids, or a text with commas between, got {shown(value)}."
+            f"{where}: citations must be a list of ids, or a text with commas between, got "
+            f"{shown(value)}."
         )
     cited: dict[str, None] = {}
     for part in parts:
@@ -455,7 +492,8 @@ def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
         source = record.get("document_source")
         if not isinstance(source, str) or source not in NOTE_SOURCES:
             raise UsageError(
-                f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got {shown(source)}."
+                f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got "
+                f"{shown(source)}."
             )
         found[name] = Document(
             id=text_id(where, "document_id", record.get("document_id")), source=source

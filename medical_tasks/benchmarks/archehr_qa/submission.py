@@ -1,6 +1,7 @@
 """A run's answers as a submission to a shared task: made, read, and checked case by case.
 
-Answers are written anew in the official form, so that the official scorer reads what was scored. Messages quote no answer.
+Answers are written anew in the official form, so that the official scorer reads what was scored.
+Messages quote no answer.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ _SPELLINGS: Final = {
     "rest": "has text behind the last |, which the official scorer drops",
     "groups": "has several groups of citations, of which the official scorer reads the last",
     "spaces": "has spaces among the ids, which the official scorer takes for a part of them",
-    "ids": "has something else than ids with commas between, which the official scorer takes for one id",
+    "ids": "has something else than ids with commas between, which the official scorer takes for "
+    "one id",
     "words": "has citations without a sentence",
     "brackets": "has citations in square brackets, which the official scorer does not read",
 }
@@ -137,7 +139,10 @@ def of_case(case_id: str) -> str:
 
 
 def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
-    """Says that more words than count are there; only a note where the official scorer cuts the text and does nothing else."""
+    """Says that more words than count are there.
+
+    Only a note where the official scorer cuts the text and does nothing else.
+    """
     return _about(
         item,
         f"has {words} words, of which the first {limit} count; the limit is {limit}",
@@ -150,7 +155,10 @@ def _about(item: Item, said: str, *, fatal: bool = False, note: bool = False) ->
 
 
 def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note") -> str:
-    """Names ids that the note, or the answer, does not have: numbers as they are, others by their count."""
+    """Names ids that the note, or the answer, does not have.
+
+    Numbers as they are, others by their count.
+    """
     cited = list(dict.fromkeys(cited))
     numbers = [each for each in cited if _is_number(each)]
     said = numbers[:_SHOWN]
@@ -158,7 +166,8 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
         said.append(f"{len(numbers) - _SHOWN} more")
     if len(numbers) < len(cited):
         said.append(
-            f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
+            f"{len(cited) - len(numbers)} that "
+            f"{'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
         )
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
     return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
@@ -167,7 +176,10 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
 def text_problems(
     item: Item, text: object, *, limit: int, counted: Callable[[str], object] = str.split
 ) -> list[Problem]:
-    """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
+    """Checks a prediction that is a text, of which so many words count.
+
+    `counted` says what its scorer needs one of, a word or a token.
+    """
     if not isinstance(text, str) or not is_text(blank=True).holds(text):
         return _no_text(item, text)
     if not counted(text):
@@ -191,7 +203,7 @@ def id_problems(item: Item, ids: object, *, said: str = "its 'prediction'") -> l
 
 
 def link_problems(item: Item, links: object) -> list[Problem]:
-    """Checks a prediction that says, of sentences of the answer, which of the note's they rest on."""
+    """Checks a prediction that says what each sentence of the answer rests on."""
     if not isinstance(links, list):
         return [_refused(item, f"its 'prediction' must be a list of objects, got {shown(links)}")]
     problems: list[Problem] = []
@@ -215,7 +227,10 @@ def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
 
 
 def answer_problems(item: Item, answer: object) -> list[Problem]:
-    """Checks an answer of 2025: nothing is wrong where the official scorer reads it as it is meant."""
+    """Checks an answer of 2025.
+
+    Nothing is wrong where the official scorer reads it as it is meant.
+    """
     if not isinstance(answer, str) or not is_text(blank=True).holds(answer):
         return _no_text(item, answer, field="answer")
     known_ids = item.fields["sentence_ids"]
@@ -322,7 +337,10 @@ class Submission:
 def make_submission(
     task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]
 ) -> Submission:
-    """Writes a submission of a run's answers, cut at the words that count; cases without one are left out."""
+    """Writes a submission of a run's answers, cut at the words that count.
+
+    Cases without one are left out.
+    """
     form = _form(task)
     records: list[Row] = []
     found: list[Problem] = []
@@ -338,7 +356,8 @@ def make_submission(
             before, after = (official_answer(text) for text in (responses[item.id], str(value)))
             rewritten += [item.id] if before != after else []
     return Submission(
-        # Escaped to ASCII, so that it is the same text to a reader that takes another encoding for granted.
+        # Escaped to ASCII, so that it is the same text to a reader that takes another encoding for
+        # granted.
         text=json.dumps(records, indent=1) + "\n",
         answered=len(records),
         problems=tuple(problem for problem in found if not problem.note),
@@ -353,7 +372,10 @@ def zipped(task: TaskSpec) -> bool:
 
 
 def read_records(path: Path) -> tuple[list[object], list[Problem]]:
-    """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in."""
+    """Reads what stands in a submission's list.
+
+    With it what is wrong with the zip file that it may be in.
+    """
     missing = f"Give a JSON list of records like {_EXAMPLE}"
     with (
         readable(path, missing=missing, again="Give the file of a submission."),
@@ -362,7 +384,8 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise UsageError(
-            f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has some hundred a case. Is it the "
+            f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has "
+            "some hundred a case. Is it the "
             "right file?"
         )
     folder, content = unzipped(path, content)
@@ -389,7 +412,8 @@ def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
     found = [item for item in items if item.fields[needed]]
     if not found:
         raise UsageError(
-            f"{task.name}: none of the {len(items)} cases has {needed}. Choose another --split or --config."
+            f"{task.name}: none of the {len(items)} cases has {needed}. Choose another --split "
+            "or --config."
         )
     return found
 
@@ -424,7 +448,8 @@ def _cited(item: Item, reply: str) -> _Written:
     written = "\n".join(_line(sentence.text, sentence.citations) for sentence in answer.sentences)
     problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
     official = official_answer(written)
-    # Where an answer is cut within a sentence, the official scorer sets a point behind its last word.
+    # Where an answer is cut within a sentence, the official scorer sets a point behind its last
+    # word.
     meant = (
         answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     )
@@ -437,7 +462,8 @@ def _cited(item: Item, reply: str) -> _Written:
 def _line(text: str, citations: Sequence[str]) -> str:
     if citations:
         return f"{text} |{','.join(citations)}|"
-    # The official scorer takes what is behind the last but one | for ids: an empty group keeps the sentence whole.
+    # The official scorer takes what is behind the last but one | for ids: an empty group keeps the
+    # sentence whole.
     return f"{text} ||" if "|" in text else text
 
 

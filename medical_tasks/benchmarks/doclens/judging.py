@@ -1,4 +1,6 @@
-"""Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
+"""Gets the verdicts on outputs of DocLens.
+
+Claims of references and outputs both ways, and sentences with what they cite.
 
 Nobody is asked about blank texts, or without citations.
 """
@@ -36,7 +38,10 @@ Made = Mapping[str, Claims | Unscored]
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A section of an output beside the same section of the reference. `id`: `ITEM` or `ITEM/SECTION`; unique."""
+    """A section of an output beside the same section of the reference.
+
+    `id`: `ITEM` or `ITEM/SECTION`; unique.
+    """
 
     id: str
     item: str
@@ -95,7 +100,10 @@ def judge_units(
 
 
 def judged_text(text: str) -> str:
-    """The text as it is judged: without citation markers; "" where it holds the mark of an empty section."""
+    """The text as it is judged: without citation markers.
+
+    "" where it holds the mark of an empty section.
+    """
     return "" if text.strip() == EMPTY else remove_citations(text).strip()
 
 
@@ -182,7 +190,10 @@ def claim_line(
 
 
 def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
-    """Asks about a question's summary, which is one claim: both ways, and whether they are the same."""
+    """Asks about a question's summary, which is one claim.
+
+    Both ways, and whether they are the same.
+    """
     output, reference = (
         " ".join(judged_text(text).split()) for text in (unit.output, unit.reference)
     )
@@ -233,7 +244,8 @@ class CitationVerdict:
     """What is known of a sentence."""
 
     entailed: bool | None
-    # by number cited, whether it entails the sentence alone or is needed; all False for one that is not entailed
+    # by number cited, whether it entails the sentence alone or is needed; all False for one that is
+    # not entailed
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
@@ -241,7 +253,10 @@ class CitationVerdict:
 def citation_line(
     unit: Unit, name: str, sentence: str, cited: Sequence[int], judging: Judging, style: str
 ) -> Line[CitationVerdict]:
-    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed; one call where prompts are read."""
+    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed.
+
+    One call where prompts are read.
+    """
     if not cited:
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
@@ -321,7 +336,10 @@ def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Que
 
 
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
-    """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
+    """Whether a citation of a supported sentence is precise.
+
+    `without` is not asked for where `alone` is true.
+    """
     if alone or without is False:
         return True
     return None if alone is None or without is None else False

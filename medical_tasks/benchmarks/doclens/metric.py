@@ -1,6 +1,7 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
-Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}`.
+Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1,
+"supports": [1, 0]}]}`.
 """
 
 from __future__ import annotations
@@ -157,7 +158,10 @@ _LISTS = ("reference_claims", "output_claims", "sentences")
 
 
 def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
-    """Reads the verdicts on one output; a note's sections may be left out where neither text has them."""
+    """Reads the verdicts on one output.
+
+    A note's sections may be left out where neither text has them.
+    """
     by_section = {FULL: given} if tuple(sections) == (FULL,) else given
     unknown = [name for name in by_section if name not in sections]
     if unknown:

@@ -1,6 +1,12 @@
-"""Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
+"""Scores generated texts by a judge's verdicts on their claims and citations.
 
-Claims of a file are joined by the text: the authors' rows have sections of another visit (docs/doclens.md, "A trap").
+Xie et al. 2024, https://arxiv.org/abs/2311.09581, section 3; reference implementation:
+https://github.com/yiqingxyq/DocLens.
+
+    medical-tasks score aci_bench --responses notes.jsonl --judge JUDGE
+
+Claims of a file are joined by the text: the authors' rows have sections of another visit
+(docs/doclens.md, "A trap").
 """
 
 from __future__ import annotations
@@ -48,7 +54,8 @@ from medical_tasks.scoring.sentences import UNTRAINED, Punkt, read_punkt
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 NOTE_WORDS = frozenset(
-    "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
+    "recall precision sentences citations to up no list of claims the reference output without "
+    "judge reply".split()
 ) | {*SECTIONS, FULL}
 """What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
 
@@ -63,7 +70,10 @@ def score_items(
     judging: Judging,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
+    """Scores the texts generated for a task's items.
+
+    An item's value is its own share of a metric, its weight the denominator.
+    """
     check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
     outputs = [spoken(response) for response in responses]
@@ -101,13 +111,17 @@ def score_items(
 def _official(
     settings: Settings, items: Sequence[Item], outputs: Sequence[str], judging: Judging
 ) -> list[list[OfficialVerdict]] | list[None]:
-    """What the authors' scripts count of each output as it was given; None for each where their prompts are not used."""
+    """What the authors' scripts count of each output as it was given.
+
+    None for each where their prompts are not used.
+    """
     prompts = judging.prompts
     if not settings.official or prompts.name != "official" or judging.judge.reads != "prompt":
         return [None] * len(items)
     if settings.punkt is UNTRAINED and any(item.fields["form"] in DIALOGUES for item in items):
         print(
-            "note: the authors' scripts split notes by NLTK's trained Punkt, these official figures by untrained Punkt. Give "
+            "note: the authors' scripts split notes by NLTK's trained Punkt, these official "
+            "figures by untrained Punkt. Give "
             "--task-args punkt=FOLDER, the folder punkt_tab/english of NLTK's data.",
             file=sys.stderr,
         )
@@ -139,14 +153,19 @@ def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, t
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """Limits of `medcon_official`: shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms."""
+    """Limits of `medcon_official`.
+
+    Shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms.
+    """
     return {"medcon_official": (0.0, 2.0)}
 
 
 def text_units(
     item: Item, answer: str, *, divide: Callable[[str], Mapping[str, str]] | None = None
 ) -> list[Unit]:
-    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is.
+    """Takes a generated text apart into what is judged by itself.
+
+    A note's four sections, or the one text there is.
 
     `divide`: how notes are divided, in place of `divide_note`.
     """
@@ -290,7 +309,8 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         )
     if "punkt" in arguments and not official:
         raise UsageError(
-            f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes too, or leave punkt out."
+            f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes "
+            "too, or leave punkt out."
         )
     return Settings(
         citations=citations == "yes",
@@ -302,7 +322,10 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights."""
+    """Says what decides a task's scores beside the judge, for the recipe.
+
+    Reads files and loads no weights.
+    """
     settings = read_settings(task, arguments)
     by_punkt = settings.official and task.options["form"] in DIALOGUES
     claims: dict[Side, object] = dict.fromkeys(
@@ -414,7 +437,10 @@ def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, f
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
-    """Compares two texts by their words: ROUGE without stemming, BLEU, and `words`, what stands between white space."""
+    """Compares two texts by their words.
+
+    ROUGE without stemming, BLEU, and `words`, what stands between white space.
+    """
     found = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
     values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
     values["rougeL_recall"] = found["rougeL"].recall
@@ -428,7 +454,10 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 def medcon_metrics(
     reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]
 ) -> dict[str, float]:
-    """Compares the concepts of two texts; nan where a side to divide by has none, but `medcon_official`, which is 0 there."""
+    """Compares the concepts of two texts.
+
+    Nan where a side to divide by has none, but `medcon_official`, which is 0 there.
+    """
     scores: Medcon = medcon(reference, output)
     return {
         "medcon": scores.concept_f1 if reference or output else math.nan,

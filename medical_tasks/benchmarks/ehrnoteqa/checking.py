@@ -1,6 +1,9 @@
-"""A judge checked against people's scores of answers (paper, section 4.1, appendix E.1), by the code that scores EHRNoteQA.
+"""A judge checked against people's scores of answers, by the code that scores.
 
-The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, messages quote no more than a few characters.
+Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours; as a cell
+may be in the wrong column, messages quote no more than a few characters.
+
+    medical-tasks judge-check ehrnoteqa --source scores.csv --judge JUDGE
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ CORRECT, INCORRECT = CORRECTNESS.classes
 
 
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
-    """Makes a pair of each row's scores; its label is their majority, None where they are evenly divided."""
+    """Makes a pair of each row's scores.
+
+    Its label is their majority, None where they are evenly divided.
+    """
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
         ratings = tuple(None if mark is None else _label(mark) for mark in row.correct)
@@ -58,7 +64,10 @@ def _label(correct: bool) -> str:
 
 
 def ehrnoteqa_task(form: str) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, a judge is checked on; its level plays no part."""
+    """The task whose answers of a format, `open` or `mc`, a judge is checked on.
+
+    Its level plays no part.
+    """
     return next(task for task in TASKS if task.options["format"] == form)
 
 
@@ -73,8 +82,10 @@ def _read(request: CheckRequest) -> CheckSet:
     strange = [row for row in scores.rows if row.item not in known]
     if strange:
         raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration {revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its "
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
+            f"{revision['config']}, format "
+            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids "
+            "of the built dataset, and its "
             "configuration with --config."
         )
     # Named after the row: several models' answers to one question are several items.
@@ -246,7 +257,10 @@ def _human_score(
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
-    """The raters' columns, after looking at the header. Names in it are not told: it may be a row of answers."""
+    """The raters' columns, after looking at the header.
+
+    Names in it are not told: it may be a row of answers.
+    """
     for name in ("id", "response"):
         if name not in header:
             raise UsageError(
@@ -262,7 +276,8 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
             )
     if not wanted:
         raise UsageError(
-            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
+            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters "
+            f"NAME,NAME,... {_FORM}"
         )
     if twice := [name for name in wanted if wanted.count(name) > 1]:
         raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
@@ -272,7 +287,10 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
 def _mark(
     path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]
 ) -> bool | None:
-    """Reads a score; a column keeps to one kind of marks, since 0 and o are easily taken for each other."""
+    """Reads a score.
+
+    A column keeps to one kind of marks, since 0 and o are easily taken for each other.
+    """
     text = value.strip().lower()
     if not text:
         return None
@@ -286,7 +304,8 @@ def _mark(
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one "
+            "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
     return KINDS[kind][text]

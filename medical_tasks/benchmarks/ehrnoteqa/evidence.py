@@ -1,8 +1,11 @@
-"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10): emrQA and MIMIC-III questions.
+"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10).
 
-Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA", BIBM 2021,
-https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON, which may hold one entry, a list of
-entries (emrQA's files put together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
+EmrQA and MIMIC-III questions.
+
+Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA",
+BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON,
+which may hold one entry, a list of entries (emrQA's files put together) or `data` (SQuAD's own).
+The files are credentialed: messages show no value.
 """
 
 from __future__ import annotations
@@ -36,9 +39,12 @@ _Object = Mapping[str, object]
 
 
 def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
-    """Reads the questions of a SQuAD-form file of any size, one note at a time; those without a passage are counted.
+    """Reads the questions of a SQuAD-form file of any size, one note at a time.
 
-    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2` for another text of that title.
+    Those without a passage are counted.
+
+    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2`
+    for another text of that title.
     """
     ids = _Unique()
     found = left_out = 0
@@ -76,7 +82,8 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
         raise UsageError(f"{path}: {told}. Give --source the file of questions and answers itself.")
     if left_out:
         print(
-            f"note: {path.name}: {left_out:,} of {found:,} questions have no passage that answers them and are left out",
+            f"note: {path.name}: {left_out:,} of {found:,} questions have no passage that "
+            "answers them and are left out",
             file=sys.stderr,
         )
 
@@ -86,7 +93,10 @@ def _hashed(text: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """The id that a text or whole number of the file gives; "" for any other value (emrQA has lists there)."""
+    """The id that a text or whole number of the file gives.
+
+    "" for any other value (emrQA has lists there).
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip() or not _TEXT.holds(value):
@@ -142,7 +152,8 @@ class _Notes:
                 "title", "must be a text or a whole number where paragraphs have no note_id", title
             )
         wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
-        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the same one again.
+        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the
+        # same one again.
         key = (wanted, _hashed(text))
         if key not in self._named:
             self._named[key] = self._unique.name(wanted)
@@ -151,7 +162,10 @@ class _Notes:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in the file one is, and checks of what is there. `question`: its number, from 1; 0 for the paragraph itself."""
+    """Where in the file one is, and checks of what is there.
+
+    `question`: its number, from 1; 0 for the paragraph itself.
+    """
 
     path: Path
     paragraph: _Paragraph
@@ -208,7 +222,10 @@ def _asked(place: _Place, question: _Object) -> str:
 
 
 def _evidence(place: _Place, question: _Object) -> list[str]:
-    """The distinct passages: an answer's `evidence`, and its text where it does not stand in there (emrQA's "yes")."""
+    """The distinct passages: an answer's `evidence`, and its text.
+
+    The text counts where it does not stand in the evidence (emrQA's "yes").
+    """
     if question.get("is_impossible") is True:
         return []
     passages: dict[str, None] = {}

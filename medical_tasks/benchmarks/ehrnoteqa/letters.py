@@ -1,6 +1,9 @@
-"""Which choice an answer takes, read by rules and without a judge; what is not sure is unclear, which scores as wrong.
+"""Which choice an answer takes, read by rules and without a judge.
 
-The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes linear time.
+What is not sure is unclear, which scores as wrong.
+
+The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes
+linear time.
 """
 
 from __future__ import annotations
@@ -73,7 +76,8 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
 # ---- 1. Plain text ----
 
 MAX_ANSWER: Final = 8_000
-"""Most characters of an answer that are read, three times what the tasks let a model write; its end is kept."""
+"""Most characters of an answer that are read, three times what the tasks let a model write; its end
+is kept."""
 
 _SIGNS: Final[dict[int, str]] = {
     ord(sign): instead
@@ -108,7 +112,8 @@ _HTML: Final = re.compile(
     r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
 )
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
-# The choices to choose from, which a form may repeat, and what may stand before an answer and says nothing.
+# The choices to choose from, which a form may repeat, and what may stand before an answer and says
+# nothing.
 _FROM: Final = re.compile(r" ?\((?:[A-J](?: ?[,/|-] ?| or )){1,9}[A-J]\)(?= ?:)")
 _OPENING: Final = re.compile(
     r"\A(?:1[.):] |(?:sure|okay|ok|well|certainly|hmm+|alright|right|of course|hello|hi|undoubtedly"
@@ -138,7 +143,10 @@ def _plain(answer: str) -> str:
 
 
 def _marks_in_lines(text: str) -> str:
-    """Puts choices that have marks into lines of their own: `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect"."""
+    """Puts choices that have marks into lines of their own.
+
+    `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect".
+    """
     behind = [(found[1], found[2]) for found in _MARKED_BEHIND.finditer(text)]
     before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
@@ -148,8 +156,9 @@ def _marks_in_lines(text: str) -> str:
 
 
 # ---- 2. Mentions ----
-# A mention is one sign: a letter of the first block, the whole text of a choice of the second, or, of the third, one or two words
-# that are a choice's text and stand in a sentence that goes on. `_SET_ASIDE` takes the place of what is not taken.
+# A mention is one sign: a letter of the first block, the whole text of a choice of the second, or,
+# of the third, one or two words that are a choice's text and stand in a sentence that goes on.
+# `_SET_ASIDE` takes the place of what is not taken.
 
 _LETTER0, _TEXT0, _PASSING0 = 0xE000, 0xE100, 0xE200
 _L, _T, _P, _SET_ASIDE = "[\ue000-\ue019]", "[\ue100-\ue119]", "[\ue200-\ue219]", "\ue300"
@@ -285,7 +294,10 @@ _SHORTEST_TEXT: Final = 4  # letters
 
 @dataclass(frozen=True)
 class _Claim:
-    """What an answer says at one place: the choices it takes, the rule, how strongly, and whether it takes back what was said."""
+    """What an answer says at one place.
+
+    The choices it takes, the rule, how strongly, and whether it takes back what was said.
+    """
 
     place: int
     taken: frozenset[int]
@@ -361,7 +373,10 @@ class _Answer:
         )
 
     def _stands(self, match: re.Match[str]) -> bool:
-        """Whether what a form of words takes is meant: not denied, supposed, asked, hedged or thought by somebody else."""
+        """Whether what a form of words takes is meant.
+
+        Not denied, supposed, asked, hedged or thought by somebody else.
+        """
         sentence = self._sentence_before(match.start())
         ends = [end.end() for end in _RULES["clause_end"].finditer(sentence)]
         clause = sentence[ends[-1] :] if ends else sentence
@@ -418,7 +433,10 @@ class _Answer:
             yield _Claim(place, frozenset((number,)), "called correct", _PLAINLY)
 
     def _last_line(self) -> Iterator[_Claim]:
-        """A letter alone in the last line; behind lines that go through the choices it repeats one of them."""
+        """A letter alone in the last line.
+
+        Behind lines that go through the choices it repeats one of them.
+        """
         *before, line = self.text.split("\n")
         alone = _RULES["label_alone"].fullmatch(line)
         if before and alone:
@@ -446,7 +464,10 @@ class _Answer:
 
     @staticmethod
     def _label_of_answer(rest: str) -> bool:
-        """Whether `A:` that begins an answer stands for the word: behind it is a letter alone, or the text of another choice."""
+        """Whether `A:` that begins an answer stands for the word.
+
+        Behind it is a letter alone, or the text of another choice.
+        """
         line = rest.partition("\n")[0]
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
         return (
@@ -483,7 +504,10 @@ class _Answer:
         return named.pop() if len(named) == 1 and meant else None
 
     def _denies(self, match: re.Match[str], between: str | None) -> bool:
-        """Whether a choice's text is named without being meant; `between`: what is since the last."""
+        """Whether a choice's text is named without being meant.
+
+        `between`: what stands since the text before it.
+        """
         start = self._sentence_before(match.start())
         said = between if between is not None and between in start else start
         clause = _RULES["text_clause"].split(said)[-1]

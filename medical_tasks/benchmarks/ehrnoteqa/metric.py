@@ -1,6 +1,9 @@
-"""The numbers of EHRNoteQA for answers at hand: what `metrics/ehrnoteqa` computes, without any framework.
+"""The numbers of EHRNoteQA for answers at hand.
 
-Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`; none is offered here.
+What `metrics/ehrnoteqa` computes, without any framework.
+
+Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`;
+none is offered here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The questions, the ten categories they fall into, and the dataset's rows; messages quote nothing.
 
-The authors released no categories (appendix D); our rule was made with sight of the 40 examples in tables 3 and 9.
+The authors released no categories (appendix D); our rule was made with sight of the 40 examples in
+tables 3 and 9.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from medical_tasks.io.json_records import (
 )
 
 FALLBACK: Final = "treatment"
-"""Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
+"""Of a question in which no word is found: the category that most questions have (64 %, table 3).
+"""
 
-# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up to its comma.
+# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up
+# to its comma.
 _GIVEN = re.compile(
     r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,"
 )
@@ -109,7 +112,10 @@ _PATTERNS: Final = {
 
 
 def question_categories(question: str) -> tuple[str, ...]:
-    """Assigns one or more of `CATEGORIES` to a question, in their order; `FALLBACK` alone where no word is found."""
+    """Assigns one or more of `CATEGORIES` to a question, in their order.
+
+    `FALLBACK` alone where no word is found.
+    """
     text = " ".join(question.lower().replace("\u2019", "'").split())
     asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
     found = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(asked))

@@ -1,8 +1,9 @@
-"""What the judge of K-QA is asked about a statement (paper, section 4 and appendix D.2), and how its replies are read.
+"""What the judge of K-QA is asked about a statement, and how its replies are read.
 
-Ours are written from the protocol's facts (docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout
-the user has. Everything that is the same for the statements of one answer stands before the statement, so that servers which keep
-prefixes read it once. Of a reply nothing is guessed.
+Manes et al. 2024, section 4 and appendix D.2. Ours are written from the protocol's facts
+(docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout the user
+has. Everything that is the same for the statements of one answer stands before the statement, so
+that servers which keep prefixes read it once. Of a reply nothing is guessed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ from medical_tasks.judges.reading import (
 from medical_tasks.spec import TaskSpec, texts_sha256
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
-"""The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
+"""The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the
+statement."""
 
 AGAIN: Final = _TEXTS["again"]
 OFFICIAL_AGAIN: Final = _TEXTS["official_again"]
@@ -83,7 +85,8 @@ def _official_text(upstream: Path | None, name: str) -> str:
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(
-            f"{found}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here {wrong[0]} stands "
+            f"{found}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
+            f"{wrong[0]} stands "
             f"{text.count(wrong[0])} times. Download it again."
         )
     return text
@@ -127,7 +130,10 @@ read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
 
 
 def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
-    """Reads verdicts on several statements: a label for each that got one, in the order of `ids`; see `read_verdicts`."""
+    """Reads verdicts on several statements.
+
+    A label for each that got one, in the order of `ids`; see `read_verdicts`.
+    """
     found = read_verdicts(text, _VERDICT, ids)
     if isinstance(found, Unreadable):
         return found
@@ -135,12 +141,18 @@ def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
 
 
 def label_is_true(text: str) -> bool:
-    """The authors' label (`evaluation/run_eval.py`): "true" among the last 20 characters in lower case, "not true" too."""
+    """The authors' label (`evaluation/run_eval.py`).
+
+    "true" among the last 20 characters in lower case, "not true" too.
+    """
     return "true" in text.lower()[-20:]
 
 
 def counts_as_contradiction(text: str) -> bool:
-    """What the authors' script counts in Hall: the capitalised "True" anywhere in the reply ("the answer is true." is none)."""
+    """What the authors' script counts in Hall.
+
+    The capitalised "True" anywhere in the reply ("the answer is true." is none).
+    """
     return "True" in text
 
 
@@ -204,7 +216,10 @@ def batched_question(
 def abstention_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str
 ) -> Question:
-    """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
+    """Asks whether there is an answer at all; the value is a bool.
+
+    Judges of entailment cannot be asked.
+    """
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)
 
@@ -212,9 +227,10 @@ def abstention_question(
 def official_question(
     prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
 ) -> tuple[Question, Question]:
-    """Asks one of the authors' two questions (`entails`, `contradicts`), as it is read sanely and as their script decides it.
+    """Asks one of the authors' two questions (`entails`, `contradicts`).
 
-    The values are bools; theirs is decided on the first reply. Both share that reply.
+    Returns it as it is read sanely, and as their script decides it. The values are bools; theirs
+    is decided on the first reply. Both share that reply.
     """
     values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)

@@ -1,9 +1,10 @@
 """The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
 
-Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller. With weights it is
-the paper's general score (appendix A), the sum of w(s) · f(label(s), relation) over an answer's statements: comprehensiveness is
-its case of weight 1 for must-have statements that are entailed, by the sum of weights; hallucination rate of weight 1 for all
-that are contradicted.
+Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or
+by the caller. With weights it is the paper's general score (appendix A), the sum of w(s) ·
+f(label(s), relation) over an answer's statements: comprehensiveness is its case of weight 1 for
+must-have statements that are entailed, by the sum of weights; hallucination rate of weight 1 for
+all that are contradicted.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def score_answers(
 _WEIGHTED: Final = MetricSpec(
     name="weighted",
     kind="mean",
-    description="General score of appendix A: the weights of the statements that stand in the relation.",
+    description="General score of appendix A: the weights of the statements that stand in the "
+    "relation.",
     limits=(-math.inf, math.inf),
 )
 
@@ -174,7 +176,8 @@ def _with_weighted(score: ItemScore, verdict: AnswerVerdict, counts: Counts) -> 
 
 
 Relation = Callable[[Label], bool | None]
-"""Whether a label stands in a relation; None when the label does not tell (`not_entailment` leaves contradiction open)."""
+"""Whether a label stands in a relation; None when the label does not tell (`not_entailment` leaves
+contradiction open)."""
 
 RELATIONS: Final[Mapping[str, Relation]] = {
     "entails": lambda label: label == "entailment",
@@ -192,11 +195,15 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 def statement_weights(
     n_must_have: int, n_nice_to_have: int, weights: _OfAnswer
 ) -> tuple[float, ...]:
-    """Lays out the weights of an answer's statements, must-have first; `weights` are by importance, or one a statement."""
+    """Lays out the weights of an answer's statements, must-have first.
+
+    `weights` are by importance, or one a statement.
+    """
     if isinstance(weights, Mapping):
         if set(weights) != {"must_have", "nice_to_have"}:
             raise ValueError(
-                f"weights by importance need the keys must_have and nice_to_have; got {sorted(weights)}"
+                "weights by importance need the keys must_have and nice_to_have; got "
+                f"{sorted(weights)}"
             )
         laid = (float(weights["must_have"]),) * n_must_have + (
             float(weights["nice_to_have"]),
@@ -205,7 +212,8 @@ def statement_weights(
         laid = tuple(float(weight) for weight in weights)
         if len(laid) != n_must_have + n_nice_to_have:
             raise ValueError(
-                f"weights must be one for each of {n_must_have} must-have and {n_nice_to_have} nice-to-have statements; "
+                f"weights must be one for each of {n_must_have} must-have and {n_nice_to_have} "
+                "nice-to-have statements; "
                 f"got {len(laid)}"
             )
     if not all(map(math.isfinite, laid)):

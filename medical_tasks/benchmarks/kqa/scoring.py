@@ -91,7 +91,8 @@ def score_cases(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     """What metrics could be on an item without an answer, for the counts of statements.
 
-    The item is taken as one that would have been answered. How many words there would have been, nobody knows.
+    The item is taken as one that would have been answered. How many words there would have been,
+    nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
@@ -100,7 +101,10 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
 
 
 def case_of(name: str, fields: Row, response: str) -> Case:
-    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
+    """A response with what it is judged by.
+
+    `must_have` and `nice_to_have`, and the question where there is one.
+    """
     return Case(
         id=name,
         question=str(fields.get("question") or ""),
@@ -202,7 +206,7 @@ def _limits_of_open(verdict: AnswerVerdict, most_statements: int) -> dict[str, L
 
 
 def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
-    """Counts all statements, blank ones too, about which the authors' prompts ask as about others."""
+    """Counts all statements, blank ones too, as the authors' prompts ask about them."""
     must = [statement for statement in verdict.statements if statement.must]
     comp = _counts("share", must, "entailed_official")
     hall = _counts("count", verdict.statements, "contradicted_official")

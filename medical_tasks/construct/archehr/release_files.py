@@ -1,4 +1,6 @@
-"""The files of a release, written: cases with their note excerpts, keys, and which notes they are from.
+"""The files of a release, written.
+
+Cases with their note excerpts, keys, and which notes they are from.
 
 `benchmarks.archehr_qa.release` reads them back. A phrase's offset is its place in the narrative, a
 sentence's in its paragraph.
@@ -31,7 +33,10 @@ def release_texts(
     indents: tuple[int, int, int] = (4, 8, 12),
     glue: str = " ",
 ) -> dict[str, str]:
-    """Writes the three files of a split: name to text; `indents` are those of a case, its elements and their parts."""
+    """Writes the three files of a split.
+
+    Name to text; `indents` are those of a case, its elements and their parts.
+    """
     keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
     documents = [
         {
@@ -68,7 +73,8 @@ def release_texts(
         yield f"{middle}</note_excerpt_sentences>\n"
 
     body = "".join(
-        f'{outer}<case id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
+        f"{outer}<case "
+        f'id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
         for each in cases
     )
     return {
@@ -120,7 +126,10 @@ def offsets(sentences: Iterable[Sentence]) -> list[int]:
 
 
 def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
-    """Where each phrase begins in a message: behind the one before it if it can be; -1 where it is not to be found."""
+    """Where each phrase begins in a message.
+
+    Behind the one before it if it can be; -1 where it is not to be found.
+    """
     places, end = [], 0
     for phrase in phrases:
         place = narrative.find(phrase, end)

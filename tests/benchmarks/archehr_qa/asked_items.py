@@ -59,7 +59,10 @@ def item_of(row: Row) -> Item:
 
 
 def small_item(**changes: Any) -> Item:
-    """Five sentences: 2 and 4 essential, 3 supplementary; an answer of three, citing 2; 3 and 4; nothing."""
+    """Five sentences: 2 and 4 essential, 3 supplementary.
+
+    An answer of three, citing 2; 3 and 4; nothing.
+    """
     fields: dict[str, Any] = json.loads(ITEMS)["small"]
     return item_of(fields | changes)
 

@@ -18,7 +18,10 @@ from medical_tasks.spec import Item, TaskSpec
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
-    """What `cases/NAME.json` holds, or the rows of a test of it; a text among them says of the next row why it is there."""
+    """What `cases/NAME.json` holds, or the rows of a test of it.
+
+    A text among them says of the next row why it is there.
+    """
     held = json.loads(
         (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
     )

@@ -1,4 +1,7 @@
-"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos; and the items of every form."""
+"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos.
+
+And the items of every form.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +111,8 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "\n".join(rows[1]["turns"]) == dialogue
     said = capsys.readouterr().err
     assert said.startswith(
-        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there "
+        "is turn 0"
     )
     path.write_bytes(
         b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")

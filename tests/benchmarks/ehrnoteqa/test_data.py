@@ -160,8 +160,8 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     told = refusal(write_files(tmp_path, questions, notes))
     assert "15 of 20 patients have not the number of notes" in told
     assert (
-        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient 107: 0 found"
-        in told
+        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient "
+        "107: 0 found" in told
     )
     assert "patient 114: 0 found" in told
     assert "patient 115" not in told
@@ -264,8 +264,8 @@ def test_texts_that_are_missing_are_listed(tmp_path: Path) -> None:
     )
     told = discq_refusal(path, MissingError)
     assert (
-        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  22.txt\n"
-        in told
+        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  "
+        "22.txt\n" in told
     )
     assert "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in told
 

@@ -261,7 +261,8 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for end in range(len(TEXT)):
         told = stream_refusal(tmp_path, TEXT[:end])
         assert re.search(
-            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph [01])\.",
+            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph "
+            r"[01])\.",
             told,
         ), (end, told)
 

@@ -73,8 +73,8 @@ def test_braces_are_only_text() -> None:
     )
     text = asked(load_prompts(task_of("mc")), odd)
     assert (
-        "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n"
-        in text
+        "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. "
+        "{a}\nB. {}\n" in text
     )
     assert "\nD. }{\nE. {{e}}\n\n" in text
 

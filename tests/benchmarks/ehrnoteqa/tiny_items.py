@@ -57,7 +57,8 @@ def authors_source(
     return (
         "import nothing_that_exists\n\n"
         "PROMPT_DICT = {\n"
-        f'    "openended": {{"gpt": {halves(open_template)}, "llama-2-chat": "[INST] {{note}} {{question}} [/INST]"}},\n'
+        f'    "openended": {{"gpt": {halves(open_template)}, "llama-2-chat": "[INST] {{note}} '
+        f'{{question}} [/INST]"}},\n'
         f'    "multichoice": {{"gpt": {halves(choice_template)}, "llama-2-chat": ""}},\n'
         "}\n\n\ndef make(note):\n    raise SystemExit\n"
     )

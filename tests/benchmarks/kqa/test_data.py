@@ -281,8 +281,9 @@ def test_the_release(tmp_path: Path) -> None:
         assert "".join(row["sources"]) == "".join(line["Sources"].split())
         assert all(address.startswith("http") for address in row["sources"])
     items = load_items(KQA, answered)
-    # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three and four; of the blank ones
-    # each stands among more than three, and leaves its question in its group.
+    # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three
+    # and four; of the blank ones each stands among more than three, and leaves its question in its
+    # group.
     assert Counter(item.groups["must_haves"] for item in items) == {
         "up to 2": 59,
         "3 to 4": 60,
