@@ -451,7 +451,7 @@ def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
 
 def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
     """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.submission_package.package_file import read_package
+    from medical_tasks.leaderboard.submission_package.reading import read_package
     from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
 
     package = read_package(arguments.package)

@@ -35,7 +35,7 @@ from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
-from medical_tasks.leaderboard.submission_package.package_file import package_bytes
+from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import UsageError
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.ranking import group_of
 from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
-from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 

@@ -36,7 +36,6 @@ from medical_tasks.leaderboard.records import (
 )
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
 
@@ -94,11 +93,16 @@ class Board:
 
     def read_new(self, content: bytes) -> contents.Package:
         """Reads a package that can be submitted: it is sound, admitted and not known yet."""
-        package = read_package(content, limits=self._limits)
+        package = self._read_package(content)
         if self.storage.names(f"submissions/{package.manifest.id}/"):
             raise AlreadySubmittedError(self.submission(package.manifest.id))
         admission.check_admission(package)
         return package
+
+    def _read_package(self, content: bytes) -> contents.Package:
+        from medical_tasks.leaderboard.submission_package.reading import read_package
+
+        return read_package(content, limits=self._limits)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
         """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others that were read."""
@@ -143,7 +147,7 @@ class Board:
             return self.orphan(name)[0]
         content = self.storage.read(package_name(name))
         records.check_hash(package_name(name), content, self.submitted(name))
-        return read_package(content, limits=self._limits)
+        return self._read_package(content)
 
     def results(self, name: str) -> Mapping[str, Any]:
         """Reads a submission's `results.json`; only of submissions that were listed before."""
@@ -261,7 +265,7 @@ class Board:
         """Reads a package that has no event yet, with its bytes; changes nothing."""
         content = self.storage.read(package_name(name))
         try:
-            package = read_package(content, limits=self._limits)
+            package = self._read_package(content)
         except contents.PackageError as error:
             raise DamagedError(
                 f"{package_name(name)}: has no event, and is no package: {error}"

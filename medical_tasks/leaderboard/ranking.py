@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import SAME_ROWS, mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 

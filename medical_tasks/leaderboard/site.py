@@ -33,9 +33,9 @@ from medical_tasks.leaderboard.submission_package.contents import (
     ITEMS,
     RESULTS,
 )
-from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import name_key
+from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.models.usage import an_answer
 from medical_tasks.report.html_parts import assets_text, component_styles, rendered
 from medical_tasks.runs.comparability import comparability_lines

@@ -30,7 +30,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
+from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import TaskSpec

@@ -24,14 +24,15 @@ from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tas
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.io.untrusted import shown
 from medical_tasks.leaderboard.export import write_files
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
-from medical_tasks.leaderboard.submission_package.values import number
-from medical_tasks.report.folders import ANYTHING, COUNT, TEXT, Form, check_entry
+from medical_tasks.report.entries import Entry
+from medical_tasks.report.folders import check_entry
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, read_results
+from medical_tasks.runs.results import RESULTS_FILE, damaged, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 DEFAULT_OUT: Final = Path(".eval_results")
@@ -149,10 +150,14 @@ def _results(arguments: argparse.Namespace) -> dict[str, Any]:
 def _check_publishable(
     arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]
 ) -> None:
+    from medical_tasks.leaderboard import forms
+
     found: dict[str, list[str]] = {}
     for task in tasks:
         entry = entries[task.name]
-        check_entry(arguments.run / RESULTS_FILE, task.name, entry, _form(task, entry))
+        path = arguments.run / RESULTS_FILE
+        check_entry(path, task.name, entry, forms.PublishableEntry)
+        _check_headline(path, task, entry)
         found[task.name] = refusals(
             task, dataset_spec(task.dataset), entry, allow_partial=arguments.allow_partial
         )
@@ -300,26 +305,18 @@ def refusals(
     return reasons
 
 
-def _form(task: TaskSpec, entry: Mapping[str, Any]) -> Form:
-    """What is needed of an entry beside what every reader needs: where it is from, and a headline within its limits."""
-    metric, recipe = task.metrics[0], mapping(entry["recipe"])
-    asked: Form = {"set": ANYTHING, "sha256": ANYTHING}
-    told: dict[str, Form] = {"suite": TEXT, "task_version": TEXT, "judge": ANYTHING}
-    told["data"] = dict.fromkeys(("config", "split", "version", "rows_sha256"), TEXT)
-    told |= {} if recipe.get("prompts") is None else {"prompts": asked}
-    if (judge := recipe.get("judge")) is not None:
-        more: dict[str, Form] = {} if mapping(judge).get("prompts") is None else {"prompts": asked}
-        told["judge"] = {"name": ANYTHING, "votes": ANYTHING, **more}
-    headline = mapping(mapping(entry.get("metrics")).get(metric.name))
-    if headline.get("value") is None:  # the refusals say so
-        return {"recipe": told}
-    ends = ("ci_low", "ci_high", "bound_low", "bound_high")
-    values = {
-        "value": number(*metric.limits),
-        **dict.fromkeys(ends, number(*metric.limits, null=True)),
-        "n": COUNT,
-    }
-    return {"recipe": told, "metrics": {metric.name: values}}
+def _check_headline(path: Path, task: TaskSpec, entry: Entry) -> None:
+    """The headline of a result must lie within the limits of its metric."""
+    metric = mapping(entry["metrics"].get(task.metrics[0].name))
+    low, high = task.metrics[0].limits
+    for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high"):
+        value = metric.get(name)
+        if value is not None and not low <= value <= high:
+            raise damaged(
+                path,
+                f"{task.name}: {task.metrics[0].name}, {name}: must be a number of {low:g} to "
+                f"{high:g}, got {shown(value)}",
+            )
 
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)

@@ -5,19 +5,16 @@ A report is written whole, and never over anything but an older report.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file
-from medical_tasks.io.json_records import Field, optional
-from medical_tasks.models.usage import FORECAST, USAGE
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
@@ -27,79 +24,8 @@ from medical_tasks.runs.results import (
     read_verdicts,
 )
 
-Form = Field | Mapping[str, "Form"]
-"""What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
-
-ANYTHING: Final = Field(holds=lambda value: True, rule="a value")
-TEXT: Final = Field(holds=lambda value: isinstance(value, str), rule="a text")
-COUNT: Final = Field(holds=lambda value: type(value) is int and value >= 0, rule="a count")
-_FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
-_NUMBER: Final = Field(
-    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)),
-    rule="a number",
-)
-_COUNTS: Final = Field(
-    holds=lambda value: isinstance(value, dict) and all(map(COUNT.holds, value.values())),
-    rule="counts by reason",
-)
-_REPEATS: Final = Field(
-    holds=lambda value: (
-        isinstance(value, dict)
-        and isinstance(value.get("values"), list)
-        and all(map(_NUMBER.holds, [*value["values"], *({**value, "values": None}.values())]))
-    ),
-    rule="figures of repeats",
-)
-_ESTIMATE: Final[Form] = {
-    "n": COUNT,
-    "repeats": optional(_REPEATS),
-    **dict.fromkeys(("value", "ci_low", "ci_high", "bound_low", "bound_high"), _NUMBER),
-}
-_ENTRY: Final[Mapping[str, Form]] = {
-    "n_items": COUNT,
-    "metrics": {"*": _ESTIMATE},
-    "coverage": {
-        "asked": COUNT,
-        "answered": COUNT,
-        "scored": COUNT,
-        "unscored": {},
-        "unclear": optional(_COUNTS),
-    },
-    "breakdown": {"*": {"*": {"*": _ESTIMATE}}},
-    "recipe": {"model": {"name": TEXT}},
-    "cut_at_length": optional(COUNT),
-    "shortened": optional(COUNT),
-}
-_MORE: Final[Mapping[str, Form]] = {
-    "usage": USAGE,
-    "judge": {
-        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "usage": USAGE, "forecast": FORECAST},
-        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved"), COUNT),
-        "verdicts": {"asked": COUNT, "decided": COUNT, "unscored": {}},
-    },
-}
-"""What is looked at only where it is there."""
-
-
-def damage(value: Any, form: Form, place: str = "") -> str:
-    """Says how JSON breaks a form first; "" where it does not."""
-    if isinstance(form, Field):
-        return (
-            ""
-            if form.holds(value)
-            else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
-        )
-    if not isinstance(value, Mapping):
-        return f"has {place} {repr(value)[:60]}, which must be an object"
-    for name, part in form.items():
-        for each in value if name == "*" else (name,):
-            at = f"{place}.{each}" if place else each
-            if each in value:
-                if said := damage(value[each], part, at):
-                    return said
-            elif not isinstance(part, Field) or part.required:
-                return f"lacks {at}"
-    return ""
+if TYPE_CHECKING:
+    from medical_tasks.io.forms import Form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,17 +110,16 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def check_entry(
-    path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})
-) -> None:
-    """Raises for an entry of `results.json` that is not as it was written; `form` says what else is needed of it."""
-    more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
-    cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
-    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut) or damage(entry, form):
-        raise damaged(path, f"{task} {said}")
-    asked, scored = (entry["coverage"][name] for name in ("asked", "scored"))
-    if scored > asked:
-        raise damaged(path, f"{task} has {scored} scored items of {asked} asked")
+def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = None) -> None:
+    """Raises for an entry of `results.json` that is not as it was written.
+
+    `form` is one that asks for more than what a report needs.
+    """
+    from medical_tasks.io.forms import complaint
+    from medical_tasks.report import forms
+
+    if said := complaint(form or forms.Entry, entry):
+        raise damaged(path, f"{task}: {said}")
 
 
 MARK: Final = "<!-- medical-tasks report -->"

@@ -76,7 +76,11 @@ class Package:
 WRITE_AGAIN: Final = (
     "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
 )
-_SHOWN_CHARS: Final = 60
+NAN: Final = "nan"
+"""Stands in `items.jsonl` for a value without a denominator, which JSON has no number for.
+
+null there is a value that is not decided.
+"""
 
 
 class PackageError(UsageError):
@@ -86,19 +90,6 @@ class PackageError(UsageError):
 def not_sound(what: str) -> PackageError:
     """The error for a package that its own writer would not make."""
     return PackageError(f"{what}. {WRITE_AGAIN}")
-
-
-def shown(value: Any) -> str:
-    """A value of a hostile file for a message: short, one line of ASCII, every other character escaped."""
-    if isinstance(value, list | dict):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    if isinstance(value, str | bytes):
-        text = ascii(value[: _SHOWN_CHARS + 1])
-    elif value is None or isinstance(value, bool):
-        text = {None: "null", True: "true", False: "false"}[value]
-    else:
-        text = ascii(value)
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
 
 
 MIB: Final = 1 << 20

@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
-from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions, shown
+from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import (
     counts_unclear,
     differences,
     entry_differences,
-    told,
+    in_words,
+    item_columns,
 )
-from medical_tasks.leaderboard.submission_package.rows import item_columns
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -108,7 +109,7 @@ def check_scores(
         found = next(differences(said, own, (shown(row["id"]),)), None)
         if found is not None:
             hidden = found[0][-1] in ("parsed", "why")
-            wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else told(found))
+            wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else in_words(found))
     left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
     if wrong:
         return (
@@ -132,7 +133,7 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) ->
         if not left.intersection(each[0]) and not beyond.intersection((each[0][:2], each[0][-2:]))
     ]
     if found:
-        return "mismatch", f"{len(found)} numbers differ: {told(found[0])}"
+        return "mismatch", f"{len(found)} numbers differ: {in_words(found[0])}"
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
 
 
@@ -236,7 +237,7 @@ def check_verdicts(
 ) -> Found:
     """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
     if replay is None:
-        if found := [told(each) for each in differences(_by_id(rows), _by_id(made))]:
+        if found := [in_words(each) for each in differences(_by_id(rows), _by_id(made))]:
             return "mismatch", f"{len(found)} differ from what the judge says: {found[0]}"
         return "match", f"the judge, asked again, gave the same {len(rows):,}"
     checked = replay.checked
@@ -302,7 +303,7 @@ def ask_again(
         )
         if found is not None:
             raise UsageError(
-                f"--judge {options.judge}: is another judge than that of {answered.task.name}: {told(found)}. Give the same one, "
+                f"--judge {options.judge}: is another judge than that of {answered.task.name}: {in_words(found)}. Give the same one, "
                 "with the same --judge-args, or leave it out."
             )
         sample = _sampled(answered, options)

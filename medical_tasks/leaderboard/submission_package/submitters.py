@@ -8,84 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from medical_tasks.io.files import packaged
-from medical_tasks.io.json_records import Field
-from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
-from medical_tasks.leaderboard.submission_package.values import (
-    TRUE_OR_FALSE,
-    check_fields,
-    line_text,
-    number,
-    or_null,
-)
-
-_LONGEST_URL: Final = 300
-_URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
-_HOST: Final = re.compile(
-    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
-)
-
-
-def _tidy_line(most: int, *, least: int = 0) -> Field:
-    form = line_text(most, least=least)
-    return Field(
-        holds=lambda value: form.holds(value) and value == " ".join(value.split()),
-        rule=f"{form.rule}, with no spaces around it or doubled",
-    )
-
-
-def _is_address(value: Any) -> bool:
-    if value == "":
-        return True
-    if (
-        not isinstance(value, str)
-        or len(value) > _LONGEST_URL
-        or not _URL_CHARACTERS.fullmatch(value)
-    ):
-        return False
-    try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
-        return False
-    host = parts.hostname or ""
-    return (
-        value.startswith("https://")
-        and "@" not in parts.netloc
-        and port is None
-        and bool(_HOST.fullmatch(host))
-    )
-
-
-SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
-    "model": _tidy_line(96, least=1),
-    "organisation": _tidy_line(96),
-    "url": Field(
-        holds=_is_address,
-        rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port",
-    ),
-    "notes": _tidy_line(280),
-    "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
-    "parameters": number(1e-6, 1e5, null=True),
-    "licence": replace(_tidy_line(64, least=1), required=False),
-}
-
-
-def read_submitter(where: str, values: Any) -> Submitter:
-    """Checks what a submitter says."""
-    checked = check_fields(where, values, SUBMITTER_FIELDS)
-    for field in ("model", "organisation"):
-        if checked[field] and (problem := name_problem(checked[field])):
-            raise not_sound(f"{where}, {field}: {shown(checked[field])} {problem}")
-    parameters = checked["parameters"]
-    return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
-
 
 _EAST_ASIAN: Final = (
     ("Latn", "Hani", "Hira", "Kana"),

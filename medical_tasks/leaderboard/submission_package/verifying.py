@@ -18,6 +18,7 @@ from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, ru
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package import contents, rescoring
@@ -28,7 +29,11 @@ from medical_tasks.leaderboard.submission_package.privacy import (
     scrub_recipe,
     texts_allowed,
 )
-from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
+from medical_tasks.leaderboard.submission_package.results import (
+    differences,
+    in_words,
+    reported_task,
+)
 from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.comparability import asked_officially
@@ -241,7 +246,7 @@ def check_answers(
     wrong = [each for each in told if contents.answer_sha256(answers.get(each)) != told[each]]
     wrong += [each for each in answers if each not in told]
     if wrong:
-        which = ", ".join(map(contents.shown, wrong[:_SHOWN]))
+        which = ", ".join(map(shown, wrong[:_SHOWN]))
         return (
             "mismatch",
             f"{len(wrong)} of {len(told)} {source} do not have the stated hash: {which}",
@@ -272,7 +277,7 @@ def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Foun
         here["rows_sha256"],
     )
     if there != own:
-        told = f"rows_sha256 {contents.shown(there)} in the package, {contents.shown(own)} here"
+        told = f"rows_sha256 {shown(there)} in the package, {shown(own)} here"
         return "mismatch", f"{where}: another revision: {told}"
     return "match", f"{where}, rows_sha256 {own[:16]}"
 
@@ -302,7 +307,7 @@ def check_items(
         ],
     }
     wrong = [
-        f"{len(ids)} {what}: {', '.join(map(contents.shown, ids[:_SHOWN]))}"
+        f"{len(ids)} {what}: {', '.join(map(shown, ids[:_SHOWN]))}"
         for what, ids in found.items()
         if ids
     ]
@@ -357,14 +362,14 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]
         if name not in {*task.arguments, *task.scoring_arguments}
     ]
     if unknown:
-        yield "mismatch", f"task_args: {contents.shown(unknown[0])} is a setting of no such task"
+        yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
     name = str(recipe["model"]["name"])
     for part, has in (
         ("protocol", bool(task.protocol)),
         ("baseline", name.startswith("baseline/")),
     ):
         if part in recipe and not has:
-            yield "mismatch", f"{part}: there is none of {task.name} with {contents.shown(name)}"
+            yield "mismatch", f"{part}: there is none of {task.name} with {shown(name)}"
     asked = not name.startswith(("responses/", "baseline/"))
     generation, prompts = recipe["generation"], recipe["prompts"]
     if asked != (prompts is not None) or asked != (generation is not None):
@@ -462,14 +467,14 @@ def _judge(
         yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
         yield _compared("votes", said["votes"], 1)
     elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
-        yield "mismatch", f"judge: {contents.shown(said['name'])} is no judge that there is"
+        yield "mismatch", f"judge: {shown(said['name'])} is no judge that there is"
     if said.get("mode") not in ("single", "batched"):
         yield "mismatch", "judge, mode: must be single or batched"
 
 
 def _compared(what: str, said: Any, here: Any) -> contents.Found:
     found = next(differences(said, json.loads(json.dumps(here)), (what,)), None)
-    return ("match", what) if found is None else ("mismatch", told(found))
+    return ("match", what) if found is None else ("mismatch", in_words(found))
 
 
 def _first_line(error: Exception) -> str:
