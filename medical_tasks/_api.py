@@ -185,7 +185,7 @@ def run(
 
 def evaluated(arguments: argparse.Namespace) -> Results | None:
     """Does what `run` is asked for; None after a forecast and in all but the main process."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.evaluating import evaluate
 
     tasks = parse_task_names(arguments.tasks)
@@ -220,7 +220,7 @@ def score(
 
 def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
     """Does what `score` is asked for: the results, and whether an item has no answer; None as `evaluated`."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.evaluating import rescore
 
     tasks = parse_task_names(arguments.task)
@@ -248,7 +248,7 @@ def adjudicate(
 
 def adjudicated(arguments: argparse.Namespace) -> UnclearSheet | None:
     """Does what `adjudicate` is asked for; None in all but the main process."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+    from medical_tasks.catalog import dataset_spec, task_spec
     from medical_tasks.runs.adjudicating import adjudicate_as_asked
     from medical_tasks.runs.results import read_results
 
@@ -270,7 +270,7 @@ def merge(
 
 def merged(arguments: argparse.Namespace) -> tuple[Results, str] | None:
     """Does what `merge` is asked for: the results, and how to get answers that are missing; None as `evaluated`."""
-    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+    from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.merging import merge_parts, read_parts
 
     parts = read_parts(arguments.runs)
@@ -381,7 +381,8 @@ def build(
 
 def built(arguments: argparse.Namespace) -> BuiltDataset:
     """Does what `build` is asked for."""
-    from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
+    from medical_tasks.catalog import dataset_spec
+    from medical_tasks.data.fetching import build_dataset
 
     config = arguments.config or dataset_spec(arguments.dataset).default_config
     with doing(f"build {arguments.dataset}, configuration {config}"):
@@ -411,12 +412,12 @@ def load(
     """
     from datasets import Dataset, DatasetDict, concatenate_datasets
 
-    from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec
+    from medical_tasks.catalog import benchmarks, dataset_spec
     from medical_tasks.data.dataset_store import built_configs, read_tables
     from medical_tasks.data.task_data import obtain
 
     spec = dataset_spec(dataset)
-    benchmark = next(each for each in BENCHMARKS if spec in each.datasets)
+    benchmark = next(each for each in benchmarks() if spec in each.datasets)
     place = None if data is None else Path(data)
     folder, chosen = obtain(
         benchmark,

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import medical_tasks
 from medical_tasks import _api
-from medical_tasks.benchmarks.catalog import BENCHMARKS
 from medical_tasks.calculators.index import CALCULATORS
+from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.calc import render_inputs
-from medical_tasks.cli.entry import GROUPS, declare, verb_module
+from medical_tasks.cli.entry import declare, verb_module, verbs
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
@@ -42,7 +42,7 @@ COPIED = (
     "docs/**/*.*",
     *(
         f"{folder}/README.md"
-        for folder in ("benchmarks", "dataset_builders/*", "metrics/*", "examples/*")
+        for folder in ("measurements", "dataset_builders/*", "metrics/*", "examples/*")
     ),
 )
 ADDED = {
@@ -67,10 +67,12 @@ def command_line() -> Iterator[str]:
     """Every verb's help, by its own parser."""
     wide = partial(argparse.RawDescriptionHelpFormatter, width=110)
     yield "# Command line\n\n    medical-tasks VERB --help\n"
-    for group, verbs in GROUPS.items():
+    known = verbs().values()
+    for group in dict.fromkeys(each.group for each in known):
+        members = {each.name: each.summary for each in known if each.group == group}
         yield f"## {group}\n"
-        yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in verbs.items()])
-        for verb in verbs:
+        yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in members.items()])
+        for verb in members:
             module = verb_module(verb)
             yield f"### {verb}\n"
             for target in getattr(module, "TARGETS", [""]):
@@ -103,7 +105,7 @@ def python() -> Iterator[str]:
 def tasks() -> Iterator[str]:
     """Every task, the settings that tasks take, and the metrics that they report."""
     yield "# Tasks and metrics\n\n    medical-tasks list\n"
-    for benchmark in BENCHMARKS:
+    for benchmark in benchmarks():
         settings: dict[tuple[str, ...], list[str]] = {}
         metrics: dict[tuple[str, ...], list[str]] = {}
         for task in benchmark.tasks:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import datasets
+from medical_tasks.catalog import datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.harness import lighteval_launcher

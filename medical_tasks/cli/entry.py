@@ -25,6 +25,7 @@ from shutil import get_terminal_size
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
+import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
 from medical_tasks.errors import (
     IncompleteError,
@@ -38,6 +39,7 @@ from medical_tasks.errors import (
 from medical_tasks.io.cell_forms import TableChoice, reading_tables
 from medical_tasks.io.files import packaged
 from medical_tasks.io.output import as_json, styled
+from medical_tasks.plugins import Verb
 
 GROUPS: dict[str, dict[str, str]] = {
     "Evaluate": {
@@ -50,8 +52,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "adjudicate": "list answers that the reader could not tell, for a person or a judge to read",
         "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
         "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
-        "decompose": "take texts apart into statements or claims, by a judge model",
-        "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
         "lighteval": "the stock lighteval command with only this suite's tasks registered",
     },
     "Look": {
@@ -59,16 +59,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "compare": "compare runs, item by item",
         "plan": "how many items a wanted interval or difference needs, from past runs or assumptions",
         "gate": "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
-        "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
-        "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
-        "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
-        "audit": "check a dataset's labels against the published rules",
     },
     "Share": {
-        "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
-        "export": "write a finished run in the form of another tool: Every Eval Ever, CHAI, TRIPOD-LLM, inspect, lm-eval, CSV",
-        "verify": "check a submission package: score its answers again and say what matches",
-        "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
         "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
         "purge": "empty the private store, where answers to tasks on credentialed data lie",
     },
@@ -79,9 +71,31 @@ GROUPS: dict[str, dict[str, str]] = {
         "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
     },
 }
-VERBS: dict[str, str] = {
-    verb: summary for group in GROUPS.values() for verb, summary in group.items()
-}
+
+
+def verbs() -> dict[str, Verb]:
+    """Every verb by name: this package's own, then those that wings and other packages register."""
+    found = {
+        name: Verb(
+            name=name,
+            group=group,
+            summary=summary,
+            module=f"medical_tasks.cli.{name.replace('-', '_')}",
+        )
+        for group, summaries in GROUPS.items()
+        for name, summary in summaries.items()
+    }
+    for plugin in plugins.registered("medical_tasks.verbs"):
+        for verb in plugin.value if isinstance(plugin.value, tuple) else (plugin.value,):
+            if not isinstance(verb, Verb):
+                plugins.leave_out(plugin, f"{verb!r} is no medical_tasks.plugins.Verb")
+            elif verb.name in found:
+                plugins.leave_out(plugin, f"there is a verb {verb.name} already")
+            else:
+                found[verb.name] = verb
+    return found
+
+
 _STOPPED = 130
 
 
@@ -132,8 +146,9 @@ _TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
 
 def _declared(module: ModuleType) -> Mapping[str, Any]:
     """What `options.json` says of a verb; nothing of a benchmark's own."""
-    verbs: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
-    return verbs.get(module.__name__.removeprefix("medical_tasks.cli."), {})
+    declared: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
+    owner = next((verb.name for verb in verbs().values() if verb.module == module.__name__), "")
+    return declared.get(owner.replace("-", "_"), {})
 
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
@@ -190,10 +205,12 @@ def _overview() -> str:
         "Medical LLM benchmarks: datasets, tasks, metrics.",
     ]
     width = max(40, get_terminal_size().columns - 2)
-    for group, verbs in GROUPS.items():
+    known = verbs().values()
+    for group in dict.fromkeys(verb.group for verb in known):
         lines += ["", styled(f"{group}:", "bold")]
-        for verb, summary in verbs.items():
-            lines += textwrap.wrap(f"  {verb:<13} {summary}", width, subsequent_indent=" " * 16)
+        for verb in (each for each in known if each.group == group):
+            shown = f"  {verb.name:<13} {verb.summary}"
+            lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
     lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
 
@@ -202,13 +219,13 @@ def _complete() -> None:
     """Answers the shell, which asks with the line so far: verbs, the options of the verb that stands there, names of tasks."""
     import argcomplete
 
-    from medical_tasks.benchmarks.catalog import datasets, tasks
+    from medical_tasks.catalog import datasets, tasks
 
     words = os.environ["COMP_LINE"].split()[1:]
     parser = argparse.ArgumentParser("medical-tasks")
-    verbs = parser.add_subparsers()
-    for verb in VERBS:
-        own = verbs.add_parser(verb)
+    subparsers = parser.add_subparsers()
+    for verb in verbs():
+        own = subparsers.add_parser(verb)
         if words[:1] == [verb]:
             declare(own, verb_module(verb), words[1:])
         for action in own._actions:
@@ -247,9 +264,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(f"medical-tasks {__version__}")
         return 0
-    if not words or words[0] not in VERBS:
+    if not words or words[0] not in verbs():
         said = (
-            f"there is no verb {words[0]!r}.{did_you_mean(words[0], VERBS)}"
+            f"there is no verb {words[0]!r}.{did_you_mean(words[0], verbs())}"
             if words
             else "name a VERB."
         )
@@ -302,11 +319,8 @@ def _spare_collections() -> None:
 
 
 def verb_module(verb: str) -> ModuleType:
-    """Imports what implements a verb: a benchmark's module where the verb is a benchmark's own."""
-    from medical_tasks.benchmarks.catalog import BENCHMARKS
-
-    owned = {name: place for benchmark in BENCHMARKS for name, place in benchmark.verbs.items()}
-    return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{verb.replace('-', '_')}"))
+    """Imports what implements a verb."""
+    return importlib.import_module(verbs()[verb].module)
 
 
 def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
+from medical_tasks.catalog import benchmarks, tasks
 from medical_tasks.cli import tell_figures, write_figures
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, check_least
 from medical_tasks.guard import policy
@@ -126,7 +126,9 @@ def _sets() -> dict[str, CheckSetSource]:
     """The benchmarks' own sets, and the general ones."""
     from medical_tasks.judges.check_sets import GENERAL_SETS
 
-    own = {name: each for benchmark in BENCHMARKS for name, each in benchmark.check_sets().items()}
+    own = {
+        name: each for benchmark in benchmarks() for name, each in benchmark.check_sets().items()
+    }
     return {**own, **GENERAL_SETS}
 
 

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _checked(arguments: argparse.Namespace) -> dict[str, Any]:
     """Refuses what `run` would refuse, or cannot be parted; returns the options of `run`."""
-    from medical_tasks.benchmarks.catalog import parse_task_names
+    from medical_tasks.catalog import parse_task_names
     from medical_tasks.cli.entry import read_words
 
     words = arguments.command

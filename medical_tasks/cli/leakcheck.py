@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medical_tasks.benchmarks.catalog import datasets
+from medical_tasks.catalog import datasets
 from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home, source_files
 from medical_tasks.data.task_data import rows_sha256
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, failure_kind, listed

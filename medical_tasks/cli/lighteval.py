@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medical_tasks.benchmarks.catalog import SUITE, dataset_spec, parse_task_names, tasks
+from medical_tasks.catalog import SUITE, dataset_spec, parse_task_names, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.spec import TaskSpec

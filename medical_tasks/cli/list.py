@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.data.dataset_store import built_configs, datasets_home
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell

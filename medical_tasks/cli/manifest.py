@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from medical_tasks.benchmarks.manifest import (
+from medical_tasks.data.manifest import (
     check_cards,
     check_manifest,
     write_cards,

@@ -23,7 +23,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
-from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.comparison.comparing import Compared, read_compared
 from medical_tasks.comparison.planning import (
     Goal,

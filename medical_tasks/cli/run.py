@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 
 from medical_tasks._api import Results, evaluated
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step as judge_step

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, tasks
+from medical_tasks.catalog import dataset_spec, parse_task_names, tasks
 from medical_tasks.comparison.statistics import (
     Columns,
     Rows,

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.comparison.comparing import (
     NONE,
     Compared,

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.comparison.comparing import NONE
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean

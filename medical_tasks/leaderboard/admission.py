@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.ranking import group_of

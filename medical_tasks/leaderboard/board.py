@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard import admission, records
 from medical_tasks.leaderboard.admission import (

@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.io.cells import table_cell

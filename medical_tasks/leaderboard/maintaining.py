@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.io.files import found_at, read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError

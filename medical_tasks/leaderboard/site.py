@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, tasks
+from medical_tasks.catalog import benchmarks, dataset_spec, tasks
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, read_text
@@ -480,7 +480,7 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
 def _write_page(out: Path) -> None:
     most = DEFAULT_LIMITS.package_bytes >> 20
     page = rendered(
-        "index.html", room="leaderboard", states=STATES, benchmarks=BENCHMARKS, most=most
+        "index.html", room="leaderboard", states=STATES, benchmarks=benchmarks(), most=most
     )
     styles = f"{component_styles()}\n{assets_text('leaderboard.css', _ASSETS)}"
     _write(out / "index.html", f"{page}\n".encode())

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec, parse_task_names, task_spec
+from medical_tasks.catalog import benchmarks, dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data, run_data, subset, with_source
 from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard import policy
@@ -80,7 +80,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
-    target: Any = next(each for each in BENCHMARKS if each.short == arguments.to).shared_task()
+    target: Any = next(each for each in benchmarks() if each.short == arguments.to).shared_task()
     if (arguments.run is None) == (arguments.check is None):
         raise UsageError(
             "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them. For example: "

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
+from medical_tasks.catalog import dataset_spec, parse_task_names, task_spec
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value

@@ -11,7 +11,7 @@ be mixed otherwise in the run than in the labels.
 
 The interval is Fieller's: all values that are at most t standard errors from the estimate, as the errors were if they were true.
 Errors are linearised and summed by cluster; no variance is below that of the counts with one label more of each class. Without
-clusters this is the closed form. Chosen by simulation: `benchmarks/judge_correction.py`.
+clusters this is the closed form. Chosen by simulation: `measurements/judge_correction.py`.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
 from medical_tasks.runs.results import read_items, read_results
-from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer, randomly
 
 pytestmark = pytest.mark.usefixtures("demo_home")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.leaderboard.board import event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks, name_notes
 from medical_tasks.leaderboard.board import Board, entries_of, event_name

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset, task_spec, tasks
+from medical_tasks.catalog import task_spec, tasks
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import (

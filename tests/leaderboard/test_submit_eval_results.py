@@ -16,9 +16,9 @@ import huggingface_hub
 import pytest
 import yaml
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench import spec as medcalc_spec
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.runs.numbers import interval
 from tests.leaderboard.made_packages import cases
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
 from medical_tasks.runs.results import read_items, read_results

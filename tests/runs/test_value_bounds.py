@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
+from medical_tasks.catalog import datasets, tasks
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging, Question, Unscored, Verdict

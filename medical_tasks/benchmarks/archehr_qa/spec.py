@@ -15,7 +15,6 @@ from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
-    ConstructionVerb,
     DatasetSpec,
     Item,
     MetricSpec,
@@ -156,6 +155,7 @@ class ArchEHRQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "archehr_qa"
+    position = 5
     short = "archehr"
     title = "ArchEHR-QA"
     paper = "https://arxiv.org/abs/2506.04156"
@@ -195,12 +195,6 @@ class ArchEHRQA(Benchmark):
         return hub_question(
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )
-
-    def construction(self) -> ConstructionVerb:
-        """See `construction.steps`."""
-        from medical_tasks.benchmarks.archehr_qa.construction.steps import STEPS, add_arguments
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
 
     def shared_task(self) -> Any:
         """See `submission`."""

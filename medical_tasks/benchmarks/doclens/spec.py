@@ -14,7 +14,6 @@ from medical_tasks.spec import (
     JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
-    DecomposeVerb,
     MetricSpec,
     Official,
     PaperSetting,
@@ -362,6 +361,7 @@ class DocLens(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "doclens"
+    position = 4
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
@@ -382,13 +382,6 @@ class DocLens(Benchmark):
             PublishedAnswer(item=f"{record['example_id']}/{section}", text=record[field])
             for section, field in fields.items()
         ]
-
-    def decomposition(self) -> DecomposeVerb:
-        """See `decompose_verb`."""
-        from medical_tasks.benchmarks.doclens.decompose_verb import add_arguments, run
-
-        options = ("side", "task", "data", "config", "split", "prompts", "upstream")
-        return DecomposeVerb(options=options, add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = DocLens()

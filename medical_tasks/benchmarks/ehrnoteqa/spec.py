@@ -10,7 +10,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
-    ConstructionVerb,
     DatasetSpec,
     MetricSpec,
     PaperSetting,
@@ -99,6 +98,7 @@ class EHRNoteQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "ehrnoteqa"
+    position = 3
     title = "EHRNoteQA"
     paper = DATASET.paper
     datasets = (DATASET,)
@@ -162,12 +162,6 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
 
         return {"ehrnoteqa": CHECK_SET}
-
-    def construction(self) -> ConstructionVerb:
-        """See `construction.steps`."""
-        from medical_tasks.benchmarks.ehrnoteqa.construction.steps import STEPS
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS)
 
 
 BENCHMARK = EHRNoteQA()

@@ -14,7 +14,6 @@ from medical_tasks.spec import (
     JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
-    DecomposeVerb,
     Item,
     MetricSpec,
     Official,
@@ -167,6 +166,7 @@ class KQABenchmark(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "kqa"
+    position = 2
     title = "K-QA"
     paper = DATASET.paper
     datasets = (DATASET,)
@@ -197,12 +197,6 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.annotations import CHECK_SET
 
         return {"kqa": CHECK_SET}
-
-    def decomposition(self) -> DecomposeVerb:
-        """See `decompose`."""
-        from medical_tasks.benchmarks.kqa.decompose import add_arguments, run
-
-        return DecomposeVerb(options=("importance",), add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = KQABenchmark()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec
+from medical_tasks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
 from medical_tasks.judges.session import JUDGE_KINDS

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec, tasks
+from medical_tasks.catalog import dataset_spec, task_spec, tasks
 from medical_tasks.io.untrusted import shown, shown_path
 from medical_tasks.leaderboard import forms
 from medical_tasks.leaderboard.submission_package import contents, rows

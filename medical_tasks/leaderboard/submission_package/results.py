@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.io.untrusted import is_number, shown, shown_path
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.report.entries import Entry, JsonObject, Metric, Row

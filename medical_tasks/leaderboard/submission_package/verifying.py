@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.archehr_twin import write_twin
+from measurements.archehr_twin import write_twin
 from medical_tasks.benchmarks.archehr_qa.data import (
     COLUMNS,
     SOURCES,
@@ -22,8 +22,8 @@ from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json

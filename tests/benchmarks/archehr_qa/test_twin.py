@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.archehr_twin import twin_cases, write_split
+from measurements.archehr_twin import twin_cases, write_split
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.benchmarks.archehr_qa.release import (
     LABELS,

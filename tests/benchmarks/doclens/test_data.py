@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.data import (
     ACI_COLUMNS,
     ACI_OFFICIAL_COLUMNS,
@@ -33,6 +32,7 @@ from medical_tasks.benchmarks.doclens.data import (
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
 from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report

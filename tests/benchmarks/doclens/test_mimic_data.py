@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.mimic_twin import NOTES_FILE, twin_notes, write_twin
+from measurements.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.benchmarks.doclens.mimic_data import (
     MIMIC_COLUMNS,
     NOTE_COLUMNS,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.mimic_twin import twin_words
+from measurements.mimic_twin import twin_words
 from medical_tasks.benchmarks.doclens.mimic_data import report_sentences
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,

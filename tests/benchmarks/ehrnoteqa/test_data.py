@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.ehrnoteqa_twin import write_twin
+from measurements.ehrnoteqa_twin import write_twin
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
     SOURCES,

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.ehrnoteqa import scoring
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
@@ -28,6 +27,7 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import (
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Judging

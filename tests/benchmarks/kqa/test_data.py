@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.data import (
     ANSWERED_SHA256,
     COLUMNS,
@@ -30,6 +29,7 @@ from medical_tasks.benchmarks.kqa.data import (
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
 from tests.io.test_sheets import as_csv, as_parquet, as_xlsx

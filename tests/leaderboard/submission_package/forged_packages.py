@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.package_fuzz import members_of, rehashed
-from medical_tasks.benchmarks.catalog import task_spec
+from measurements.package_fuzz import members_of, rehashed
+from medical_tasks.catalog import task_spec
 from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.results import (
     recompute,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.submission_package.contents import (
     DEFAULT_LIMITS,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.package_fuzz import members_of
-from medical_tasks.benchmarks.catalog import tasks
+from measurements.package_fuzz import members_of
+from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks

@@ -1,0 +1,1 @@
+"""MedCalc-Bench's form on one's own notes: values are extracted from them, and the calculators give the answers."""
