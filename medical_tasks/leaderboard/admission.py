@@ -28,8 +28,6 @@ RANKED_COVERAGE: Final = 0.98
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
-# Its test split has no key that everybody can have.
-_MORE_SPLITS: Final = frozenset({("archehr_qa", "dev")})
 _BASELINE: Final = "baseline/"
 _GOLD: Final = f"{_BASELINE}reference"
 
@@ -87,7 +85,7 @@ def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
         )
     if config in _NOT_SHARED:
         yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
-    elif split != task.split and (task.dataset, split) not in _MORE_SPLITS:
+    elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
     if _share(entry) < LEAST_COVERAGE:
         yield (
@@ -103,9 +101,13 @@ def is_official(task: TaskSpec, recipe: Mapping[str, Any]) -> bool:
     """Whether a result is on data that everybody has alike, and on the split of its task."""
     data = mapping(recipe.get("data"))
     split = data.get("split")
-    return data.get("config") not in _NOT_SHARED and (
-        split == task.split or (task.dataset, split) in _MORE_SPLITS
-    )
+    return data.get("config") not in _NOT_SHARED and split in _splits(task)
+
+
+def _splits(task: TaskSpec) -> tuple[str, ...]:
+    """The task's split, and another where that one has no key that everybody can have."""
+    shared = task.benchmark.shared_task()
+    return (task.split, *(shared.KEYED_SPLITS if shared else ()))
 
 
 def _share(entry: Mapping[str, Any]) -> float:

@@ -14,7 +14,6 @@ import json
 import re
 import sys
 import uuid
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -33,7 +32,7 @@ from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
 from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes
-from medical_tasks.report.texts import TextPlaces
+from medical_tasks.report.texts import DEFAULT_PLACES, TextPlaces
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
@@ -108,28 +107,42 @@ class Exported(NamedTuple):
     left_open: list[str]  # fields that the form has and the run does not know
 
 
-def export_as_asked(arguments: Namespace) -> Exported:
-    """Writes a run in the form asked for."""
-    folder: Path = arguments.run.expanduser()
-    known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
-    places = TextPlaces(
-        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    )
-    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(known)]):
-        told = report_data(
+def export_run(
+    folder: Path,
+    form: str,
+    out: Path,
+    *,
+    places: TextPlaces = DEFAULT_PLACES,
+    model_name: str = "",
+    force: bool = False,
+) -> Exported:
+    """Writes a finished run in another tool's form, one of `FORMATS`, into the folder `out`.
+
+    Args:
+        folder: of the run.
+        form: its name, such as `csv`.
+        out: where the files go.
+        places: where texts of open data are looked for.
+        model_name: the model as owner and name, where the run has a path or an address.
+        force: write over files that say something else.
+    """
+    folder = folder.expanduser()
+    named = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
+    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(named)]):
+        data = report_data(
             [folder],
             places,
             max_text_bytes=sys.maxsize,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+            tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
-        clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
+        clean = scrub({"tasks": {task.name: task.entry for task in data.tasks}})["tasks"]
         written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
-        made = [replace(task, entry=clean[task.name], items=_exported(task)) for task in told.tasks]
-        run = Run(tasks=made, written=written, named=arguments.model_name)
-        files = FORMATS[arguments.to](run)
-        return Exported(
-            write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open
-        )
+        shown = [
+            replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
+        ]
+        run = Run(tasks=shown, written=written, named=model_name)
+        files = write_files(FORMATS[form](run), out, force=force, whole=True)
+    return Exported(files, run.left_open)
 
 
 def _exported(task: ReportTask) -> Sequence[ReportItem]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError, listed
+from medical_tasks.guard.policy import Attestation
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
-from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.leaderboard.submission_package.contents import Package, VerifyOptions
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 
@@ -22,11 +22,13 @@ Told = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
 
 
-def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
-    from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
+def verified_report(
+    board: Board, name: str, options: VerifyOptions, attestation: Attestation
+) -> Mapping[str, object]:
+    """Verifies a submission's package and returns the report; raises for one that does not match."""
+    from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
-    found = verify_as_asked(board.package(name), arguments)
+    found = verify_guarded(board.package(name), options, attestation)
     told = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}"
         for check in found.checks

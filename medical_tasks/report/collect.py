@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -61,30 +60,42 @@ _UNKNOWN: Final = (
 _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
 
 
-def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Writes the report with the options of the verb; returns its files by format."""
+def write_reports(
+    folders: Sequence[Path],
+    places: TextPlaces = DEFAULT_PLACES,
+    *,
+    out: Path | None = None,
+    form: str | None = None,
+    title: str = "",
+    max_text_bytes: int = MAX_TEXT_BYTES,
+) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form.
+
+    Args:
+        folders: of the runs.
+        places: where texts of open data are looked for.
+        out: a file, or a folder; None for the run's own folder, or, of several, the one one is in.
+        form: `html`, `markdown` or `both`; None for both, or for what the suffix of `out` says.
+        title: heading of the report; "" for one made of the models and benchmarks.
+        max_text_bytes: what the texts of all items may take together.
+    """
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
 
-    def tell(said: str) -> None:
-        print(f"note: {said}", file=sys.stderr)
+    def note(text: str) -> None:
+        print(f"note: {text}", file=sys.stderr)
 
-    folders, _ = without_repeats(arguments.runs)
-    places = report_places(folders, arguments.out, arguments.format)
-    limit = MAX_TEXT_BYTES if arguments.max_text_bytes is None else arguments.max_text_bytes
-    given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    with doing(f"gather the results and items of {len(folders)} runs"):
-        texts = TextPlaces(**given, items=not arguments.no_items)
-        data = report_data(
-            arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell
-        )
-    for note in data.notes:
-        tell(note)
+    shown, _ = without_repeats(folders)
+    paths = report_places(shown, out, form)
+    with doing(f"gather the results and items of {len(shown)} runs"):
+        data = report_data(folders, places, title=title, max_text_bytes=max_text_bytes, tell=note)
+    for text in data.notes:
+        note(text)
     render = {"html": render_page, "markdown": render_report}
-    for form, path in places.items():
+    for kind, path in paths.items():
         with doing(f"write {path}"):
-            write_report(path, render[form](data))
-    return places
+            write_report(path, render[kind](data))
+    return paths
 
 
 def report_data(

@@ -18,21 +18,26 @@ from typing import Final
 
 from medical_tasks.cli import add_options
 from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.submit_shared_task import shared_tasks
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 
-TARGETS: Final = {
+_TARGETS: Final = {
     "eval-results": "medical_tasks.leaderboard.submit_eval_results",
     "space": "medical_tasks.leaderboard.submit_space",
-    "archehr": "medical_tasks.leaderboard.submit_archehr",
 }
-"""Where a submission goes, and the module that writes it."""
+_SHARED_TASK: Final = "medical_tasks.leaderboard.submit_shared_task"
+
+
+def targets() -> dict[str, str]:
+    """Where a submission goes, and the module that writes it; shared tasks by their benchmark."""
+    return {**_TARGETS, **dict.fromkeys(shared_tasks(), _SHARED_TASK)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that every target has."""
     parser.add_argument("run", nargs="?", type=Path, metavar="RUN", help="folder of a finished run")
-    parser.add_argument("--to", required=True, choices=tuple(TARGETS), help="who takes it")
+    parser.add_argument("--to", required=True, choices=tuple(targets()), help="who takes it")
 
 
 def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -40,8 +45,8 @@ def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) 
     known = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     known.add_argument("--to", nargs="?")
     target = known.parse_known_args(list(words))[0].to
-    if target in TARGETS:
-        add_options(parser, {"": importlib.import_module(TARGETS[target]).OPTIONS})
+    if target in targets():
+        add_options(parser, {"": importlib.import_module(targets()[target]).OPTIONS})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,4 +70,4 @@ def run(arguments: argparse.Namespace) -> int:
                 "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
             )
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
-    return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))
+    return int(importlib.import_module(targets()[arguments.to]).run(arguments))

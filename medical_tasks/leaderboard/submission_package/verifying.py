@@ -5,11 +5,10 @@ No file that a package names is ever opened: such settings come from whoever ver
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +33,6 @@ from medical_tasks.leaderboard.submission_package.results import (
     in_words,
     reported_task,
 )
-from medical_tasks.models.opener import full_name, parse_model_args
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.recipes import make_recipe, mapping
@@ -63,22 +61,17 @@ def verify_package(
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
-def verify_as_asked(
-    package: contents.Package, arguments: argparse.Namespace
+def verify_guarded(
+    package: contents.Package, options: contents.VerifyOptions, attestation: policy.Attestation
 ) -> contents.Verification:
-    """Verifies with a command's options: those of `VerifyOptions`, None where they are not given, and the guard's."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        given[setting] = parse_model_args(
-            given[setting] or "", option=f"--{setting.replace('_', '-')}"
-        )
-    given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = contents.VerifyOptions(
-        **{name: value for name, value in given.items() if value is not None}
-    )
+    """Verifies a package with the data guard up; raises for an option that none of its tasks takes.
+
+    The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
+    """
     if options.sample < 1 or options.seed < 0:
         raise UsageError(
-            f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}."
+            f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and "
+            f"{options.seed}."
         )
     tasks = [task_spec(name) for name in package.manifest.tasks]
     settings = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
@@ -90,9 +83,8 @@ def verify_as_asked(
         raise UsageError(
             f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
         )
-    # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
     subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
-    with policy.protect(subjects, policy.attestation_from(arguments)):
+    with policy.protect(subjects, attestation):
         return verify_package(package, options)
 
 
