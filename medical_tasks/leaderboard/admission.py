@@ -18,6 +18,7 @@ from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Su
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
@@ -28,8 +29,9 @@ RANKED_COVERAGE: Final = 0.98
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
-_BASELINE: Final = "baseline/"
-_GOLD: Final = f"{_BASELINE}reference"
+BASELINE: Final = "baseline/"
+"""What the name of a model begins with that is a baseline of the suite."""
+_GOLD: Final = f"{BASELINE}reference"
 
 
 class AdmissionError(UsageError):
@@ -48,11 +50,11 @@ def check_admission(package: Package) -> None:
         raise AdmissionError("not taken:\n  " + "\n  ".join(reasons))
 
 
-def marks(entry: Mapping[str, Any]) -> list[str]:
+def marks(entry: Entry) -> list[str]:
     """Says why a task's accepted result has no rank, a sentence each; nothing for one that is ranked."""
     found: list[str] = []
     recipe = entry["recipe"]
-    asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(_BASELINE)
+    asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
     if recipe.get("prompts") is None and not asks_nobody:
         found.append(
             "The answers were made outside this suite: how they were asked for is not known here."
@@ -65,12 +67,18 @@ def marks(entry: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
+def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
+    """Whether a result is of an earlier version of its task, whose numbers are others."""
+    made_with = str(recipe["task_version"])
+    return made_with.partition("-")[0] != task.version.partition("-")[0]
+
+
+def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     recipe, judge = entry["recipe"], entry["recipe"]["judge"]
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     if not recipe["metrics"]:
         yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
-    if recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]:
+    if is_earlier(task, recipe):
         yield f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it again with this version."
     if recipe["max_samples"] is not None:
         yield f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole split."
@@ -97,7 +105,7 @@ def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"its headline, {task.metrics[0].name}, has no value with an interval."
 
 
-def is_official(task: TaskSpec, recipe: Mapping[str, Any]) -> bool:
+def is_official(task: TaskSpec, recipe: Recipe) -> bool:
     """Whether a result is on data that everybody has alike, and on the split of its task."""
     data = mapping(recipe.get("data"))
     split = data.get("split")
@@ -110,7 +118,7 @@ def _splits(task: TaskSpec) -> tuple[str, ...]:
     return (task.split, *(shared.KEYED_SPLITS if shared else ()))
 
 
-def _share(entry: Mapping[str, Any]) -> float:
+def _share(entry: Entry) -> float:
     asked, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
     return float(scored / asked) if asked else 0.0
 

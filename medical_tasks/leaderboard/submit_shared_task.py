@@ -122,6 +122,8 @@ class SharedTask(Protocol):
     """The tasks whose answers can be submitted."""
     EVERY_CASE: str
     """A task that takes every row of a split, with or without its key."""
+    KEYED_SPLITS: Sequence[str]
+    """Splits whose key everybody can have, which a leaderboard takes beside the task's own."""
 
     def zipped(self, task: TaskSpec) -> bool:
         """Whether the shared task takes a zip file."""
