@@ -169,7 +169,9 @@ def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A0
         "had been decided.",
         empty="Nothing was scored.",
     )
-    return table if len(tasks) > 1 else table.without("run")
+    table = table if len(tasks) > 1 else table.without("run")
+    declared = any(task.metrics for task in tasks)
+    return table if declared else table.without("better")
 
 
 def breakdown_table(
