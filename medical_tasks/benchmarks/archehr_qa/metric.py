@@ -9,7 +9,8 @@ from typing import Any, Final
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")

@@ -19,7 +19,8 @@ from medical_tasks.report.entries import Entry, JsonObject, Metric, Row
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import INTERVALS, mapping
-from medical_tasks.runs.results import groups_of, item_of, summarise, weight_column
+from medical_tasks.runs.results import groups_of, item_of, weight_column
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec, unclear_limits
 
@@ -136,7 +137,7 @@ def recompute(
                 "data?"
             )
     try:
-        computed = summarise(task, items, scores, unanswered, recipe={})
+        computed: JsonObject = {**summarise(task, items, scores, unanswered, recipe={})}
     except (ValueError, OverflowError) as error:
         raise contents.PackageError(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."

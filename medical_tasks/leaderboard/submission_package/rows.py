@@ -14,8 +14,7 @@ from medical_tasks.leaderboard.submission_package.contents import NAN, PackageEr
 from medical_tasks.leaderboard.submission_package.json_reader import JsonReader
 from medical_tasks.leaderboard.submission_package.results import verdicts_of_items
 from medical_tasks.report.entries import Entry, JsonObject, Row
-from medical_tasks.runs.estimation import unanswered_value
-from medical_tasks.runs.results import weight_column
+from medical_tasks.runs.results import unanswered_value, weight_column
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
 Rows = dict[str, list[JsonObject]]
