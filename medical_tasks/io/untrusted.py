@@ -27,8 +27,7 @@ def shown(value: object) -> str:
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    is_text = isinstance(value, str | bytes)
-    text = ascii(value[: _SHOWN_CHARS + 1] if is_text else value)
+    text = ascii(value[: _SHOWN_CHARS + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
 
 

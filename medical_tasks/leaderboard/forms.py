@@ -31,8 +31,7 @@ from medical_tasks.leaderboard.submission_package.contents import NAN, not_sound
 from medical_tasks.leaderboard.submission_package.submitters import name_problem
 from medical_tasks.models.usage import FORECAST
 from medical_tasks.report import forms as results
-from medical_tasks.report.entries import JsonObject
-from medical_tasks.runs.results import SCHEMA_VERSION, weight_column
+from medical_tasks.runs.results import SCHEMA_VERSION, JsonDict, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 LONGEST_ID: Final = 200
@@ -48,11 +47,11 @@ _HOST: Final = re.compile(
 )
 
 
-def check(where: str, form: type[Form], value: object) -> JsonObject:
+def check(where: str, form: type[Form], value: object) -> JsonDict:
     """Returns an object of a package as it is; `PackageError` for one that breaks its form."""
     if said := complaint(form, value):
         raise not_sound(f"{where}, {said}")
-    return cast(JsonObject, value)
+    return cast(JsonDict, value)
 
 
 Id = Annotated[Plain, Field(min_length=1, max_length=LONGEST_ID)]
@@ -211,7 +210,7 @@ class Recipe(Form):
     packages: Settings
     task_args: dict[str, str] = Field({})
     protocol: Settings = Field({})
-    truncation: Truncation = Field(Truncation())
+    truncation: Truncation = Field(Truncation(words_left_out={}))
     baseline: Settings = Field({})
     leaking_examples: list[Any] = Field([])
     scoring: Settings = Field({})
@@ -257,7 +256,7 @@ class EntryForm(Form):
     cut_at_length: Count
     shortened: Count = 0
     usage: results.Usage = None
-    judge: Judge = Field(default=None)
+    judge: Judge = cast(Judge, None)
     notes: Counts = Field({})
     paper: Settings = Field({})
 
@@ -342,8 +341,8 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
     # By other names of their own: a metric may be called as anything of pydantic's models.
     fields = {f"f{n}": (kind, Field(alias=name)) for n, (name, kind) in enumerate(columns.items())}
     fields |= {f"f_{name}": (kind, Field(None, alias=name)) for name, kind in sometimes.items()}
-    made: type[Form] = create_model(f"Item of {task.name}", __base__=Form, **fields)
-    return made
+    name = f"Item of {task.name}"
+    return create_model(name, __base__=Form, **fields)  # type: ignore[call-overload, no-any-return]
 
 
 def _value_of(metric: MetricSpec) -> object:

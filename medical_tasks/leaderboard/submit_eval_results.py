@@ -386,7 +386,7 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
 
 def _is_repo(name: str) -> bool:
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # exported
 
     try:
         validate_repo_id(name)

@@ -1,23 +1,18 @@
-"""Names of the JSON that runs write, as reports and leaderboards read it.
+"""Names of the JSON that runs write, where it is read from files.
 
-They are read from files, so that what they hold is known only once a form has been checked
-(`report.forms`): the names say what a mapping is of, not what is in it.
+What a form of `report.forms` has not checked may be anything: the names say what a mapping is of.
+`runs.results` has the types of what is made here.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
-Entry = Mapping[str, Any]
+from medical_tasks.runs.results import Json
+
+Entry: TypeAlias = Json
 """A task's entry of `results.json`: metrics, coverage, breakdown, recipe."""
 
-Metric = Mapping[str, Any]
+Metric: TypeAlias = Json
 """A metric of an entry: value, interval, bounds, n."""
 
-Recipe = Mapping[str, Any]
+Recipe: TypeAlias = Json
 """What a task's numbers depend on."""
-
-Row = Mapping[str, Any]
-"""A row of `items.parquet` or a line of `verdicts.jsonl`."""
-
-JsonObject = dict[str, Any]
-"""JSON that is being made."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -29,7 +29,7 @@ class Estimate(OpenForm):
     ci_high: Number | None
     bound_low: Number | None
     bound_high: Number | None
-    repeats: Repeats = Field(default=None)
+    repeats: Repeats = cast(Repeats, None)
 
 
 class Coverage(OpenForm):

@@ -30,7 +30,7 @@ from medical_tasks.report.plots import (
     point_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
-from medical_tasks.report.table import Cell, Column, Row, Table
+from medical_tasks.report.table import Cell, Cells, Column, Row, Table
 from medical_tasks.report.tables import (
     breakdown_table,
     clean,
@@ -126,7 +126,7 @@ def _runs(data: ReportData) -> Table:
     for name, tasks in runs.items():
         asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
         judges = _joined(str((task.entry.get("judge") or {}).get("name", "")) for task in tasks)
-        cells = [
+        cells: Cells = [
             name,
             _joined(task.model for task in tasks),
             _joined(task.name for task in tasks),

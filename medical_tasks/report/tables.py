@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from medical_tasks.report.entries import Entry, JsonObject, Metric
+from medical_tasks.report.entries import Entry, Metric
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import (
     SHARES,
@@ -37,6 +37,7 @@ from medical_tasks.runs.numbers import (
     unclear_counts,
     valued,
 )
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Plot
 from medical_tasks.spec import Table as OwnTable
 
@@ -71,7 +72,7 @@ def _plot(scale: Scale) -> Column:
     return Column(name="plot", label="Interval", kind="plot", axis=partial(axis_ticks, scale))
 
 
-def clean(metric: Metric) -> JsonObject:
+def clean(metric: Metric) -> JsonDict:
     """A metric whose values are numbers or None: what is `nan`, infinite or absent is None."""
     known = {name: finite(metric.get(name)) for name in _NUMBERS}
     return {**metric, **known, "n": metric.get("n", 0)}

@@ -12,7 +12,7 @@ import pytest
 from medical_tasks.io.table import align
 from medical_tasks.report.markdown import cell, code, markdown_table, render_markdown, render_report
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.table import Cell
+from medical_tasks.report.table import Cell, Cells
 from medical_tasks.report.tables import plain_table
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.numbers import interval, percent
@@ -240,9 +240,13 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
         task("one", entry(unscored={"no answer: timeout": 2})),
         task("two", entry("hf/other", number=None)),
     )
-    assert "| toy | accuracy | one | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 | higher |" in text
+    assert (
+        "| toy | accuracy | one | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 | higher |" in text
+    )
     assert "| toy | accuracy | two | n/a | n/a | 4 | 4/4 | n/a | higher |" in text
-    assert "| words (number) | one | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 | higher |" in text
+    assert (
+        "| words (number) | one | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 | higher |" in text
+    )
     assert (
         f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout"
         in text
@@ -305,6 +309,10 @@ def test_cells() -> None:
     assert cell(" a\n b | <c> ") == "a b \\| &lt;c>"
     assert cell("\\| \\` ![") == "&#92;\\| &#92;&#96; !&#91;"
     assert code("a`b|c\nd") == "`a'b\\|c d`"
-    shown = [[Cell("a", href="https://b")], [Cell("a", href="javascript:b")], ["[a](b)"]]
+    shown: list[Cells] = [
+        [Cell("a", href="https://b")],
+        [Cell("a", href="javascript:b")],
+        ["[a](b)"],
+    ]
     rows = markdown_table(plain_table("", ("x",), shown)).splitlines()[2:]
     assert rows == ["| [a](https://b) |", "| a |", "| [a]&#40;b) |"]

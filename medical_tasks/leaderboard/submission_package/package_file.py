@@ -24,10 +24,10 @@ from medical_tasks.leaderboard.submission_package.results import (
     verdicts_of_items,
 )
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
-from medical_tasks.report.entries import Entry, JsonObject, Recipe, Row
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.responses import check_recipe, run_responses
-from medical_tasks.runs.results import read_items, read_results, read_verdicts
+from medical_tasks.runs.results import JsonDict, Row, read_items, read_results, read_verdicts
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
 _NOT_TASKS_OWN: Final = ("asked", "response_sha256")
@@ -83,9 +83,9 @@ def make_manifest(
     tasks: Sequence[str],
     partial: Mapping[str, Sequence[str]],
     files: Mapping[str, bytes],
-) -> JsonObject:
+) -> JsonDict:
     """Makes `package.json`."""
-    stated: JsonObject = {
+    stated: JsonDict = {
         "format": contents.FORMAT,
         "suite": f"medical-tasks {__version__}",
         "submitter": submitter.stated(),

@@ -32,8 +32,9 @@ from medical_tasks.leaderboard.submission_package.zip_file import (
     read_members,
     unpack,
 )
-from medical_tasks.report.entries import Entry, JsonObject, Recipe, Row
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.results import JsonDict, Row
 from medical_tasks.spec import TaskSpec
 
 
@@ -140,7 +141,7 @@ def read_submitter(where: str, value: object) -> contents.Submitter:
     )
 
 
-def check_results(value: object, names: tuple[str, ...]) -> JsonObject:
+def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
     """Checks the form of `results.json`, not yet its numbers; returns what may be shown of it.
 
     `names` are the tasks that `package.json` names.

@@ -15,11 +15,11 @@ from typing import Final
 from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.io.untrusted import is_number, shown, shown_path
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.report.entries import Entry, JsonObject, Metric, Row
+from medical_tasks.report.entries import Entry, Metric
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import INTERVALS, mapping
-from medical_tasks.runs.results import groups_of, item_of, weight_column
+from medical_tasks.runs.results import Json, JsonDict, Row, groups_of, item_of, weight_column
 from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec, unclear_limits
@@ -41,7 +41,7 @@ Difference = tuple[Path, object, object]
 """Where, what the package says, what was computed here."""
 
 
-def forget_unasked_figures(results: JsonObject) -> JsonObject:
+def forget_unasked_figures(results: JsonDict) -> JsonDict:
     """Takes out the authors' figures where the judge was not asked with their prompts.
 
     So does it those of an earlier version of a task, which computed them otherwise.
@@ -89,7 +89,7 @@ def _is_reported(metric: MetricSpec, entry: Entry) -> bool:
     return metric.whole in entry["breakdown"].get(by, {}).get(group, {})
 
 
-def partial_facts(results: Mapping[str, Mapping[str, Entry]]) -> dict[str, list[str]]:
+def partial_facts(results: Json) -> dict[str, list[str]]:
     """Says why results are not over the whole official split: task to reasons, a sentence each.
 
     Tasks without such a reason are not there.
@@ -114,7 +114,7 @@ def partial_facts(results: Mapping[str, Mapping[str, Entry]]) -> dict[str, list[
 
 def recompute(
     task: TaskSpec, entry: Entry, rows: Sequence[Row], limits: contents.ReadLimits
-) -> JsonObject:
+) -> JsonDict:
     """Computes a task's entry of `results.json` from its items.
 
     The package's own entry tells how groups are called.
@@ -137,7 +137,7 @@ def recompute(
                 "data?"
             )
     try:
-        computed: JsonObject = {**summarise(task, items, scores, unanswered, recipe={})}
+        computed: JsonDict = {**summarise(task, items, scores, unanswered, recipe={})}
     except (ValueError, OverflowError) as error:
         raise contents.PackageError(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."
@@ -248,7 +248,7 @@ def counts_unclear(entry: Entry) -> bool:
     return "unclear" in entry["coverage"]
 
 
-def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonObject]]:
+def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonDict]]:
     """Each metric of an entry, whole and by group, with its path."""
     for name, metric in entry["metrics"].items():
         yield ("metrics", name), metric if isinstance(metric, dict) else {}

@@ -13,11 +13,11 @@ from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package.contents import NAN, PackageError, not_sound
 from medical_tasks.leaderboard.submission_package.json_reader import JsonReader
 from medical_tasks.leaderboard.submission_package.results import verdicts_of_items
-from medical_tasks.report.entries import Entry, JsonObject, Row
-from medical_tasks.runs.results import unanswered_value, weight_column
+from medical_tasks.report.entries import Entry
+from medical_tasks.runs.results import JsonDict, Row, unanswered_value, weight_column
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
-Rows = dict[str, list[JsonObject]]
+Rows = dict[str, list[JsonDict]]
 
 
 def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
@@ -84,7 +84,7 @@ def read_answers(
 def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]) -> Rows:
     """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
-    first: dict[tuple[str, str, str], JsonObject] = {}
+    first: dict[tuple[str, str, str], JsonDict] = {}
     for where, value in reader.lines(contents.VERDICTS, content, most=reader.limits.verdicts):
         name = _task_of(where, value, tasks)
         private = not privacy.texts_allowed(tasks[name])
@@ -155,7 +155,7 @@ def _task_of(where: str, value: object, tasks: Mapping[str, TaskSpec]) -> str:
     return name
 
 
-def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> JsonObject:
+def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> JsonDict:
     """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     stated = _without_unasked_figures(value, task) if isinstance(value, dict) else value
     row = forms.check(where, form, stated)
@@ -195,7 +195,7 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
         )
 
 
-def _without_unasked_figures(row: JsonObject, task: TaskSpec) -> JsonObject:
+def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
     """Leaves out the columns of the authors' figures that a task does not report: earlier versions wrote some."""
     declared = next(each for each in task.benchmark.tasks if each.name == task.name).metrics
     official = filter(task.needs_official_prompts, declared)
