@@ -1,14 +1,15 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart gets places only when a
-maintainer says so (`Event.replaces`), and never one where a verified result stands and its own is not verified.
+Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart
+gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result
+stands and its own is not verified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
@@ -20,6 +21,7 @@ from medical_tasks.leaderboard.submission_package.contents import MIB, Package, 
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.recipes import mapping, one_line, short
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
 
 LEAST_COVERAGE: Final = 0.90
@@ -35,7 +37,10 @@ _GOLD: Final = f"{BASELINE}reference"
 
 
 class AdmissionError(UsageError):
-    """A package that is well formed, and that this leaderboard does not take; the message is for its submitter."""
+    """A package that is well formed, and that this leaderboard does not take.
+
+    The message is for its submitter.
+    """
 
 
 def check_admission(package: Package) -> None:
@@ -51,7 +56,10 @@ def check_admission(package: Package) -> None:
 
 
 def marks(entry: Entry) -> list[str]:
-    """Says why a task's accepted result has no rank, a sentence each; nothing for one that is ranked."""
+    """Says why a task's accepted result has no rank, a sentence each.
+
+    Nothing for one that is ranked.
+    """
     found: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
@@ -62,7 +70,8 @@ def marks(entry: Entry) -> list[str]:
     share = _share(entry)
     if share < RANKED_COVERAGE:
         found.append(
-            f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % are needed for a rank."
+            f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "
+            "are needed for a rank."
         )
     return found
 
@@ -88,8 +97,9 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
         yield f"{_GOLD} answers with the gold: it tests the scorer and is no model."
     if judge is not None and not judge["comparable"]:
         yield (
-            f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set beside these. Score it with "
-            "a judge that understands: medical-tasks score ... --judge JUDGE"
+            f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set "
+            "beside these. Score it with a judge that understands: medical-tasks score ... "
+            "--judge JUDGE"
         )
     if config in _NOT_SHARED:
         yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
@@ -97,8 +107,9 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
     if _share(entry) < LEAST_COVERAGE:
         yield (
-            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, {100 * LEAST_COVERAGE:.0f} % are "
-            "needed. Give the run's command again: what is missing is asked for again."
+            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, "
+            f"{100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command again: what is "
+            "missing is asked for again."
         )
     headline = mapping(entry["metrics"].get(task.metrics[0].name))
     if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
@@ -129,7 +140,10 @@ class QueueFullError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class QueueLimits:
-    """How much may be pending at the same time; `of_submitter` counts one organisation, or one model where none is named."""
+    """How much may be pending at the same time.
+
+    `of_submitter` counts one organisation, or one model where none is named.
+    """
 
     count: int = 500
     total_bytes: int = 2048 * MIB
@@ -161,8 +175,8 @@ def check_room(
     taken = sum(each for _, each in waiting)
     if taken + size > limits.total_bytes:
         raise QueueFullError(
-            f"the pending submissions have {taken:,} bytes and this package {size:,}, {limits.total_bytes:,} may be together. "
-            f"{later}"
+            f"the pending submissions have {taken:,} bytes and this package {size:,}, "
+            f"{limits.total_bytes:,} may be together. {later}"
         )
 
 
@@ -177,20 +191,24 @@ class AlreadySubmittedError(AlreadyStoredError):
         last = submission.history[-1]
         why = f": {last.reason}" if last.reason else ""
         super().__init__(
-            f"this package was submitted before, {submission.history[0].at}, as {submission.id}; it is {submission.state} since "
-            f"{last.at}{why}. Nothing needs to be done; another run of the model makes another package."
+            f"this package was submitted before, {submission.history[0].at}, as {submission.id}; "
+            f"it is {submission.state} since {last.at}{why}. Nothing needs to be done; another run "
+            "of the model makes another package."
         )
         self.submission = submission
 
 
 def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
-    """Makes the event of a decision as it is stored; `same_name` are the accepted submissions of its name, the first in front."""
+    """Makes the event of a decision as it is stored.
+
+    `same_name` are the accepted submissions of its name, the first in front.
+    """
     before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
         told = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
-            f"{submission.id}: is {before.state} since {before.at} (by {before.by or 'the submitter'}) and cannot become {state}. "
-            f"It can become {told}."
+            f"{submission.id}: is {before.state} since {before.at} (by "
+            f"{before.by or 'the submitter'}) and cannot become {state}. It can become {told}."
         )
     who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
     needed = not (before.state == "pending" and state == "accepted")
@@ -201,23 +219,25 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
         or verified.get("matches") is not True
     ):
         raise UsageError(
-            f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
-            f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
+            f"{submission.id}: a verification goes with accepting, is of this package and matches; "
+            f"this one is of {ascii(verified.get('package'))[:40]} and matches: "
+            f"{ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
     # Who was first keeps the name, unless it is said who takes it.
     if state == "accepted" and same_name and not wanted.replaces:
         first = same_name[0]
         raise UsageError(
-            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, accepted "
-            f"{first.history[-1].at}. Nothing was changed. If it is a result of that model, by the same people, accept it with "
-            f"--replace {first.id}: on the same task in the same setting it takes that one's place. Otherwise reject it, and ask "
-            "for another name."
+            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, "
+            f"accepted {first.history[-1].at}. Nothing was changed. If it is a result of that "
+            f"model, by the same people, accept it with --replace {first.id}: on the same task in "
+            "the same setting it takes that one's place. Otherwise reject it, and ask for another "
+            "name."
         )
     if wanted.replaces and wanted.replaces not in [one.id for one in same_name]:
         told = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
-            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {wanted.replaces[:60]!a}. "
-            f"There is {told}."
+            f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
+            f"got {wanted.replaces[:60]!a}. There is {told}."
         )
     # Whatever the clock says, not before the last.
     return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
@@ -232,7 +252,7 @@ def key_of(submission: Submission) -> tuple[str, str]:
     return model_key(submission.submitter.organisation, submission.submitter.model)
 
 
-def rows_of(submission: Submission, results: Mapping[str, Any]) -> list[Row]:
+def rows_of(submission: Submission, results: Json) -> list[Row]:
     """The rows that a submission's results would have, of tasks that this version has."""
     known = tasks()
     return [
@@ -243,7 +263,10 @@ def rows_of(submission: Submission, results: Mapping[str, Any]) -> list[Row]:
 
 
 def state_of(submission: Submission, task: str) -> EntryState:
-    """What is shown of a task: verified only where nothing of it rests on the submitter's word for what a judge said."""
+    """What is shown of a task.
+
+    Verified only where nothing of it rests on the submitter's word for what a judge said.
+    """
     verified = submission.history[-1].verified
     return "unverified" if verified is None or task in verified.get("on_trust", ()) else "verified"
 
@@ -280,7 +303,10 @@ def holders(submission: Submission, others: Iterable[Submission]) -> list[Submis
 
 
 def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
-    """Says what a maintainer must know of a submission's name: whose it is already, or who else has results under it."""
+    """Says what a maintainer must know of a submission's name.
+
+    Whose it is already, or who else has results under it.
+    """
     taken = holders(submission, others)
     if submission.state == "pending":
         if taken:
@@ -310,6 +336,9 @@ def _is_other(one: Submission, submission: Submission) -> bool:
 
 
 def _order_accepted(submission: Submission) -> tuple[str, bool, str, str]:
-    """The order in which submissions were accepted; within one second whoever takes another's place comes later."""
+    """The order in which submissions were accepted.
+
+    Within one second whoever takes another's place comes later.
+    """
     last = submission.history[-1]
     return last.at, bool(last.replaces), submission.history[0].at, submission.id

@@ -192,7 +192,10 @@ class Truncation(OpenForm):
 
 
 class Recipe(Form):
-    """What the numbers depend on. What a recipe may lack, older suites or other tasks do not have."""
+    """What the numbers depend on.
+
+    What a recipe may lack, older suites or other tasks do not have.
+    """
 
     suite: Suite
     task: TaskName

@@ -1,6 +1,7 @@
 """What a leaderboard knows: submissions with their history, and the entries it shows; how events are written and read.
 
-The store is read without trust. A package was checked when it was submitted, and its first event holds its hash.
+The store is read without trust. A package was checked when it was submitted, and its first event
+holds its hash.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.untrusted import finite, is_one_line, shown
 from medical_tasks.leaderboard.submission_package.contents import RESULTS, Submitter
 from medical_tasks.leaderboard.submission_package.results import forget_unasked_figures
+from medical_tasks.report.entries import Recipe
 from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import Json, JsonDict
 
 State = Literal["pending", "accepted", "rejected"]
 EntryState = Literal["unverified", "verified", "reported"]
@@ -28,13 +31,16 @@ EntryState = Literal["unverified", "verified", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission: `by` "" is the submitter, `verified` a report, `replaces` whose places it takes."""
+    """Something that happened to a submission.
+
+    `by` "" is the submitter, `verified` a report, `replaces` whose places it takes.
+    """
 
     state: State
     at: str
     by: str = ""
     reason: str = ""
-    verified: Mapping[str, Any] | None = None
+    verified: Json | None = None
     replaces: str = ""
 
 
@@ -61,21 +67,19 @@ class Entry:
     organisation: str
     task: str
     benchmark: str
-    metrics: Mapping[str, Mapping[str, Any]]
+    metrics: Mapping[str, Json]
     state: EntryState
     group: str
-    breakdown: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    coverage: Mapping[str, Any] | None = None
+    breakdown: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    coverage: Json | None = None
     setting: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Recipe = field(default_factory=dict)
     submission: str = ""
     at: str = ""
     url: str = ""
     differences: Sequence[str] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
-    usage: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # of `results.json`; empty where it does not say
+    usage: Json = field(default_factory=dict)  # of `results.json`; empty where it does not say
 
 
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
@@ -96,7 +100,10 @@ class DamagedError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class Submitted:
-    """What the first event of a submission says of its package; by its hash the stored file is recognised."""
+    """What the first event of a submission says of its package.
+
+    By its hash the stored file is recognised.
+    """
 
     submitter: Submitter
     tasks: tuple[str, ...]
@@ -110,7 +117,10 @@ def timestamp(moment: datetime) -> str:
 
 
 def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
-    """Returns a name or reason as it is stored; `UsageError` where it is empty, too long, or not one plain line."""
+    """Returns a name or reason as it is stored.
+
+    `UsageError` where it is empty, too long, or not one plain line.
+    """
     line = text.strip()
     if needed and not line:
         raise UsageError(f"{name} is needed here and is empty: everybody may read it.")
@@ -125,7 +135,7 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
 
 def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
     """Writes an event; the first one of a submission with what was submitted."""
-    content: dict[str, Any] = {"format": _FORMAT, **asdict(event)}
+    content: JsonDict = {"format": _FORMAT, **asdict(event)}
     if submitted is not None:
         content["submission"] = asdict(submitted)
     return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode(
@@ -134,7 +144,10 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
 
 
 def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
-    """Reads an event, a submission's `first` one or a later one; `DamagedError` where it is none."""
+    """Reads an event, a submission's `first` one or a later one.
+
+    `DamagedError` where it is none.
+    """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
 
@@ -169,7 +182,8 @@ def check_history(name: str, events: Sequence[Event]) -> None:
     for number, (before, after) in enumerate(pairwise(events), start=2):
         if after.state not in TRANSITIONS[before.state]:
             raise DamagedError(
-                f"{name}: event {number} makes it {after.state} after {before.state}, which is not allowed."
+                f"{name}: event {number} makes it {after.state} after {before.state}, which is not "
+                "allowed."
             )
 
 
@@ -178,13 +192,16 @@ def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
     digest = hashlib.sha256(content).hexdigest()
     if digest != submitted.package_sha256:
         raise DamagedError(
-            f"{name}: not the file that was submitted (SHA-256 {digest[:12]}..., the first event says "
-            f"{submitted.package_sha256[:12]}...)."
+            f"{name}: not the file that was submitted (SHA-256 {digest[:12]}..., the first event "
+            f"says {submitted.package_sha256[:12]}...)."
         )
 
 
-def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapping[str, Any]:
-    """Reads `results.json` of a package in the store; `DamagedError` where it is not the submitted file or has none."""
+def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json:
+    """Reads `results.json` of a package in the store.
+
+    `DamagedError` where it is not the submitted file or has none.
+    """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
 
@@ -192,7 +209,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
     try:
         # Its hash vouches for it, so no limit of today's is applied.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
-            found: dict[str, Any] = json.loads(package.read(RESULTS))
+            found: JsonDict = json.loads(package.read(RESULTS))
     except (
         zipfile.BadZipFile,
         zlib.error,

@@ -1,11 +1,13 @@
 """Eval Results of the Hugging Face Hub: a run's headline number of each task, as files of a model repository.
 
-    medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo medcalc_bench=OWNER/medcalc
-    medical-tasks submit runs/my-run --to eval-results --tasks kqa --dataset-repo OWNER/kqa --out my-model/.eval_results
+    medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo
+    medcalc_bench=OWNER/medcalc medical-tasks submit runs/my-run --to eval-results --tasks kqa
+    --dataset-repo OWNER/kqa --out my-model/.eval_results
 
-The files go into the folder .eval_results of the model's repository, by its owner's commit or by anybody's pull request. Values are
-in percent; the notes have the interval, the coverage and what matters of the recipe. Nothing is sent anywhere. Refused are demo
-data, baselines, parts of a benchmark, and judges whose verdicts cannot be compared.
+The files go into the folder .eval_results of the model's repository, by its owner's commit or by
+anybody's pull request. Values are in percent; the notes have the interval, the coverage and what
+matters of the recipe. Nothing is sent anywhere. Refused are demo data, baselines, parts of a
+benchmark, and judges whose verdicts cannot be compared.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.folders import check_entry
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, damaged, read_results
+from medical_tasks.runs.results import RESULTS_FILE, Json, damaged, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ _DATE: Final = re.compile(
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Json]] = {
     "--dataset-repo": {
         "action": "append",
         "default": [],
@@ -321,9 +323,9 @@ def refusals(task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: 
     if missing and not allow_partial:
         why = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
         reasons.append(
-            f"{missing} of its {counts['asked']} items have no score ({why}). Give the run's command "
-            "again to get them, or --allow-partial to publish the number of the others, with a note "
-            "that says so."
+            f"{missing} of its {counts['asked']} items have no score ({why}). Give the run's "
+            "command again to get them, or --allow-partial to publish the number of the others, "
+            "with a note that says so."
         )
     return reasons
 
@@ -341,13 +343,14 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
         )
     elif config not in official or split != task.split:
         reasons.append(
-            f"it was run on {config}, split {split}; its leaderboard is of {' or '.join(official)}, "
-            f"split {task.split}, and other questions are another benchmark."
+            f"it was run on {config}, split {split}; its leaderboard is of "
+            f"{' or '.join(official)}, split {task.split}, and other questions are another "
+            "benchmark."
         )
     if recipe["max_samples"] is not None:
         reasons.append(
-            f"it was asked only the first {recipe['max_samples']} items (--max-samples), which are no "
-            "sample of the others. Run it without."
+            f"it was asked only the first {recipe['max_samples']} items (--max-samples), which are "
+            "no sample of the others. Run it without."
         )
     return reasons
 
@@ -416,7 +419,8 @@ def _by_dataset(
             )
         if dataset in values:
             raise UsageError(
-                f"{option}: given twice for {dataset} ({values[dataset]} and {value}). Give it once."
+                f"{option}: given twice for {dataset} ({values[dataset]} and {value}). Give it "
+                "once."
             )
         values[dataset] = value
     return values

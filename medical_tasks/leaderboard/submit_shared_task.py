@@ -3,15 +3,18 @@
     medical-tasks submit runs/my-run --to archehr --out submission.json
     medical-tasks submit runs/evidence --to archehr --out submission.zip
     medical-tasks submit --check submission.json --to archehr --split dev --data DIR
-    medical-tasks submit --check submission.zip --to archehr --task archehr_question --split dev --source RELEASE
+    medical-tasks submit --check submission.zip --to archehr --task archehr_question --split dev
+    --source RELEASE
 
-The file is a JSON list with a record a case, by itself or in a zip file, as the shared task takes it: an --out that ends in .json is
-the list itself. Answers are written in the official form, so that the official scorer reads what was scored here. Checked are:
-every case of the split once and no other, the words that count, known ids, the form of each record. A submission with problems is
-not written, and they are told case by case (exit code 5); --allow-problems writes it all the same. --check tells those of a file
-that is there.
+The file is a JSON list with a record a case, by itself or in a zip file, as the shared task takes
+it: an --out that ends in .json is the list itself. Answers are written in the official form, so
+that the official scorer reads what was scored here. Checked are: every case of the split once and
+no other, the words that count, known ids, the form of each record. A submission with problems is
+not written, and they are told case by case (exit code 5); --allow-problems writes it all the same.
+--check tells those of a file that is there.
 
-The file may quote credentialed notes: only its owner can read it, and it may not lie in a run's folder or a git work tree.
+The file may quote credentialed notes: only its owner can read it, and it may not lie in a run's
+folder or a git work tree.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import Json, read_results
 from medical_tasks.spec import Item, TaskSpec
 
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
@@ -41,7 +44,7 @@ _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Json]] = {
     "--out": {
         "type": Path,
         "metavar": "FILE",
@@ -159,8 +162,8 @@ def run(arguments: argparse.Namespace) -> int:
     to, checked = arguments.to, arguments.check
     if (arguments.run is None) == (checked is None):
         raise UsageError(
-            "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them. For example: "
-            f"medical-tasks submit runs/my-run --to {to}"
+            "give the folder of a run whose answers to submit, or --check FILE with a submission, "
+            f"one of them. For example: medical-tasks submit runs/my-run --to {to}"
         )
     names, why = (
         (_OF_CHECK, "the run says it") if checked is None else (_OF_RUN, "--check writes nothing")
@@ -291,8 +294,8 @@ def write_submission(
     if made.problems:
         print(f"warning: {out}: written with {_counted(made.problems)}", file=sys.stderr)
     tell(
-        f"{out}: {made.answered} of the {len(there.items)} cases of {_where(there)}, as answered in "
-        f"{folder}",
+        f"{out}: {made.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
+        f"in {folder}",
         file=out,
         answered=made.answered,
         cases=len(there.items),

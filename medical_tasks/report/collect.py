@@ -1,4 +1,7 @@
-"""Reads finished runs into `ReportData`: everything a report shows, checked before a line of it is written."""
+"""Reads finished runs into `ReportData`.
+
+Everything a report shows, checked before a line of it is written.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
     is_unfinished,
@@ -49,13 +53,14 @@ from medical_tasks.report.texts import (
 )
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.runs.results import item_of
+from medical_tasks.runs.results import Json, JsonDict, Row, item_of
 from medical_tasks.spec import MetricSpec, Plot, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
-    "This version of the suite does not know the task, so that neither its data nor what its metrics mean can be said: the numbers "
-    "are as the run wrote them. A report by the version that made the run shows more."
+    "This version of the suite does not know the task, so that neither its data nor what its "
+    "metrics mean can be said: the numbers are as the run wrote them. A report by the version "
+    "that made the run shows more."
 )
 _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
 
@@ -113,7 +118,8 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote."
+            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "wrote."
         )
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
@@ -131,7 +137,8 @@ def report_data(
         recipe.get("data", {}).get("config") == "own" for recipe in recipes
     ):
         raise UsageError(
-            f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
+            f"{places.source}: --source is for runs on data of your own (configuration own). Leave "
+            "it out."
         )
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
@@ -166,7 +173,8 @@ def _read_task(
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
-    # What cannot be shown to be open is not: a task that is not known, or a run that was kept without texts.
+    # What cannot be shown to be open is not: a task that is not known, or a run that was kept
+    # without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
     declared = (
@@ -229,7 +237,8 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     said = []
     if part.cut:
         said.append(
-            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to {part.length:,} characters."
+            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to "
+            f"{part.length:,} characters."
         )
     if emptied := part.emptied + unread:
         said.append(
@@ -240,16 +249,22 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     return " ".join(said)
 
 
-def _unknown(name: str, value: Mapping[str, Any], declared: Mapping[str, MetricSpec]) -> MetricSpec:
-    """Of a metric that another version reported, no more is known than its entry says; a corrected one is as the raw one."""
+def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> MetricSpec:
+    """Of a metric that another version reported, no more is known than its entry says.
+
+    A corrected one is as the raw one.
+    """
     raw = declared.get(name.removesuffix(SUFFIX))
     if raw is not None:
         return replace(raw, name=name, description=f"{raw.name}, corrected for the judge's errors.")
     return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
 
 
-def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
-    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
+def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
+    """Copies an entry.
+
+    Of credentialed data with its reasons reduced once more to classes that hold no text.
+    """
     if not private:
         return dict(entry)
     made = {**entry, "coverage": _reduced(entry["coverage"])}
@@ -258,7 +273,7 @@ def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
     return made
 
 
-def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
+def _reduced(told: Json) -> JsonDict:
     counts: Counter[str] = Counter()
     for reason, count in told["unscored"].items():
         counts[redact_reason(reason)] += count
@@ -312,7 +327,7 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
 
 
 def verdicts_by_item(
-    lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
+    lines: Iterable[Row], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
     """Gives each item its verdicts."""
     known = frozenset(ids)
@@ -324,7 +339,7 @@ def verdicts_by_item(
     return {item: tuple(verdicts) for item, verdicts in found.items()}
 
 
-def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerdict:
+def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
@@ -340,7 +355,7 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as people read it: a text as it is, nothing as "", all else as JSON."""
     if value is None:
         return ""
@@ -353,7 +368,7 @@ _JUDGE_RECIPE: Final = frozenset(
 """What a judge's recipe has beside its identity."""
 
 
-def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
+def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     """How well the run's judge agrees with people, by the last check of it on record on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
@@ -18,6 +18,7 @@ from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
+    Json,
     damaged,
     read_items,
     read_results,
@@ -34,11 +35,9 @@ class FinishedRun:
 
     name: str  # unique in the report
     folder: Path
-    entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
-    rows: dict[
-        str, list[Mapping[str, Any]]
-    ]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Json]  # of `results.json`, by task
+    rows: dict[str, list[Json]]  # of `items.parquet`, by task; let go when they were read
+    verdicts: Mapping[str, Sequence[Json]]  # of `verdicts.jsonl`, by task
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -48,11 +47,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
+    rows: dict[str, list[Json]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Mapping[str, Any]]] = {}
+    verdicts: dict[str, list[Json]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(
@@ -73,7 +72,10 @@ def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
+    """Whether a folder is of a run that was begun and has no results.
+
+    Stopped, or still under way.
+    """
     place = folder.expanduser()
     return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
 
@@ -135,8 +137,9 @@ _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
     """Says which files are written.
 
-    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
-    `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
+    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or,
+    with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
+    suffix of `out` says.
     """
     place = (
         out.expanduser()
@@ -155,14 +158,16 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
     ):
         raise UsageError(
-            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give such a name, or a folder."
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give "
+            "such a name, or a folder."
         )
     if out is None or place.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
         places = {form: place / _NAMES[form] for form in forms}
     elif wanted not in (None, named):
         raise UsageError(
-            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, or leave one of the two out."
+            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
+            "or leave one of the two out."
         )
     else:
         places = {named: place}
@@ -186,7 +191,8 @@ def check_place(path: Path) -> None:
         ) from error
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
-            f"{path}: is there and is no report of this suite, so it is not written over. Choose another --out, or remove it."
+            f"{path}: is there and is no report of this suite, so it is not written over. Choose "
+            "another --out, or remove it."
         )
 
 

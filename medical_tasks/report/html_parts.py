@@ -1,7 +1,7 @@
 """What HTML pages are made of: escaped text, tables, and the shell of a page with its styles and scripts.
 
-A page is one file that requests nothing and forbids the browser to. Tables are whole without scripts; `table.js` adds sorting,
-filtering and a line that says how much is shown.
+A page is one file that requests nothing and forbids the browser to. Tables are whole without
+scripts; `table.js` adds sorting, filtering and a line that says how much is shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from medical_tasks.report.table import Cell, Column, Table
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and line ends are).
+# A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and
+# line ends are).
 _UNSTORABLE = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _WEB = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
@@ -36,7 +37,10 @@ def markup(*parts: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """The templates: every text put into one is escaped; a line break in one, with the blanks after it, is left out."""
+    """The templates: every text put into one is escaped.
+
+    A line break in one, with the blanks after it, is left out.
+    """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -56,9 +60,11 @@ def rendered(template: str, *, room: str = "report", **values: Any) -> Markup:
 
 
 def escaped(text: str) -> Markup:
-    r"""Makes text safe for HTML, inside an element and inside a quoted attribute; `Markup` stays as it is.
+    r"""Makes text safe for HTML, inside an element and inside a quoted attribute; `Markup` stays as
+    it is.
 
-    Lone surrogates and control characters become `\\ud800`, `\\x00`, since neither can stand in a page.
+    Lone surrogates and control characters become `\\ud800`, `\\x00`, since neither can stand in a
+    page.
     """
     if isinstance(text, Markup):
         return text
@@ -70,12 +76,18 @@ def escaped(text: str) -> Markup:
 
 
 def escaped_content(text: str) -> Markup:
-    """Escapes text that stands in an element and never in an attribute: quotes stay as they are, in JSON a third of the text."""
+    """Escapes text that stands in an element and never in an attribute.
+
+    Quotes stay as they are, in JSON a third of the text.
+    """
     return Markup(str(escaped(text)).replace("&quot;", '"').replace("&#x27;", "'"))
 
 
 def attributes(values: Mapping[str, str | bool | None]) -> Markup:
-    """Writes attributes, each with a blank before it; True gives the bare name, None and False leave it out."""
+    """Writes attributes, each with a blank before it.
+
+    True gives the bare name, None and False leave it out.
+    """
     parts = []
     for name, value in values.items():
         if value is True:
@@ -86,7 +98,10 @@ def attributes(values: Mapping[str, str | bool | None]) -> Markup:
 
 
 def link(text: str, address: str) -> Markup:
-    """Makes a link of an address on the web or within the page; of any other address (`javascript:`) only the text."""
+    """Makes a link of an address on the web or within the page.
+
+    Of any other address (`javascript:`) only the text.
+    """
     if _FRAGMENT.fullmatch(address):
         return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
     if _WEB.fullmatch(address):
@@ -144,8 +159,9 @@ def _sort_key(cell: Cell, column: Column) -> str | None:
 def document(title: str, body: Markup) -> str:
     """Puts a page together.
 
-    Its policy lets only these styles and scripts work (by their hashes), pictures only where they are part of the page, and no
-    request, form or frame at all; a script or style that came in with a text would stay dead.
+    Its policy lets only these styles and scripts work (by their hashes), pictures only where they
+    are part of the page, and no request, form or frame at all; a script or style that came in with
+    a text would stay dead.
     """
     style = markup("\n", "\n".join(map(assets_text, PAGE_STYLES)))
     early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
@@ -166,7 +182,8 @@ def document(title: str, body: Markup) -> str:
     )
 
 
-# What tables and plots need, wherever they stand: every rule is below a `.mt` element, every variable is `--mt-...`.
+# What tables and plots need, wherever they stand: every rule is below a `.mt` element, every
+# variable is `--mt-...`.
 COMPONENT_STYLES = ("tokens.css", "table.css", "plots.css")
 PAGE_STYLES = (*COMPONENT_STYLES, "page.css", "items.css", "print.css")
 # The first before anything is shown.
@@ -187,7 +204,7 @@ def assets_text(name: str, folder: str = "report/assets") -> str:
 def component_styles() -> str:
     """Joins the style sheets of tables and plots, for another page than the report's; wrap them in `<div class="mt">`.
 
-    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root element, or a `.dark` or `.light` class
-    around the `.mt` element, overrules it.
+    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root element, or a
+    `.dark` or `.light` class around the `.mt` element, overrules it.
     """
     return "\n".join(assets_text(name) for name in COMPONENT_STYLES)

@@ -1,13 +1,14 @@
 """Reports as Markdown: `report.md` of one run, and a report of several runs without items, which only the page shows.
 
-The documents are templates; every text put into one is made inert, unless it is `Markup`, which is Markdown already.
+The documents are templates; every text put into one is made inert, unless it is `Markup`, which is
+Markdown already.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from medical_tasks.report.tables import (
 )
 from medical_tasks.report.terminal import entry_notes
 from medical_tasks.runs.comparability import paper_lines
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import Plot
 from medical_tasks.spec import Table as OwnTable
 
@@ -48,7 +50,7 @@ _INERT = (
 """Signs that a Markdown program acts on, and how they are written so that it shows them."""
 
 
-def render_markdown(results: Mapping[str, Any]) -> str:
+def render_markdown(results: Json) -> str:
     """Makes one run's report from the content of `results.json`."""
     tasks = [
         ReportTask(
@@ -67,8 +69,11 @@ def render_markdown(results: Mapping[str, Any]) -> str:
     return filled("run.md", tasks=tasks)
 
 
-def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the report into the run's folder and returns its path; a folder that cannot be written is an `IncompleteError`."""
+def write_markdown(results: Json, folder: Path) -> Path:
+    """Writes the report into the run's folder and returns its path.
+
+    A folder that cannot be written is an `IncompleteError`.
+    """
     path = folder / REPORT_FILE
     with WholeFile(path) as file:
         file.write(render_markdown(results))
@@ -89,7 +94,10 @@ def render_report(data: ReportData) -> str:
 
 
 def filled(template: str, *, finalize: Callable[[Any], Any] | None = None, **values: Any) -> str:
-    """Makes a document of a template; `finalize` makes what is put into one inert, where it is no Markdown."""
+    """Makes a document of a template.
+
+    `finalize` makes what is put into one inert, where it is no Markdown.
+    """
     text = _environment(finalize or cell).get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
@@ -112,7 +120,7 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
     return environment
 
 
-def cell(text: Any) -> Markup:
+def cell(text: object) -> Markup:
     """Writes a text on one line, in which no bar is a border, nothing is HTML, and nothing is a link or a picture."""
     if isinstance(text, Markup):
         return text
@@ -127,7 +135,7 @@ def code(text: str) -> Markup:
     return Markup("`" + " ".join(text.replace("`", "'").split()).replace("|", "\\|") + "`")
 
 
-def as_json(value: Any) -> Markup:
+def as_json(value: object) -> Markup:
     """Writes a recipe for a block of JSON, which no text in it can end."""
     return Markup(json.dumps(value, indent=2, ensure_ascii=False))
 

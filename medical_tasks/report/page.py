@@ -1,6 +1,7 @@
 """A report as one page, from its overview to each task's section and the browser of its items.
 
-It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for items.
+It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for
+items.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
 from medical_tasks.report.html_parts import (
@@ -51,6 +51,7 @@ from medical_tasks.runs.numbers import (
     scored,
     valued,
 )
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PlotPoint, View
 
 _HELD = "\0"
@@ -78,13 +79,17 @@ def render_page(data: ReportData) -> str:
         overview=html_table(overview_table(data.tasks)),
         task_section=partial(task_section, every=by_name, held=held),
     )
-    # The items of a large run go in last: each time a page is put together it is in memory once more. No text holds the mark.
+    # The items of a large run go in last: each time a page is put together it is in memory once
+    # more. No text holds the mark.
     parts = document(data.title, body).split(_HELD)
     return "".join(held[int(part)] if place % 2 else part for place, part in enumerate(parts))
 
 
-def judges_page(choice: Mapping[str, Any]) -> str:
-    """What `judges.choosing.choose` says, as a page: agreement beside cost, the table of judges, and which to take."""
+def judges_page(choice: Json) -> str:
+    """What `judges.choosing.choose` says, as a page.
+
+    Agreement beside cost, the table of judges, and which to take.
+    """
     rows = {
         name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()
     }
@@ -185,7 +190,8 @@ def task_section(
 ) -> Markup:
     """The section of a task, with every run that has it.
 
-    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the section marks the place of.
+    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the
+    section marks the place of.
     """
     told = {name for task in tasks for name in task.entry["metrics"]}
     held.append(script_json(items_json(tasks)))
@@ -227,7 +233,7 @@ def task_section(
 _MOST_FIGURES = 3
 
 
-def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
+def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
     """The headline of each run, large; of the best alone where there are many."""
     made = []
     for task in tasks:
@@ -256,7 +262,10 @@ def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
 
 
 def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
-    """The papers' results that may stand beside runs: of the same items, and where the runs' judge compares more than words."""
+    """The papers' results that may stand beside runs.
+
+    Of the same items, and where the runs' judge compares more than words.
+    """
     if not all(task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks):
         return []
     configs = {(task.entry["recipe"].get("data") or {}).get("config") for task in tasks} - {None}
@@ -268,7 +277,10 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
 
 
 def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
-    """The metric by which runs and papers are counted alike: of ours and the authors', which all runs have, most papers'."""
+    """The metric by which runs and papers are counted alike.
+
+    Of ours and the authors', which all runs have, most papers'.
+    """
     papers = papers_beside(tasks, name)
     beside = (each for result in papers for each, ours in result.beside.items() if ours == name)
     options = dict.fromkeys([name, *beside])
@@ -287,7 +299,10 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
 def _points(
     tasks: Sequence[ReportTask], name: str, by: str = "", group: str = ""
 ) -> list[PlotPoint]:
-    """A metric in all runs, and the very same in papers, the best first; of one group of a breakdown, where that is asked."""
+    """A metric in all runs, and the very same in papers, the best first.
+
+    Of one group of a breakdown, where that is asked.
+    """
     points = []
     for task in tasks:
         told = task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
@@ -311,7 +326,7 @@ def _points(
     return list(dict.fromkeys(points))
 
 
-def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> dict[str, Any]:
+def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
     """The chart of the headline metric, with what a reader is told of the metric and of the papers in it."""
     name = counted_as(tasks, first)
     points, spec = _points(tasks, name), tasks[0].spec(name)
@@ -337,7 +352,10 @@ def _published(tasks: Sequence[ReportTask], base: str) -> tuple[Markup, list[tup
 def _views(
     tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], *, base: str
 ) -> Iterable[tuple[str, Markup, Markup]]:
-    """The views of a task's benchmark: which breakdown one has the groups of, its drawing, and their table."""
+    """The views of a task's benchmark.
+
+    Which breakdown one has the groups of, its drawing, and their table.
+    """
     for place, view in enumerate(tasks[0].views):
         drawn = _view(view, tasks, every, f"{base}-view{place}")
         if drawn:
@@ -391,7 +409,10 @@ _IN_ORDER = 12
 
 
 def _few_last(lines: list[Line]) -> list[Line]:
-    """Many rows stand from the lowest value up; those of fewer items than tell anything stand apart, at the end."""
+    """Many rows stand from the lowest value up.
+
+    Those of fewer items than tell anything stand apart, at the end.
+    """
     if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
         return lines
     lines = sorted(lines, key=lambda line: finite(line.points[0].value) or 0.0)

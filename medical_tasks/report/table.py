@@ -1,8 +1,8 @@
 """A table as it is: columns, rows of cells, and what goes with them, for any of three writers.
 
-`html_parts.html_table` writes it for a page, `markdown.markdown_table` and `terminal.text_table` for
-the others. A cell says what is shown and what it is sorted by; a drawing is made only where one is
-written.
+`html_parts.html_table` writes it for a page, `markdown.markdown_table` and `terminal.text_table`
+for the others. A cell says what is shown and what it is sorted by; a drawing is made only where one
+is written.
 """
 
 from __future__ import annotations

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import results_table
 from medical_tasks.runs.comparability import paper_lines
@@ -19,10 +17,11 @@ from medical_tasks.runs.numbers import (
     value_notes,
 )
 from medical_tasks.runs.recipes import NO_SAMPLE
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import UNANSWERED
 
 
-def render_table(*runs: Mapping[str, Any]) -> str:
+def render_table(*runs: Json) -> str:
     """Makes the table of one or more runs (content of each `results.json`), with its notes.
 
     Items without a score are named below, with what they could change.
@@ -55,7 +54,7 @@ def text_table(table: Table) -> list[str]:
     return align(header, rows)
 
 
-def entry_notes(entry: Mapping[str, Any]) -> list[str]:
+def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
     said = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
@@ -73,7 +72,8 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
         said.append(
-            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
+            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` "
+            "makes one run of the parts."
         )
     if entry.get("cut_at_length"):
         said.append(
@@ -82,12 +82,13 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         said.append(
-            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
+            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the "
+            f"model's context ({rule})."
         )
     return said
 
 
-def _judge(entry: Mapping[str, Any]) -> list[str]:
+def _judge(entry: Entry) -> list[str]:
     """The judge's coverage, cost and last check; nothing for a task without one."""
     judge = entry.get("judge")
     if judge is None:

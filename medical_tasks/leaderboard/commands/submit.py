@@ -4,8 +4,9 @@
     medical-tasks submit runs/my-run --to eval-results --out .eval_results
     medical-tasks submit runs/my-run --to archehr --out submission.json
 
-space: a package for the leaderboard Space, which `medical-tasks verify` checks. eval-results: the YAML files that the Hub shows on
-a model's page. archehr: the shared tasks of ArchEHR-QA. Each has options of its own: medical-tasks submit --to TARGET --help.
+space: a package for the leaderboard Space, which `medical-tasks verify` checks. eval-results: the
+YAML files that the Hub shows on a model's page. archehr: the shared tasks of ArchEHR-QA. Each has
+options of its own: medical-tasks submit --to TARGET --help.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes what the target takes; its exit code."""
     if arguments.run is None and not hasattr(arguments, "check"):
         raise UsageError(
-            f"give the folder of a finished run: medical-tasks submit RUN --to {arguments.to} (options: --to {arguments.to} --help)"
+            f"give the folder of a finished run: medical-tasks submit RUN --to {arguments.to} "
+            f"(options: --to {arguments.to} --help)"
         )
     if (
         arguments.run is not None and (arguments.run.expanduser() / RESULTS_FILE).is_file()
@@ -63,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         if drawn := recipes and recipes[0].get("subset"):
             raise UsageError(
-                f"{arguments.run}: is a sample of {drawn['asked']} items (--subset). Run it on all of them."
+                f"{arguments.run}: is a sample of {drawn['asked']} items (--subset). Run it on all "
+                "of them."
             )
         if shard := recipes and recipes[0].get("shard"):
             again = (

@@ -5,14 +5,16 @@
     medical-tasks verify my-model.zip --responses runs/my-run
     medical-tasks verify my-model.zip --judge openai-api/my-host/judge-model --sample 50
 
-Checked are the content's hash, the data's revision, every item with its groups, the recipe against this version, the answers'
-hashes, their scores item by item, the verdicts, and every number of the results. Each is told as `match`, `mismatch` or `not
-checked`, with what was compared or is missing. Data are those built here, or --source. A package on credentialed data holds no
-answers: --responses gives them. The judge that compares words is asked again; what another judge said is held against its texts,
-and --judge asks it about a sample.
+Checked are the content's hash, the data's revision, every item with its groups, the recipe against
+this version, the answers' hashes, their scores item by item, the verdicts, and every number of the
+results. Each is told as `match`, `mismatch` or `not checked`, with what was compared or is missing.
+Data are those built here, or --source. A package on credentialed data holds no answers: --responses
+gives them. The judge that compares words is asked again; what another judge said is held against
+its texts, and --judge asks it about a sample.
 
-Exit codes: 0 nothing differs, and the scores of every task were computed again; 5 nothing differs, but of some task they could not
-be, so that nothing is proven; 6 something differs; 2 it is no package; 3 the judge that was named is not there.
+Exit codes: 0 nothing differs, and the scores of every task were computed again; 5 nothing differs,
+but of some task they could not be, so that nothing is proven; 6 something differs; 2 it is no
+package; 3 the judge that was named is not there.
 """
 
 from __future__ import annotations
@@ -71,6 +73,7 @@ def _shown(path: Path, model: str, found: Verification) -> str:
     if found.on_trust and not found.differs:
         tasks = ", ".join(found.on_trust)
         lines.append(
-            f"The judge of {tasks} was not asked again: its verdicts are the submitter's word (--judge asks it)."
+            f"The judge of {tasks} was not asked again: its verdicts are the submitter's word "
+            "(--judge asks it)."
         )
     return "\n".join(lines)

@@ -56,7 +56,10 @@ _NO_BRACKET: Final = bytes({*range(256)} - {*b"[]{}"})
 
 
 class JsonReader:
-    """Reads the JSON files of one package; `ReadLimits.total_values` is counted over everything read."""
+    """Reads the JSON files of one package.
+
+    `ReadLimits.total_values` is counted over everything read.
+    """
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
@@ -67,11 +70,14 @@ class JsonReader:
         return self._read(name, content, self.limits.values)
 
     def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
-        """Reads a file with a JSON value a line: yields where it stands (`items.jsonl, line 3`), and the value."""
+        """Reads a file with a JSON value a line.
+
+        Yields where it stands (`items.jsonl, line 3`), and the value.
+        """
         if content.count(b"\n") > most:
             raise PackageError(
-                f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once "
-                "(--task NAME), or a run of fewer items."
+                f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit "
+                "fewer tasks at once (--task NAME), or a run of fewer items."
             )
         if content and not content.endswith(b"\n"):
             raise not_sound(f"{name}: its last line is cut off")
@@ -82,14 +88,16 @@ class JsonReader:
             where = f"{name}, line {number}"
             if end - start > self.limits.line_bytes:
                 raise PackageError(
-                    f"{where}: has {end - start:,} bytes, and a line has at most {self.limits.line_bytes:,}. Submit the run "
-                    "without that task, or shorten its answers."
+                    f"{where}: has {end - start:,} bytes, and a line has at most "
+                    f"{self.limits.line_bytes:,}. Submit the run without that task, or shorten its "
+                    "answers."
                 )
             yield where, self._read(where, content[start:end], self.limits.line_values)
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
-        # Before a parser makes anything of it, and with no recursion. A value has a name and a text at most.
+        # Before a parser makes anything of it, and with no recursion. A value has a name and a text
+        # at most.
         bare = _TEXT.sub(b"", raw, count=2 * most)
         values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
         if values > most or b'"' in bare:
@@ -97,13 +105,14 @@ class JsonReader:
         steps = (1 if each in b"[{" else -1 for each in bare.translate(None, _NO_BRACKET))
         if max(accumulate(steps), default=0) > self.limits.depth:
             raise not_sound(
-                f"{where}: lists and objects stand more than {self.limits.depth} deep in one another"
+                f"{where}: lists and objects stand more than {self.limits.depth} deep in one "
+                "another"
             )
         self._values += values
         if self._values > self.limits.total_values:
             raise PackageError(
-                f"{where}: the package has more than {self.limits.total_values:,} values. Submit fewer tasks at once "
-                "(--task NAME)."
+                f"{where}: the package has more than {self.limits.total_values:,} values. Submit "
+                "fewer tasks at once (--task NAME)."
             )
         try:
             return json.loads(
@@ -121,7 +130,8 @@ class JsonReader:
     def _short(self, text: str) -> str:
         if len(text) > self.limits.number_characters:
             raise ValueError(
-                f"a number of {len(text):,} characters; at most {self.limits.number_characters} are taken"
+                f"a number of {len(text):,} characters; at most {self.limits.number_characters} "
+                "are taken"
             )
         return text
 

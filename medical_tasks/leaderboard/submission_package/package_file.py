@@ -60,8 +60,8 @@ def write_package(
     if partial and not allow_partial:
         reasons = "\n".join(f"  {name}: {' '.join(facts)}" for name, facts in partial.items())
         raise UsageError(
-            f"{folder}: is not a result over the whole official split:\n{reasons}\nRun it on all of "
-            "it, or write a package that leaderboards may refuse with --allow-partial."
+            f"{folder}: is not a result over the whole official split:\n{reasons}\nRun it on all "
+            "of it, or write a package that leaderboards may refuse with --allow-partial."
         )
     members = _members(folder, entries, options)
     files = {contents.RESULTS: _json(results)}
@@ -117,9 +117,9 @@ def chosen_tasks(folder: Path, entries: Mapping[str, Entry], wanted: Sequence[st
 def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
     if any("repeats" in entry["recipe"] for entry in entries.values()):
         raise UsageError(
-            f"{folder}: asked each question several times (--repeats), and a package has one answer "
-            "to each. Give the run's command again without --repeats: it takes the first answers, "
-            "and asks nothing."
+            f"{folder}: asked each question several times (--repeats), and a package has one "
+            "answer to each. Give the run's command again without --repeats: it takes the first "
+            "answers, and asks nothing."
         )
     counts = {name: entry["n_items"] for name, entry in entries.items()}
     most = contents.DEFAULT_LIMITS.items

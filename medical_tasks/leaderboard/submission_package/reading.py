@@ -167,8 +167,8 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
             entry["paper"] = comparability(tasks()[name], entry).as_json()
     if scrub(results) != results:
         raise contents.not_sound(
-            f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it was "
-            "made on"
+            f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it "
+            "was made on"
         )
     return forget_unasked_figures(results)
 

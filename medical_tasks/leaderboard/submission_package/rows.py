@@ -1,4 +1,7 @@
-"""The lines of a package: items, answers and verdicts, read without trust and checked against one another."""
+"""The lines of a package.
+
+Items, answers and verdicts, read without trust and checked against one another.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ def read_answers(
         name = _task_of(where, value, tasks)
         if name not in digests:
             raise not_sound(
-                f"{where}: is an answer to {name}, whose data are credentialed: it may not leave the "
-                "machine it was made on. Nothing of it was kept"
+                f"{where}: is an answer to {name}, whose data are credentialed: it may not leave "
+                "the machine it was made on. Nothing of it was kept"
             )
         row = forms.check(where, forms.AnswerForm, value)
         item, text = row["id"], row["response"]
@@ -110,8 +113,8 @@ def check_verdicts(name: str, entry: Entry, rows: Sequence[Row], verdicts: Seque
     for row in rows:
         if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
             raise not_sound(
-                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose "
-                "hash it tells"
+                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those "
+                "whose hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
             raise _wrong_verdicts(f"{shown(row['id'])} of {name} is judged and has no answer")
@@ -196,7 +199,10 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
 
 
 def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
-    """Leaves out the columns of the authors' figures that a task does not report: earlier versions wrote some."""
+    """Leaves out the columns of the authors' figures that a task does not report.
+
+    Earlier versions wrote some.
+    """
     declared = next(each for each in task.benchmark.tasks if each.name == task.name).metrics
     official = filter(task.needs_official_prompts, declared)
     names = {metric.name for metric in official} - {metric.name for metric in task.metrics}
@@ -210,5 +216,6 @@ def _check_unclear(where: str, row: Row, task: TaskSpec) -> None:
         decided = metric.kind != "average"
         if metric.read and decided and row[metric.name] not in (metric.worst, NAN):
             raise not_sound(
-                f"{where}, {metric.name}: must be {metric.worst:g} where unclear has a reason, got {shown(row[metric.name])}"
+                f"{where}, {metric.name}: must be {metric.worst:g} where unclear has a reason, got "
+                f"{shown(row[metric.name])}"
             )

@@ -1,7 +1,8 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
-Names that a person cannot tell apart are the same, by Unicode Technical Standard 39: `Identifier_Status=Allowed` and printable
-ASCII, "highly restrictive" in scripts, bounded marks; compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
+Names that a person cannot tell apart are the same, by Unicode Technical Standard 39:
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, bounded marks;
+compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import JsonDict
 
 _EAST_ASIAN: Final = (
     ("Latn", "Hani", "Hira", "Kana"),
@@ -20,7 +22,8 @@ _EAST_ASIAN: Final = (
 )
 _MOST_MARKS: Final = 4
 """In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
-# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0 is o and 1 is i.
+# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0
+# is o and 1 is i.
 _BETWEEN_DIGITS: Final = re.compile(
     r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
 )
@@ -70,7 +73,10 @@ def name_problem(name: str) -> str:
 
 @lru_cache(4096)
 def name_key(name: str) -> str:
-    """What names have in common that cannot be told apart; of any text, also of one that can be no name."""
+    """What names have in common that cannot be told apart.
+
+    Of any text, also of one that can be no name.
+    """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     looks = _name_data()[2]
     seen = "".join(
@@ -104,8 +110,11 @@ def _character(char: str) -> str:
 
 @cache
 def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, str]]:
-    """Patterns of what each script may have, and `all` of them; letters like Latin ones; what other characters look like."""
-    found: dict[str, Any] = packaged(__file__, "name_data.json")
+    """Patterns of what each script may have, and `all` of them; letters like Latin ones.
+
+    What other characters look like.
+    """
+    found: JsonDict = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:
         ranges = " ".join(

@@ -46,7 +46,10 @@ def package_bytes(path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIM
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A file of the package, as the zip's directory names it: `method` 0 stored or 8 deflated, `start` of its packed bytes."""
+    """A file of the package, as the zip's directory names it.
+
+    `method` 0 stored or 8 deflated, `start` of its packed bytes.
+    """
 
     name: str
     method: int
