@@ -576,12 +576,12 @@ class Run(
     usage="medical-tasks run --tasks T --model M [options]",
     first=_FIRST_OF_RUN,
 ):
-    """Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
+    r"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
 
         medical-tasks run --tasks medcalc --model hf/path/to/model
         medical-tasks run --tasks "medical|medcalc" --model openai-api/local/my-model
         medical-tasks run --tasks medcalc --model baseline/reference --config demo
-        medical-tasks run --tasks kqa --model hf/path/to/model \\
+        medical-tasks run --tasks kqa --model hf/path/to/model \
             --judge openai-api/my-host/judge-model
 
     The same command goes on with a run that was stopped. Over several GPUs, one model copy each:
@@ -652,11 +652,11 @@ class Launch(
     Options,
     usage="medical-tasks launch --print slurm|k8s --shards N [--gpus N] [--image IMAGE] -- run ...",
 ):
-    """Print what runs the parts of a run on several machines and merges them; submits nothing.
+    r"""Print what runs the parts of a run on several machines and merges them; submits nothing.
 
-        medical-tasks launch --print slurm --shards 8 --gpus 1 -- \\
+        medical-tasks launch --print slurm --shards 8 --gpus 1 -- \
             run --tasks medcalc --model hf/path --out runs/my-run > job.sh
-        medical-tasks launch --print k8s --shards 8 --gpus 1 --image IMAGE -- \\
+        medical-tasks launch --print k8s --shards 8 --gpus 1 --image IMAGE -- \
             run --tasks medcalc --model hf/path --out runs/my-run
 
     slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What follows --
@@ -695,14 +695,14 @@ class Score(
     WithAttestation,
     first=_FIRST_OF_SCORE,
 ):
-    """Score answers you already have; no model is run.
+    r"""Score answers you already have; no model is run.
 
         medical-tasks score medcalc --responses answers.csv
         medical-tasks score kqa --responses answers.xlsx --judge openai-api/my-host/judge-model
         medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
-        medical-tasks score doclens_own --source notes.json --responses outputs.json \\
+        medical-tasks score doclens_own --source notes.json --responses outputs.json \
             --judge openai-api/my-host/judge-model
-        medical-tasks score archehr_together --source RELEASE --split dev \\
+        medical-tasks score archehr_together --source RELEASE --split dev \
             --responses submission.json
         medical-tasks score archehr_evidence --source RELEASE --split dev --responses submission.zip
 
@@ -800,12 +800,12 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreText(WithTables):
-    """Score texts against references: ROUGE, BLEU, SARI, exact match, and by your checkpoints.
+    r"""Score texts against references: ROUGE, BLEU, SARI, exact match, and by your checkpoints.
 
         medical-tasks score-text answers.csv
-        medical-tasks score-text notes.xlsx --prediction summary \\
+        medical-tasks score-text notes.xlsx --prediction summary \
             --reference clinician_a,clinician_b --metrics rouge1,rougeL,sacrebleu
-        medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall \\
+        medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall \
             --task-args bertscore=models/deberta-xlarge-mnli --json
 
     A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of references, or a
@@ -857,17 +857,17 @@ class ScoreText(WithTables):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCheck(WithJudges, WithTables, WithAttestation):
-    """Check judges against people's labels: K-QA's physicians', clinicians', ANLI, MedNLI.
+    r"""Check judges against people's labels: K-QA's physicians', clinicians', ANLI, MedNLI.
 
         medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
         medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
-        medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model \\
+        medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model \
             --source scores.csv --raters ann,ben,cy
-        medical-tasks judge-check kqa --judge openai-api/my-host/a \\
+        medical-tasks judge-check kqa --judge openai-api/my-host/a \
             --judge openai-api/my-host/b --source K-QA --again --sensitivity
-        medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 \\
+        medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 \
             --round R1 --ways 2
-        medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 \\
+        medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 \
             --mednli mli_test_v1.jsonl --ways 2
 
     kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and
@@ -1236,12 +1236,12 @@ class Purge(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Calc(Options):
-    """Calculate a clinical score or value by its published rule, with every step.
+    r"""Calculate a clinical score or value by its published rule, with every step.
 
         medical-tasks calc --list
         medical-tasks calc cha2ds2_vasc
         medical-tasks calc cha2ds2_vasc age=72 sex=female hypertension=yes
-        medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL \\
+        medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL \
                     medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL"
         medical-tasks calc --batch IN.jsonl --out OUT.jsonl
 

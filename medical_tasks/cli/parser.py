@@ -105,8 +105,10 @@ def loaded(verb: Verb) -> type[Options] | Choice:
     """Imports the options of a verb."""
     if verb.options is None:
         raise ValueError(f"{verb.name} passes its words on")
-    options: type[Options] | Choice = load(verb.options)
-    return options
+    options = load(verb.options)
+    # What depends on what is registered is a function, which finds the forms when it is called.
+    made: type[Options] | Choice = options() if inspect.isfunction(options) else options
+    return made
 
 
 def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
@@ -123,6 +125,9 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
         chosen = options.forms.get(tuple(getattr(named, name) for name in options.fields))
         forms = [] if chosen is None else [chosen]
     fields = dict(parameters(options.common))
+    for place, name in enumerate(options.fields):
+        choices = tuple(dict.fromkeys(words[place] for words in options.forms))
+        fields[name] = replace(fields[name], choices=choices)
     for form in forms:
         # What a form needs is known when all words are read: another form may do without.
         fields |= {
@@ -159,8 +164,9 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
     if missing := [
         each.words for each in fields.values() if each.required and each.name not in typed
     ]:
+        shown = command if options.apart else verb.name
         raise UsageError(
-            f"{command} needs {', '.join(missing)}. See: medical-tasks {verb.name} --help"
+            f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help"
         )
     if stray := [known[name].words for name in typed if name not in fields]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")

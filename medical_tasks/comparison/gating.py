@@ -10,7 +10,8 @@ for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 %
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,15 +19,15 @@ from typing import Any, Final
 import numpy as np
 
 from medical_tasks.catalog import tasks
-from medical_tasks.comparison.comparing import (
+from medical_tasks.comparison.compared import (
     NONE,
     Compared,
     Selection,
-    compare_tasks,
     read_compared,
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.comparing import compare_tasks
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -44,11 +45,16 @@ from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    groups_of,
+)
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
+_HEADER: Final = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
@@ -124,13 +130,13 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
     for rule in policy.rules:
         for run in runs:
             _check_apart(rule, run, baselines.get(rule.against))
-    found = [
+    findings = [
         finding
         for run in runs
         for rule in policy.rules
         for finding in _findings(rule, policy.scopes[rule.task], run, baselines.get(rule.against))
     ]
-    decided = [finding.decided(len(found)) for finding in found]
+    decided = [finding.decided(len(findings)) for finding in findings]
     verdicts = {finding.verdict for finding in decided}
     return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
 
@@ -186,13 +192,13 @@ def _findings(
         )
         for group, metrics in groups.items():
             whole = replace(empty, group=group)
-            found = _measured(rule, metrics.get(rule.metric), whole, entry)
-            yield _with_risk(rule, run, None, found)
+            measured = _measured(rule, metrics.get(rule.metric), whole, entry)
+            yield _with_risk(rule, run, None, measured)
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
 
-def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -> str:
+def _unlike(scope: Scope, entry: Json, baseline: Compared | None) -> str:
     """Why the run that a margin is held against measures something else; "" where it does not."""
     if baseline is None:
         return ""
@@ -205,77 +211,77 @@ def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -
     return scope.unlike(entry, other, tasks()[scope.task])
 
 
-def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Finding:
+def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Finding) -> Finding:
     """A finding with how often a run of this size on the limit would get GO, where that is known.
 
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
     an interval has no true value. Of groups, which may be many, it is worked out where one passes.
     """
-    task = tasks()[rule.task]
-    metric = next((each for each in task.metrics if each.name == rule.metric), None)
-    if found.reason or metric is None or rule.kind == "width_at_most":
-        return found
-    columns = _columns(rule, metric, run, baseline, found.group)
+    metrics = {each.name: each for each in tasks()[rule.task].metrics}
+    metric = metrics.get(rule.metric)
+    if finding.reason or metric is None or rule.kind == "width_at_most":
+        return finding
+    columns = _columns(rule, metric, run, baseline, finding.group)
     sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
-    if baseline is None and not sampled and _contradicted(columns, found):
-        said = "the value or its interval is not what items.parquet says: score the answers again"
-        return replace(found, reason=said)
-    independent = len(columns.second[0])
-    if columns.clusters is not None:
-        independent = len(set(columns.clusters))
+    if baseline is None and not sampled and _contradicted(columns, finding):
+        problem = (
+            "the value or its interval is not what items.parquet says: score the answers again"
+        )
+        return replace(finding, reason=problem)
+    items = len(columns.second[0])
+    independent = items if columns.clusters is None else len(set(columns.clusters))
     if independent < FEWEST:
-        return replace(found, reason=f"too few to tell: {independent} that are independent")
-    limit = Limit(found.limit, at_most=found.at_most)
-    meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
+        return replace(finding, reason=f"too few to tell: {independent} that are independent")
+    limit = Limit(finding.limit, at_most=finding.at_most)
+    meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
     risk = None
     if not sampled and (meets or rule.by == NONE):
-        estimate = risk_of_value if baseline is None else risk_of_difference
-        risk = estimate(columns, limit)
+        risk = (risk_of_value if baseline is None else risk_of_difference)(columns, limit)
     exact = risk is not None and risk.exact
-    if meets and not exact and len(columns.second[0]) < FEWEST_SIMULATED:
-        few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
-        return replace(found, reason=few)
-    return replace(found, risk=risk)
+    few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+    few = few if meets and not exact and items < FEWEST_SIMULATED else ""
+    return replace(finding, reason=few) if few else replace(finding, risk=risk)
 
 
-def _contradicted(columns: Columns, found: Finding) -> bool:
+def _contradicted(columns: Columns, finding: Finding) -> bool:
     """Whether a value is not that of its items, or lies outside its interval: it was changed.
 
     Only where every item is decided, since a value estimates what is missing.
     """
-    if found.value is None or found.low is None or found.high is None:
+    if finding.value is None or finding.low is None or finding.high is None:
         return False
-    if not found.low - _ROUNDED <= found.value <= found.high + _ROUNDED:
+    if not finding.low - _ROUNDED <= finding.value <= finding.high + _ROUNDED:
         return True
     sums = np.stack(columns.second).sum(axis=1)
     if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
         return False
-    return not math.isclose(sums[0] / sums[1], found.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
+    return not math.isclose(sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
 
 
 def _columns(
     rule: Rule, metric: MetricSpec, run: Compared, baseline: Compared | None, group: str
 ) -> Columns:
-    """The columns of a metric in the items of a group: the run's, beside those it is held against."""
+    """The columns of a metric in the items of a group.
+
+    The run's, beside those it is held against.
+    """
     task = tasks()[rule.task]
     own = rows_by_task(run).get(rule.task, {})
     other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
     first, second = shared_rows(other, own)
     if rule.by != NONE:
-        known = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
+        groups = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
         kept = [
-            place
-            for place, row in enumerate(second)
-            if group in groups_of(str(row.get(f"group_{rule.by}")), known)
+            index
+            for index, row in enumerate(second)
+            if group in groups_of(str(row.get(f"group_{rule.by}")), groups)
         ]
-        first, second = [first[place] for place in kept], [second[place] for place in kept]
+        first, second = [first[index] for index in kept], [second[index] for index in kept]
     clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
     return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
 
-def _measured(
-    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
-) -> Finding:
+def _measured(rule: Rule, metric: Json | None, empty: Finding, entry: Json) -> Finding:
     if metric is None:
         why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
         return replace(empty, reason=str(why or "the run does not report it"))
@@ -303,19 +309,21 @@ def _measured(
 def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
     declared = {metric.name for metric in tasks()[rule.task].metrics}
     wanted = Selection(tasks=[rule.task], metrics=[raw_name(rule.metric, declared)], by=rule.by)
-    made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
-    if made["refused"]:
-        yield replace(empty, reason="; ".join(made["refused"]))
+    comparison = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
+    if comparison["refused"]:
+        yield replace(empty, reason="; ".join(comparison["refused"]))
         return
     for group, metrics in (
-        {"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})
+        {"": comparison["metrics"]} if rule.by == NONE else comparison["breakdown"].get(rule.by, {})
     ).items():
         each = mapping(metrics.get(rule.metric))
         (less, more), (baseline_less, baseline_more) = (
-            _open_ends(rule, one, group) for one in (run, baseline)
+            _open_ends(rule, side, group) for side in (run, baseline)
         )
         if not each and rule.metric.endswith(SUFFIX):
-            left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
+            left_out = (
+                warning for warning in comparison["warnings"] if warning.startswith(rule.metric)
+            )
             reason = next(left_out, "the runs do not both report it")
         elif (
             each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST
@@ -331,11 +339,11 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
                 each["ci_low"] - less - baseline_more,
                 each["ci_high"] + more + baseline_less,
             )
-            found = replace(
+            finding = replace(
                 empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
             )
-            found = replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
-            yield _with_risk(rule, run, baseline, found)
+            finding = replace(finding, group=group, limit=-sign * rule.limit, at_most=sign < 0)
+            yield _with_risk(rule, run, baseline, finding)
             continue
         yield replace(empty, group=group, reason=reason)
 
@@ -358,9 +366,9 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     )
 
 
-def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
+def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
     _, _, check = read_check(rule.check)
-    kappa, asked, general = (
+    kappa, judge, general = (
         summary_of(check)["kappa"],
         mapping(entry["recipe"].get("judge")),
         check["set"] in GENERAL,
@@ -373,7 +381,7 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     }
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
-    if (own := {key: asked.get(key) for key in checked}) != checked:
+    if (own := {key: judge.get(key) for key in checked}) != checked:
         other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
         return replace(empty, reason=other)
     return replace(
@@ -381,19 +389,13 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, dict[str, Any]]:
+def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
-    several = len({finding.run for finding in findings}) > 1
-    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
     rows = [_row(each) for each in findings]
-    columns = [place for place, name in enumerate(header) if name != "run" or several]
-    lines = align(
-        [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
-    )
-    counts = ", ".join(
-        f"{sum(each.verdict == name for each in findings)} {name}"
-        for name in (GO, NO_GO, INCONCLUSIVE)
-    )
+    first = 0 if len({finding.run for finding in findings}) > 1 else 1
+    lines = align(_HEADER[first:], [row[first:] for row in rows])
+    numbers = Counter(finding.verdict for finding in findings)
+    counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
     if any(each.risk is not None for each in findings):
         notes.append(
@@ -429,6 +431,6 @@ def _row(each: Finding) -> tuple[str, ...]:
     )
 
 
-def _scope_told(scope: Scope) -> dict[str, Any]:
+def _scope_told(scope: Scope) -> JsonDict:
     """A scope as JSON values."""
     return {**asdict(scope), "accept": sorted(scope.accept)}

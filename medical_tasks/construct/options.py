@@ -56,15 +56,15 @@ class WithDocLens(Options, heading="doclens"):
 
 @dataclass(frozen=True, kw_only=True)
 class Decompose(WithKqa, WithDocLens, WithJudge, WithTables, WithAttestation):
-    """Take texts apart into single statements or claims, by a judge model.
+    r"""Take texts apart into single statements or claims, by a judge model.
 
-        medical-tasks decompose --source answers.jsonl --judge openai-api/my-host/my-model \\
+        medical-tasks decompose --source answers.jsonl --judge openai-api/my-host/my-model \
             --out statements.jsonl
-        medical-tasks decompose doclens --source notes.json --side reference --judge J \\
+        medical-tasks decompose doclens --source notes.json --side reference --judge J \
             --out claims.json
-        medical-tasks decompose doclens --source outputs.json --side output --judge J \\
+        medical-tasks decompose doclens --source outputs.json --side output --judge J \
             --out output_claims.json
-        medical-tasks decompose doclens --task aci_bench --data DIR --side reference \\
+        medical-tasks decompose doclens --task aci_bench --data DIR --side reference \
             --judge J --out claims.json
 
     kqa (the default): a line of --source is {"Question": "...", "Free_form_answer": "..."}; those

@@ -51,10 +51,10 @@ class Errors(WithAttestation):
 
 @dataclass(frozen=True, kw_only=True)
 class Correlate(WithTables):
-    """Correlate scores: do benchmarks, judges or metrics order models as clinicians do?
+    r"""Correlate scores: do benchmarks, judges or metrics order models as clinicians do?
 
         medical-tasks correlate scores.csv --against clinician
-        medical-tasks correlate clinicians.csv benchmarks.csv \\
+        medical-tasks correlate clinicians.csv benchmarks.csv \
             --against clinician_a,clinician_b --out correlations.csv
 
     A file has a header and a row a model; the first column that holds text names the model (or
@@ -86,12 +86,12 @@ class Correlate(WithTables):
 
 @dataclass(frozen=True, kw_only=True)
 class Meta(WithTables):
-    """Evaluate metrics: which agree with people's preferences and scores, and with each other.
+    r"""Evaluate metrics: which agree with people's preferences and scores, and with each other.
 
         medical-tasks meta outputs.csv --preferences preferences.csv --against claim_recall
-        medical-tasks meta outputs.csv --human score_ann,score_ben \\
+        medical-tasks meta outputs.csv --human score_ann,score_ben \
             --metrics claim_recall,rouge --json
-        medical-tasks meta a=runs/a b=runs/b human.csv --metrics claim_recall,rouge1 \\
+        medical-tasks meta a=runs/a b=runs/b human.csv --metrics claim_recall,rouge1 \
             --where section=objective_exam
         medical-tasks meta a@big=runs/a a@small=runs/a-small b@big=runs/b b@small=runs/b-small
 

@@ -1,4 +1,7 @@
-"""The leaderboard: submissions and their states in a store, what they add up to, and the pages that show it."""
+"""The leaderboard.
+
+Submissions and their states in a store, what they add up to, and the pages that show it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ VERBS = (
         name="submit",
         group="Share",
         summary="write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
-        options="medical_tasks.leaderboard.options:SUBMIT",
+        options="medical_tasks.leaderboard.commands.submit:choice",
         run="medical_tasks.leaderboard.commands.submit:run",
     ),
     Verb(

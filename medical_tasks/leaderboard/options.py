@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from medical_tasks.options import (
     Adjudicated,
     BuiltData,
     BuiltDatasets,
-    Choice,
     Option,
     Options,
     RunFolder,
@@ -34,7 +33,7 @@ class Submit(Options, usage="medical-tasks submit RUN --to TARGET [options]"):
     Each has options of its own: medical-tasks submit --to TARGET --help.
     """
 
-    to: Annotated[Literal["eval-results", "space", "archehr"], Option("who takes it")]
+    to: Annotated[str, Option("who takes it")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +76,8 @@ class SubmitSpace(Submit):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmitArchehr(Submit):
-    """A submission to the shared tasks of ArchEHR-QA."""
+class SubmitSharedTask(Submit):
+    """A submission to a benchmark's shared task."""
 
     run: Annotated[
         Path | None, Option("folder of a finished run", metavar="RUN", positional=True)
@@ -340,16 +339,3 @@ class Leaderboard(WithVerification, WithTables):
         int | None, Option("serve: at which port (default 7860; 0 takes a free one)", metavar="N")
     ] = None
     unverified: Annotated[bool, Option("accept without scoring the answers again")] = False
-
-
-SUBMIT: Final = Choice(
-    fields=("to",),
-    common=Submit,
-    forms={
-        ("eval-results",): SubmitEvalResults,
-        ("space",): SubmitSpace,
-        ("archehr",): SubmitArchehr,
-    },
-    apart=True,
-)
-"""What `submit` takes, by where the submission goes."""

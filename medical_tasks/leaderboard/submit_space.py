@@ -1,12 +1,14 @@
 """A package for the leaderboard Space, written from a finished run. Nothing is sent anywhere.
 
     medical-tasks submit runs/my-run --to space --model-name "My Model 7B"
-    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab" --url https://example.org/model
+    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab"
+    --url https://example.org/model
         --open-weights yes --parameters 7 --out my-model.zip
 
-The package holds the results with their recipe, a line an item with hashes of answer and verdicts, and for open data the answers
-themselves, so that anybody with the same data can check it: medical-tasks verify my-model.zip. For credentialed data it holds no
-text. Paths, addresses and file names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
+The package holds the results with their recipe, a line an item with hashes of answer and verdicts,
+and for open data the answers themselves, so that anybody with the same data can check it:
+medical-tasks verify my-model.zip. For credentialed data it holds no text. Paths, addresses and file
+names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""Asking a model about each item of a construction, under the data guard and as judges are asked; the same command resumes."""
+"""Asking a model about each item of a construction, under the data guard and as judges are asked.
+
+The same command resumes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.data.construction import make_folder
 from medical_tasks.errors import UsageError, check_least
@@ -18,6 +21,7 @@ from medical_tasks.models.opener import deciding_args, full_name
 from medical_tasks.options import WithModel
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judging import open_session_in
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import UNANSWERED
 
 GENERATION: Final = "generation"
@@ -28,7 +32,7 @@ TRIES: Final = 3
 class Asked:
     """A model that answers questions, and what came of them."""
 
-    def __init__(self, session: JudgeSession, recipe: Mapping[str, Any]) -> None:
+    def __init__(self, session: JudgeSession, recipe: Json) -> None:
         self.session = session
         self.failed: dict[str, str] = {}
         """Question to the reason why it has no usable reply, which quotes no text."""
@@ -36,9 +40,12 @@ class Asked:
         """Question of the last `ask` with a value to the number of its replies."""
         self.recipe = {**recipe, "model": dict(session.identity)}
 
-    def ask(self, questions: Sequence[Question], *, step: str = "") -> dict[str, Any]:
-        """The value of each question that has one; `step` stands before the reasons of the others."""
-        values: dict[str, Any] = {}
+    def ask(self, questions: Sequence[Question], *, step: str = "") -> JsonDict:
+        """The value of each question that has one.
+
+        `step` stands before the reasons of the others.
+        """
+        values: JsonDict = {}
         self.tries = {}
         for each in self.session.ask(questions):
             if isinstance(each, Verdict):
@@ -55,7 +62,7 @@ class Asked:
 def asked(
     name: str,
     arguments: WithModel,
-    settings: Mapping[str, Any],
+    settings: Json,
     *,
     step: str,
     into: Path,
@@ -72,8 +79,8 @@ def asked(
         settings: what else decides what it answers.
         step: the benchmark and the step, as `ehrnoteqa generate`.
         into: the folder of the construction.
-        forecast: only say what asking would take.
         what: what is made, for messages.
+        forecast: only say what asking would take.
         finished: the file that is there once an outcome was written.
         args: usual settings of the model, which those given overrule.
     """
@@ -82,10 +89,11 @@ def asked(
     model, args = full_name(name), {**(args or {}), **arguments.model_args}
     if model.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in model:
         raise UsageError(
-            f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
+            f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
+            "openai-api/HOST/NAME."
         )
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
-    opening: dict[str, Any] = {"args": args, "options": options, "label": what, "role": "model"}
+    opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
     decisive = {
         "construct": step,
         **settings,
@@ -96,9 +104,9 @@ def asked(
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
 
     def folder() -> RunFolder:
-        place = make_folder(into)
-        begun = bool(finished) and (place / finished).exists()
-        own = make_folder(place / GENERATION)
+        path = make_folder(into)
+        begun = bool(finished) and (path / finished).exists()
+        own = make_folder(path / GENERATION)
         return open_run_folder(
             own, decisive, private=policy.protecting(), begun=begun, refusal=refusal
         )

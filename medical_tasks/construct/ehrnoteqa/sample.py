@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.data import construction
@@ -110,7 +110,10 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
 def make_sample(
     source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
 ) -> dict[str, Any]:
-    """Measures all patients, draws some and writes them with their notes; a sample that is there is left as it is."""
+    """Measures all patients, draws some and writes them with their notes.
+
+    A sample that is there is left as it is.
+    """
     if not source.is_file():
         raise MissingError(
             f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
@@ -164,9 +167,9 @@ def make_sample(
     return made
 
 
-def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[dict[str, str]]]:
+def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
     """The drawn patients' notes as rows of the dataset have them, by the strict reader and its checks."""
-    found: dict[str, list[dict[str, str]]] = {}
+    found: dict[str, list[NoteRow]] = {}
     for patient, notes in read_notes(source, expected).items():
         found[patient] = [note.row for note in notes]
         if not OWN_FIELDS["notes"].holds(found[patient]):
@@ -237,7 +240,10 @@ _RELEASE = "file of discharge summaries"
 
 @dataclass(frozen=True, slots=True)
 class PatientLength:
-    """A patient's accumulated discharge summaries. `tokens`: of all together, prepared as models get them, header included."""
+    """A patient's accumulated discharge summaries.
+
+    `tokens`: of all together, prepared as models get them, header included.
+    """
 
     num_notes: int
     tokens: int
@@ -295,7 +301,10 @@ class TokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without a tokenizer; byte-pair tokenizers come near this on English clinical text."""
+    """Estimates a text's tokens without a tokenizer.
+
+    Byte-pair tokenizers come near this on English clinical text.
+    """
     return len(_PIECE.findall(text))
 
 

@@ -1,7 +1,9 @@
-"""`medical-tasks construct medcalc`: rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
+"""`medical-tasks construct medcalc`.
 
-Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine unattested, and they are built as
-`medcalc_own`.
+Rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
+
+Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine
+unattested, and they are built as `medcalc_own`.
 """
 
 from __future__ import annotations
@@ -394,7 +396,10 @@ def _reviewed(row: SheetRow) -> tuple[str, Cell]:
 def _read_marks(
     arguments: MedcalcImport, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any
 ) -> tuple[Marks, Any]:
-    """What all sheets say, and whose are not there; an adjudicator may decide any cell. Problems are told together."""
+    """What all sheets say, and whose are not there; an adjudicator may decide any cell.
+
+    Problems are told together.
+    """
     expected = {
         name: {(key, each) for key in keys for each in _cells(pairs[key])}
         for name, keys in sheets.items()
@@ -425,7 +430,10 @@ def _read_marks(
 def _adjudicated(
     path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
 ) -> None:
-    """Ends where values differ that nobody decided; the adjudicator's sheet has all of them, with what was written into it."""
+    """Ends where values differ that nobody decided.
+
+    The adjudicator's sheet has all of them, with what was written into it.
+    """
     said = _disagreed(marks)
     if not (waiting := said.keys() - decided.keys()):
         return
@@ -452,7 +460,10 @@ def _adjudicated(
 def _opinion(
     row: SheetRow, blank_keeps: bool, item: Input | None, value: object
 ) -> tuple[str, tuple[str, object]]:
-    """What is wrong with a row, "" where nothing is; its mark, and the value that its reviewer leaves."""
+    """What is wrong with a row, "" where nothing is.
+
+    Its mark, and the value that its reviewer leaves.
+    """
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text: Any = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
@@ -484,7 +495,10 @@ def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
 
 
 def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
-    """Compares each two reviewers on the cells that both marked; kappa's interval draws notes whole."""
+    """Compares each two reviewers on the cells that both marked.
+
+    Kappa's interval draws notes whole.
+    """
     for names, both, one, other in construction.each_two(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
         clusters = [pairs[key]["note_id"] for key, _ in both]
@@ -500,7 +514,10 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
 def split_notes(
     pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int
 ) -> dict[str, list[Any]]:
-    """Divides pairs into test and training ones; a note, white space and case aside, is in one of them."""
+    """Divides pairs into test and training ones.
+
+    A note, white space and case aside, is in one of them.
+    """
     texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
     training = set(every[: round(train * len(every))])
@@ -550,7 +567,7 @@ def _release(arguments: MedcalcRelease) -> int:
 
 
 def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
+    from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
     entities, calculator = pair["entities"], pair["calculator"]
     asked, result = (
@@ -640,7 +657,10 @@ _Step = TypeVar("_Step", MedcalcExtract, MedcalcSheet, MedcalcImport, MedcalcRel
 
 
 def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
-    """Does a step, under the guard unless its notes are open: as this command says, or the one that read them said."""
+    """Does a step, under the guard unless its notes are open.
+
+    They are open where this command says so, or the one that read them did.
+    """
     folder, source = arguments.folder, None
     attestation = policy.NOTHING_ATTESTED
     if isinstance(arguments, MedcalcExtract | MedcalcCheck):
@@ -648,7 +668,10 @@ def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
         is_open = arguments.open or _is_released(source)
     else:
         is_open = _is_open(arguments.folder)
-    rule = f"{source or folder}: notes are taken for credentialed unless --open says that they may go anywhere"
+    rule = (
+        f"{source or folder}: notes are taken for credentialed unless --open says that they may "
+        "go anywhere"
+    )
     subject = policy.Subject(
         name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from medical_tasks.lab.v1_labels import entities as known
+import medical_tasks.lab.v1_labels.entities as known
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.lab.v1_labels.entities import Entities, concentration, positive, round_v1
 from medical_tasks.lab.v1_labels.person import age_years
@@ -271,7 +271,10 @@ def glasgow_blatchford(given: Entities) -> int:
 
 
 def _hemoglobin(given: Entities, value: float) -> int:
-    """Men: at most 13 1, below 12 3, below 10 6; women: at most 12 1, below 10 6; the lower borders score 0."""
+    """Men: at most 13 1, below 12 3, below 10 6.
+
+    Women: at most 12 1, below 10 6; the lower borders score 0.
+    """
     male = given.stated_sex() == "Male"
     top, gap = (13, 12) if male else (12, 10)
     if value in (top, gap):

@@ -13,11 +13,12 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard import maintaining
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.commands.verify import verification
 from medical_tasks.leaderboard.options import Leaderboard
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
-from medical_tasks.leaderboard.submission_package.package_file import package_bytes
+from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
 from medical_tasks.options import given
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
@@ -94,18 +95,21 @@ def _check(arguments: Leaderboard) -> None:
             )
     if action == "site" and arguments.out is None:
         raise UsageError(
-            "site needs --out, the folder of the pages: medical-tasks leaderboard site --store ... --out site"
+            "site needs --out, the folder of the pages: medical-tasks leaderboard site --store "
+            "... --out site"
         )
     if action in _NAMED and arguments.what is None:
         raise UsageError(
-            f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} --store ..."
+            f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} "
+            "--store ..."
         )
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
     verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
     if verifying and arguments.unverified:
         raise UsageError(
-            f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that out. Give one of them."
+            f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that out. "
+            "Give one of them."
         )
 
 
@@ -115,7 +119,11 @@ def _accept(board: Board, arguments: Leaderboard) -> int:
     name = arguments.what or ""
     waiting, _ = board.check(name, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
-    report = None if arguments.unverified else maintaining.verified_report(board, name, arguments)
+    report = (
+        None
+        if arguments.unverified
+        else maintaining.verified_report(board, name, *verification(arguments))
+    )
     made = board.decide(name, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
@@ -127,7 +135,8 @@ def _site(board: Board, out: Path, *, uploads: bool) -> int:
 
     count = write_site(board, out, uploads=uploads)
     tell(
-        f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 -d {out}",
+        f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 "
+        f"-d {out}",
         out=out,
         results=count,
     )
