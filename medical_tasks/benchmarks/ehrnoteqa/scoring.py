@@ -16,6 +16,7 @@ import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
@@ -70,47 +71,36 @@ def score_items(
     """
     check_lengths(task, items, responses)
     if readings is not None:
-        return [
-            _letter_score(
-                task, item, read_letter(readings.get(item.id, response), item.fields["choices"])
-            )
-            for item, response in zip(items, responses, strict=True)
-        ]
+        answers = [readings.get(item.id, text) for item, text in zip(items, responses, strict=True)]
+        return list(map(partial(_letter_score, task), items, _letters(items, answers)))
     if task.asks == "choices":
-        return [
-            probability_score(task, item, response)
-            for item, response in zip(items, responses, strict=True)
-        ]
+        return list(map(partial(probability_score, task), items, responses))
     if judging is None:
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
         )
-    written = list(map(as_written, responses))
-    answers = [answer.strip() for answer in written]
+    answers = list(map(as_written, responses))
     if task.options["format"] == "mc":
-        letters = [
-            read_letter(answer, item.fields["choices"])
-            for item, answer in zip(items, answers, strict=True)
-        ]
-        cases = [
-            Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
-            for item, answer, letter in zip(items, written, letters, strict=True)
-        ]
-        verdicts = judge_answers(cases, judging)
-        return [
-            choice_score(task, item, verdict, letter)
-            for item, verdict, letter in zip(items, verdicts, letters, strict=True)
-        ]
-    cases = [
-        Case(item=item, answer=answer, form="open")
-        for item, answer in zip(items, written, strict=True)
-    ]
+        return _choice_scores(task, items, answers, judging)
+    cases = list(map(partial(Case, form="open"), items, answers))
     verdicts = judge_answers(cases, judging)
+    answers = list(map(str.strip, answers))
     similar = _similarities(task, items, answers, arguments or {})
-    return [
-        open_score(item, answer, verdict, similar=similar[place])
-        for place, (item, answer, verdict) in enumerate(zip(items, answers, verdicts, strict=True))
-    ]
+    return list(map(open_score, items, answers, verdicts, similar))
+
+
+def _letters(items: Sequence[Item], answers: Sequence[str]) -> list[Letter | None]:
+    choices = [item.fields["choices"] for item in items]
+    return list(map(read_letter, answers, choices))
+
+
+def _choice_scores(
+    task: TaskSpec, items: Sequence[Item], answers: Sequence[str], judging: Judging
+) -> list[ItemScore]:
+    letters = _letters(items, [answer.strip() for answer in answers])
+    named = [letter.letter if letter else "" for letter in letters]
+    cases = list(map(partial(Case, form="choice"), items, answers, named))
+    return list(map(partial(choice_score, task), items, judge_answers(cases, judging), letters))
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
@@ -135,7 +125,7 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def open_score(
-    item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
+    item: Item, answer: str, verdict: AnswerVerdict, similar: Mapping[str, float] | None = None
 ) -> ItemScore:
     """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
