@@ -348,7 +348,10 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ca
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
-        yield from (case_row(each.case, each.key, each.document) for each in demo_cases()[split])
+        yield from (
+            case_row(demo_case.case, demo_case.key, demo_case.document)
+            for demo_case in demo_cases()[split]
+        )
 
 
 def source_at(config: str, place: Path | None) -> DatasetSource:

@@ -64,7 +64,9 @@ def score_answers(
     )
     scores = score_items(task, items, answers, arguments=given)
     figures = figures_at_hand(task, items, scores)
-    left_out = [name for one in figures.values() for name in one.get("missing_components", ())]
+    left_out = [
+        name for figure in figures.values() for name in figure.get("missing_components", ())
+    ]
     return {
         **flat(figures),
         "missing_components": list(dict.fromkeys(left_out)),

@@ -723,7 +723,8 @@ _MODELS: Final[Mapping[str, ModelMetric]] = {
     "umls": replace(
         MODEL_METRICS["umls"],
         compute=lambda folder, texts: [
-            medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)
+            medcon(*concept_pair).f1
+            for concept_pair in concept_pairs(folder, MEDCON_VARIANT, texts)
         ],
         identity=partial(medcon_identity, variant=MEDCON_VARIANT),
     ),

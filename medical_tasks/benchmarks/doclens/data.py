@@ -578,7 +578,7 @@ def source_sentences(source: str) -> list[str]:
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
-    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
         raise NumberingError("is numbered from [0] on, but text stands before it")
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
@@ -586,13 +586,13 @@ def source_sentences(source: str) -> list[str]:
 
 def _check_numbers(source: str) -> None:
     after = -1
-    for found in _NUMBER.finditer(source):
-        number = int(found[1])
+    for match in _NUMBER.finditer(source):
+        number = int(match[1])
         if number == after + 1:
             after = number
         elif after < 0:
             raise NumberingError(f"begins with [{number}], the first number must be [0]")
-        elif _begins_sentence(source, found.start()):
+        elif _begins_sentence(source, match.start()):
             raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
 
 
@@ -607,9 +607,9 @@ def read_sources(text: str) -> dict[int, str]:
     A number that does not go on from the one before is part of a sentence.
     """
     marks: list[re.Match[str]] = []
-    for found in _NUMBER.finditer(text):
-        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
-            marks.append(found)
+    for match in _NUMBER.finditer(text):
+        if not marks or int(match[1]) == int(marks[-1][1]) + 1:
+            marks.append(match)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {
         int(mark[1]): " ".join(text[mark.end() : end].split())

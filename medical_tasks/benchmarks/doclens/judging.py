@@ -384,7 +384,7 @@ def _made(outcome: Verdict) -> Claims:
         claims = None
     if (
         not isinstance(claims, list)
-        or not all(isinstance(one, str) and one.strip() for one in claims)
+        or not all(isinstance(claim, str) and claim.strip() for claim in claims)
         or not claims
     ):
         credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"

@@ -56,10 +56,10 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
     uncited = len(section.sentences) - len(asked)
     citations = {
         kind: [
-            one
+            support
             for sentence in section.sentences
             if sentence.entailed is entailed
-            for one in sentence.supports
+            for support in sentence.supports
         ]
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
@@ -89,7 +89,7 @@ def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
 def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) -> Verdicts:
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
-    if blank and not any(one is not False for one in claims):
+    if blank and not any(claim is not False for claim in claims):
         return Verdicts(kind=kind, unasked=len(claims))
     return _verdicts(kind, claims)
 
@@ -112,7 +112,7 @@ class SentenceVerdict:
     ] = ()  # of each citation, whether the sentence needs it or it entails it alone
 
     def __post_init__(self) -> None:
-        if self.entailed is False and any(one is not False for one in self.supports):
+        if self.entailed is False and any(support is not False for support in self.supports):
             raise ValueError("no citation supports a sentence that its citations do not entail")
 
 

@@ -194,7 +194,7 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
     known = [
         section.reference_claims,
         section.output_claims,
-        *((one.entailed, *one.supports) for one in section.sentences),
+        *((sentence.entailed, *sentence.supports) for sentence in section.sentences),
     ]
     missing = any(each is None or None in each for each in known)
     return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())

@@ -477,8 +477,8 @@ def _wrong_line(
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[ReportRow]:
     """Reads the rows of a split."""
     if config == "demo":
-        for each in demo_entries("reports", split):
-            values = {**each, "sentences": report_sentences(each["findings"])}
+        for demo_entry in demo_entries("reports", split):
+            values = {**demo_entry, "sentences": report_sentences(demo_entry["findings"])}
             yield cast(ReportRow, {column.name: values[column.name] for column in MIMIC_COLUMNS})
     elif config == "table":
         yield from read_table_rows(files["table"], split)

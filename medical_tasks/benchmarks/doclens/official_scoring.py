@@ -65,7 +65,7 @@ def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINE
         return [text]
     if method == "sent":
         return [text[start:end] for start, end in punkt_spans(text, punkt)]
-    ends = [found.end() for found in _RUN.finditer(text)]
+    ends = [match.end() for match in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -140,7 +140,7 @@ def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
         isinstance(one, dict) and _PREDICTION in one for one in records
     ):
         return _NO_DECISION
-    return tuple(bool(one[_PREDICTION] == 1) for one in records)
+    return tuple(bool(record[_PREDICTION] == 1) for record in records)
 
 
 def gpt_question(reply: str) -> tuple[bool, ...]:
@@ -324,7 +324,7 @@ class _Replies:
             replace(question, read=read, once=True, pair=None) for question in questions
         ]
         self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
-        return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
+        return [take(outcome) if isinstance(outcome, Verdict) else None for outcome in outcomes]
 
     def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""

@@ -189,11 +189,11 @@ def find_markers(text: str) -> list[Marker]:
     A range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose.
     """
     markers = []
-    for found in _MARKER.finditer(alike(text)):
-        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
+    for match in _MARKER.finditer(alike(text)):
+        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", match[1])]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
             ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
-            markers.append(Marker(found.start(), found.end(), ids))
+            markers.append(Marker(match.start(), match.end(), ids))
     return markers
 
 
@@ -253,8 +253,8 @@ def _blocks(text: str) -> list[str]:
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
     above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
-    for found in _LINE.finditer(text):
-        line = found[0]
+    for match in _LINE.finditer(text):
+        line = match[0]
         if blocks and (
             not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)
         ):

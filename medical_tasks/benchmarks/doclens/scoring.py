@@ -256,7 +256,8 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 def _counted(tally: Tally) -> str:
     hits, missing, more = (
-        sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more")
+        sum(getattr(verdict, part) for verdict in tally.verdicts)
+        for part in ("hits", "missing", "more")
     )
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"

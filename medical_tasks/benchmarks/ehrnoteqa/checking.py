@@ -125,7 +125,7 @@ def _questions(
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
-    items = {item.id: item for each in levels for item in load_items(each, rows)}
+    items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,

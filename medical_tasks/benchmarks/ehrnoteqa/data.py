@@ -217,7 +217,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Qu
     if config in _READERS:
         return _READERS[config](files["questions"])
     questions = [
-        each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]
+        read_question
+        for read_question in read_questions(files["questions"])
+        if read_question.level in _LEVEL_OF[config]
     ]
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])

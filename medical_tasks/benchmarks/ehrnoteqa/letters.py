@@ -147,7 +147,7 @@ def _marks_in_lines(text: str) -> str:
 
     `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect".
     """
-    behind = [(found[1], found[2]) for found in _MARKED_BEHIND.finditer(text)]
+    behind = [(match[1], match[2]) for match in _MARKED_BEHIND.finditer(text)]
     before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:

@@ -151,7 +151,7 @@ def possible_answers(field: str) -> Sequence[str]:
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
     lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
-    return lists[field] if field in lists else [each[field] for each in words["stays"]]
+    return lists[field] if field in lists else [stay[field] for stay in words["stays"]]
 
 
 def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
@@ -159,7 +159,14 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
     return _placed(
-        draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]]
+        draw,
+        text,
+        stay[field],
+        [
+            possible_answer
+            for possible_answer in possible_answers(field)
+            if possible_answer != stay[field]
+        ],
     )
 
 

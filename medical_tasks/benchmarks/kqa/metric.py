@@ -83,7 +83,9 @@ def score_answers(
         scores = list(map(_with_weighted, scores, known, counts))
     items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
     figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
-    stated = [one for verdict in known for one in verdict.statements if one.stated]
+    stated = [
+        statement for verdict in known for statement in verdict.statements if statement.stated
+    ]
     coverage = {
         "answers": len(cases),
         "statements": len(stated),
