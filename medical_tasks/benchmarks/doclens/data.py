@@ -100,18 +100,18 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = _visit_row(cells | {"id": cells["encounter_id"]})
+        built = _visit_row(cells | {"id": cells["encounter_id"]})
         where = f"{path}: row {row.number}"
         _check_texts(where, row.cells, {name: name for name in ACI_OFFICIAL_COLUMNS})
-        if not any(map(begins_turn, made["turns"])):
+        if not any(map(begins_turn, built["turns"])):
             raise UsageError(
                 f"{where}, column 'dialogue': no line of it begins with a speaker such as "
                 "'[doctor]', so that it has no turns to "
                 "cite. Download the file again."
             )
-        if not begins_turn(made["turns"][0]):
-            silent.append(made["id"])
-        yield made
+        if not begins_turn(built["turns"][0]):
+            silent.append(built["id"])
+        yield built
     if silent:
         print(
             f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
@@ -481,12 +481,12 @@ def read_own_texts(path: Path) -> list[OwnText]:
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
-        found = _text(where, value)
-        if found.id in texts:
+        own = _text(where, value)
+        if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(found.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
             )
-        texts[found.id] = found
+        texts[own.id] = own
     return list(texts.values())
 
 

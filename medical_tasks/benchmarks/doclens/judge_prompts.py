@@ -123,8 +123,8 @@ class QuestionMaker:
         if not self._official:
             read, tokens = read_made, _MAKE_TOKENS
             values = {"text": quoted(text)}
-            asked = self._own(name, "make", read, tokens=tokens, form=form, values=values)
-            return replace(asked, schema=_MADE)
+            question = self._own(name, "make", read, tokens=tokens, form=form, values=values)
+            return replace(question, schema=_MADE)
         file = self._file("make", form=form, section=section)
         return _question(
             name,
@@ -262,12 +262,12 @@ class QuestionMaker:
         what, source = FORMS[form]
         messages = user_message(text, {"what": what, "source": source, **values})
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        question = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
-            return asked
+            return question
         keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
-            asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
+            question, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
         )
 
 
@@ -403,12 +403,12 @@ def read_made(text: str) -> str:
     value = _known(read_json(text))
     if not isinstance(value, dict) or set(value) != {"claims"}:
         raise _BrokenError("the reply must be an object with the key claims and no others")
-    given = value["claims"]
-    if not isinstance(given, list) or not all(
-        isinstance(one, str) and one.strip() for one in given
+    listed = value["claims"]
+    if not isinstance(listed, list) or not all(
+        isinstance(one, str) and one.strip() for one in listed
     ):
         raise _BrokenError("claims must be a list of strings that are not blank")
-    claims = list(dict.fromkeys(" ".join(one.split()) for one in given))
+    claims = list(dict.fromkeys(" ".join(one.split()) for one in listed))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
         raise _BrokenError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
@@ -437,8 +437,8 @@ def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
 
     Ids that were not asked about or stand twice make the reply unreadable.
     """
-    found = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
-    return tuple(found[name]["entailed"] if name in found else None for name in ids)
+    verdicts = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
+    return tuple(verdicts[name]["entailed"] if name in verdicts else None for name in ids)
 
 
 @_reader
@@ -463,7 +463,7 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
     Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is
     none.
     """
-    lines = [found[1] for line in reply_lines(text) if (found := _PROVENANCE.fullmatch(line))]
+    lines = [match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))]
     if len(lines) == 1:
         written = lines[0].strip(" \t_.")
         named = [] if written.casefold() in ("none", "[]") else _numbers(written)
@@ -568,27 +568,27 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
 
     Capitals, white space and ends of a claim do not count.
     """
-    asked = Counter(map(_bare, claims))
+    wanted = Counter(map(_bare, claims))
     value = _known(read_json(text))
     if not isinstance(value, list) or not value:
         raise _BrokenError("the reply needs to be a list of objects, one for each claim")
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     times: Counter[str] = Counter()
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
             raise _BrokenError("each entry needs to be an object with the claim as it was given")
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
-        if name not in asked:
+        if name not in wanted:
             raise _BrokenError(
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
-        if times[name] > asked[name] or found.get(name, verdict) != verdict:
+        if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
             raise _BrokenError("a claim stands twice")
-        found[name] = verdict
+        verdicts[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(
-        found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims)
+        verdicts.get(name) if times[name] == wanted[name] else None for name in map(_bare, claims)
     )
 
 
@@ -641,12 +641,12 @@ def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
 
 
 def _prediction(value: Mapping[str, object]) -> bool:
-    given = [value[name] for name in _NAMES if name in value]
-    if len(given) != 1:
+    values = [value[name] for name in _NAMES if name in value]
+    if len(values) != 1:
         raise _BrokenError("one entailment_prediction is needed")
-    if not isinstance(given[0], bool | int | float) or given[0] not in (0, 1):
+    if not isinstance(values[0], bool | int | float) or values[0] not in (0, 1):
         raise _BrokenError("entailment_prediction must be 1 or 0")
-    return given[0] == 1
+    return values[0] == 1
 
 
 def _bare(claim: str) -> str:

@@ -93,7 +93,7 @@ def official_sentences(
     segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(target="")]
-    found: list[OfficialSentence] = []
+    sentences: list[OfficialSentence] = []
     later: list[int] = []  # what the next sentence that has any cites, with repeats
     for segment in reversed(segments):
         output = " ".join(segment.split())
@@ -104,13 +104,13 @@ def official_sentences(
         asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
-        found.append(
+        sentences.append(
             OfficialSentence(
                 target=remove_citations_official(output), citations=tuple(citations), asked=asked
             )
         )
         later = own or later
-    return found[::-1]
+    return sentences[::-1]
 
 
 _PREDICTION: Final = "entailment_prediction"
@@ -304,8 +304,10 @@ class _Replies:
         lines: list[Line[Any]] = [
             self._sentence(number, sentence) for number, sentence in enumerate(self._split(punkt))
         ]
-        (recall, precision), *found = yield from side_by_side([about, *lines])
-        section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
+        (recall, precision), *sentences = yield from side_by_side([about, *lines])
+        section = Section(
+            reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
+        )
         return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
     def _split(self, punkt: Punkt | None) -> list[OfficialSentence]:
@@ -392,8 +394,8 @@ class _Replies:
             section=unit.section,
         )
         read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
-        (found,) = yield from self._ask([question], read, _cited)
-        entailed, supports = found or (None, (None,) * len(citations))
+        (verdict,) = yield from self._ask([question], read, _cited)
+        entailed, supports = verdict or (None, (None,) * len(citations))
         return SentenceVerdict(entailed=entailed, supports=supports)
 
 
@@ -416,8 +418,8 @@ def official_sources(text: str) -> dict[int, str]:
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
-    said = mistral_claim(reply)
-    return said if isinstance(said, Unreadable) else (said,)
+    verdict = mistral_claim(reply)
+    return verdict if isinstance(verdict, Unreadable) else (verdict,)
 
 
 def _either(
@@ -430,7 +432,7 @@ def _either(
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:
     value = outcome.value
-    if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
+    if not isinstance(value, tuple) or not all(isinstance(entry, bool) for entry in value):
         raise wrong_verdict(outcome, "is no list of true and false")
     return value
 

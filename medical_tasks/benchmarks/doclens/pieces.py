@@ -127,7 +127,7 @@ def split_question(question: str) -> list[str]:
     """Splits a question into its sentences, without the white space around them."""
     # In small letters, character by character: a few letters would become two, and places would
     # shift.
-    small = "".join(lower if len(lower := each.lower()) == 1 else each for each in question)
+    small = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in question)
     return [
         text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())
     ]
@@ -329,8 +329,8 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
     if place == len(block) or stop[0][0] in "。！？" or end > stop.end() or behind_marker:
         return True
     following = block[place]
-    found = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
-    word = found[0] if found else ""
+    match = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    word = match[0] if match else ""
     if place == end:  # "pain.He": small letters, a capital, and no space between
         return (
             following.isupper()

@@ -166,7 +166,7 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         return ItemScore(id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer")
     try:
         scores = ChoiceScores.from_text(response)
-        found = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
+        score = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
     except ValueError as error:
         raise UsageError(
             f"{task.name}: the response to item {item.id} is not how probable the choices are: "
@@ -175,17 +175,17 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
             "1]}, a number a choice."
         ) from error
     values = {
-        name: found.metrics[name][0]
+        name: score.metrics[name][0]
         for name in names
-        if found.metrics[name][0] == found.metrics[name][1]
+        if score.metrics[name][0] == score.metrics[name][1]
     }
-    limits = {name: found.metrics[name] for name in names if name not in values}
+    limits = {name: score.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
     return ItemScore.counted(
         {name: _one(values.get(name)) for name in names},
         id=item.id,
         values=values,
-        parsed="" if found.chosen is None else LETTERS[found.chosen],
+        parsed="" if score.chosen is None else LETTERS[score.chosen],
         why=f"right: {gold}"
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
@@ -237,22 +237,22 @@ def _similarities(
     Of several golds that of the most similar one; nan without gold.
     """
     check_scoring_args(task, arguments)
-    made: list[dict[str, float]] = [{} for _ in items]
+    metrics: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
-        return made
+        return metrics
     owners = [
         (place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))
     ]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
-        for row in made:
+        for row in metrics:
             row[name] = math.nan
         for (place, _), value in zip(
             owners, similarities(name, folder, pairs) if pairs else (), strict=True
         ):
-            row = made[place]
+            row = metrics[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
-    return made
+    return metrics
 
 
 def _references(golds: Sequence[str]) -> tuple[str, ...]:
@@ -302,14 +302,14 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open."""
     below = -math.inf if scores.below is None else scores.below
     pairs = list(zip(scores.logprobs, by, strict=True))
-    told = [None if value is None else value / divisor for value, divisor in pairs]
+    reported = [None if value is None else value / divisor for value, divisor in pairs]
     most = [(below if value is None else value) / divisor for value, divisor in pairs]
-    own = told.pop(place)
+    own = reported.pop(place)
     highest = most.pop(place)
-    if any(score is not None and score >= highest for score in told):
+    if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
     if own is not None and all(
-        score is not None or own >= end for score, end in zip(told, most, strict=True)
+        score is not None or own >= end for score, end in zip(reported, most, strict=True)
     ):
         return 1.0, 1.0
     return 0.0, 1.0
