@@ -312,6 +312,9 @@ TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
 EVERY_CASE: Final = "archehr_question"
 """A task that takes every row of a split, with or without its key."""
 
+KEYED_SPLITS: Final = ("dev",)
+"""Splits whose key everybody can have, so that a leaderboard takes them beside the task's own."""
+
 _EXAMPLE: Final = '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
 
 _ANSWER: Final = "answer"
