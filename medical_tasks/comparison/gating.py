@@ -130,13 +130,13 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
     for rule in policy.rules:
         for run in runs:
             _check_apart(rule, run, baselines.get(rule.against))
-    found = [
+    findings = [
         finding
         for run in runs
         for rule in policy.rules
         for finding in _findings(rule, policy.scopes[rule.task], run, baselines.get(rule.against))
     ]
-    decided = [finding.decided(len(found)) for finding in found]
+    decided = [finding.decided(len(findings)) for finding in findings]
     verdicts = {finding.verdict for finding in decided}
     return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
 
@@ -192,8 +192,8 @@ def _findings(
         )
         for group, metrics in groups.items():
             whole = replace(empty, group=group)
-            found = _measured(rule, metrics.get(rule.metric), whole, entry)
-            yield _with_risk(rule, run, None, found)
+            measured = _measured(rule, metrics.get(rule.metric), whole, entry)
+            yield _with_risk(rule, run, None, measured)
         if not groups:
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
@@ -217,8 +217,8 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Fi
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
     an interval has no true value. Of groups, which may be many, it is worked out where one passes.
     """
-    task = tasks()[rule.task]
-    metric = next((each for each in task.metrics if each.name == rule.metric), None)
+    metrics = {each.name: each for each in tasks()[rule.task].metrics}
+    metric = metrics.get(rule.metric)
     if finding.reason or metric is None or rule.kind == "width_at_most":
         return finding
     columns = _columns(rule, metric, run, baseline, finding.group)
@@ -236,45 +236,47 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Fi
     meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
     risk = None
     if not sampled and (meets or rule.by == NONE):
-        estimate = risk_of_value if baseline is None else risk_of_difference
-        risk = estimate(columns, limit)
-    if meets and items < FEWEST_SIMULATED and not (risk is not None and risk.exact):
-        few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
-        return replace(finding, reason=few)
-    return replace(finding, risk=risk)
+        risk = (risk_of_value if baseline is None else risk_of_difference)(columns, limit)
+    exact = risk is not None and risk.exact
+    few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+    few = few if meets and not exact and items < FEWEST_SIMULATED else ""
+    return replace(finding, reason=few) if few else replace(finding, risk=risk)
 
 
-def _contradicted(columns: Columns, found: Finding) -> bool:
+def _contradicted(columns: Columns, finding: Finding) -> bool:
     """Whether a value is not that of its items, or lies outside its interval: it was changed.
 
     Only where every item is decided, since a value estimates what is missing.
     """
-    if found.value is None or found.low is None or found.high is None:
+    if finding.value is None or finding.low is None or finding.high is None:
         return False
-    if not found.low - _ROUNDED <= found.value <= found.high + _ROUNDED:
+    if not finding.low - _ROUNDED <= finding.value <= finding.high + _ROUNDED:
         return True
     sums = np.stack(columns.second).sum(axis=1)
     if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
         return False
-    return not math.isclose(sums[0] / sums[1], found.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
+    return not math.isclose(sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
 
 
 def _columns(
     rule: Rule, metric: MetricSpec, run: Compared, baseline: Compared | None, group: str
 ) -> Columns:
-    """The columns of a metric in the items of a group: the run's, beside those it is held against."""
+    """The columns of a metric in the items of a group.
+
+    The run's, beside those it is held against.
+    """
     task = tasks()[rule.task]
     own = rows_by_task(run).get(rule.task, {})
     other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
     first, second = shared_rows(other, own)
     if rule.by != NONE:
-        known = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
+        groups = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
         kept = [
-            place
-            for place, row in enumerate(second)
-            if group in groups_of(str(row.get(f"group_{rule.by}")), known)
+            index
+            for index, row in enumerate(second)
+            if group in groups_of(str(row.get(f"group_{rule.by}")), groups)
         ]
-        first, second = [first[place] for place in kept], [second[place] for place in kept]
+        first, second = [first[index] for index in kept], [second[index] for index in kept]
     clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
     return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
@@ -307,19 +309,21 @@ def _measured(rule: Rule, metric: Json | None, empty: Finding, entry: Json) -> F
 def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
     declared = {metric.name for metric in tasks()[rule.task].metrics}
     wanted = Selection(tasks=[rule.task], metrics=[raw_name(rule.metric, declared)], by=rule.by)
-    made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
-    if made["refused"]:
-        yield replace(empty, reason="; ".join(made["refused"]))
+    comparison = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
+    if comparison["refused"]:
+        yield replace(empty, reason="; ".join(comparison["refused"]))
         return
     for group, metrics in (
-        {"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})
+        {"": comparison["metrics"]} if rule.by == NONE else comparison["breakdown"].get(rule.by, {})
     ).items():
         each = mapping(metrics.get(rule.metric))
         (less, more), (baseline_less, baseline_more) = (
-            _open_ends(rule, one, group) for one in (run, baseline)
+            _open_ends(rule, side, group) for side in (run, baseline)
         )
         if not each and rule.metric.endswith(SUFFIX):
-            left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
+            left_out = (
+                warning for warning in comparison["warnings"] if warning.startswith(rule.metric)
+            )
             reason = next(left_out, "the runs do not both report it")
         elif (
             each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST
@@ -335,11 +339,11 @@ def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Ite
                 each["ci_low"] - less - baseline_more,
                 each["ci_high"] + more + baseline_less,
             )
-            found = replace(
+            finding = replace(
                 empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
             )
-            found = replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
-            yield _with_risk(rule, run, baseline, found)
+            finding = replace(finding, group=group, limit=-sign * rule.limit, at_most=sign < 0)
+            yield _with_risk(rule, run, baseline, finding)
             continue
         yield replace(empty, group=group, reason=reason)
 
@@ -364,7 +368,7 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
 
 def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
     _, _, check = read_check(rule.check)
-    kappa, asked, general = (
+    kappa, judge, general = (
         summary_of(check)["kappa"],
         mapping(entry["recipe"].get("judge")),
         check["set"] in GENERAL,
@@ -377,7 +381,7 @@ def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
     }
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
-    if (own := {key: asked.get(key) for key in checked}) != checked:
+    if (own := {key: judge.get(key) for key in checked}) != checked:
         other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
         return replace(empty, reason=other)
     return replace(

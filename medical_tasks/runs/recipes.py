@@ -1,4 +1,6 @@
-"""A run's recipe; other task versions, data, metrics or scoring forbid a comparison, other differences are reported.
+"""A run's recipe, and what two recipes differ in.
+
+Other task versions, data, metrics or scoring forbid a comparison; other differences are reported.
 
 Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
@@ -53,20 +55,23 @@ def make_recipe(
     max_new_tokens: int | None = None,
     max_samples: int | None = None,
 ) -> JsonDict:
-    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
+    """Collects a task's recipe as JSON values.
+
+    Prompts and lengths are None when answers came from elsewhere.
+    """
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    asked: JsonDict | None = None
+    shown: JsonDict | None = None
     if prompts is not None:
-        asked = {"set": prompts.name, "sha256": prompts.sha256}
-        asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
+        shown = {"set": prompts.name, "sha256": prompts.sha256}
+        shown |= {"settings": dict(prompts.settings)} if prompts.settings else {}
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": asked,
+        "prompts": shown,
         "generation": None
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
@@ -95,7 +100,8 @@ def _max_samples_note(task: TaskSpec) -> str:
     return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
-# What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
+# What describes the answers that were scored, or how a judge was asked about them: other for every
+# model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
@@ -139,7 +145,10 @@ def recipe_differences(
     *,
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
-    """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
+    """Compares the recipes of two results of a task.
+
+    A setting that only some of its `metrics` need forbids these alone.
+    """
     refused: list[str] = []
     warned: list[Difference | None] = []
     versions = [short(recipe.get("task_version")) for recipe in (first, second)]
@@ -183,7 +192,10 @@ def _deciding_data(recipe: Json) -> JsonDict:
 def _settings(
     name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
-    """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
+    """Compares the settings of scoring.
+
+    Those of one run alone add metrics to it, and change none of the others.
+    """
     left_out: dict[str, str] = {}
     differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
     one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
@@ -191,7 +203,7 @@ def _settings(
     for key in dict.fromkeys([*one, *other]):
         if key in one and key in other and _same_file(one[key], other[key]):
             continue
-        told = {
+        texts = {
             "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
             "again": _said("again", name=name, key=short(key)),
@@ -201,9 +213,9 @@ def _settings(
         has = [key in each and each[key] not in unset for each in (one, other)]
         if sum(has) == 1:
             alone = "first" if has[0] else "second"
-            differences.warned.append(_differs("scored_alone", alone=alone, **told))
+            differences.warned.append(_differs("scored_alone", alone=alone, **texts))
         elif all(has):
-            _add_setting(differences, left_out, key, (one[key], other[key]), told, key in needed)
+            _add_setting(differences, left_out, key, (one[key], other[key]), texts, key in needed)
     return differences
 
 
@@ -212,20 +224,20 @@ def _add_setting(
     left_out: dict[str, str],
     key: str,
     values: tuple[object, object],
-    told: Mapping[str, str],
+    texts: Mapping[str, str],
     needed: bool,
 ) -> None:
     """Adds a setting of scoring that both recipes have, and have otherwise."""
     if needed:
-        left_out[key] = _said("left_out", **told)
+        left_out[key] = _said("left_out", **texts)
     elif key == "output_claims":
         # Each model's answers have claims of their own, but of one making.
         if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
-            differences.warned.append(_differs("claims", **told))
+            differences.warned.append(_differs("claims", **texts))
     elif key in _SETTINGS_TOLD:
-        differences.warned.append(_differs("asked_differently", **told))
+        differences.warned.append(_differs("asked_differently", **texts))
     else:
-        differences.refused.append(_said("scoring", **told))
+        differences.refused.append(_said("scoring", **texts))
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -244,8 +256,8 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
         unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
-        asked = mapping(parts[0] if parts[1] is None else parts[1])
-        return _differs("not_asked", alone, short(asked.get("set")), other)
+        prompts = mapping(parts[0] if parts[1] is None else parts[1])
+        return _differs("not_asked", alone, short(prompts.get("set")), other)
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
@@ -257,17 +269,17 @@ def _generation(first: Json, second: Json) -> Difference | None:
 
 
 def deciding_generation(recipe: Json) -> JsonDict:
-    """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
+    """How answers were asked for, but for how many at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
-    asked = mapping(recipe.get("generation"))
+    generation = mapping(recipe.get("generation"))
     arguments = {
         key: value
-        for key, value in mapping(asked.get("model_args")).items()
+        for key, value in mapping(generation.get("model_args")).items()
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in asked.items() if key != "processes"},
+        **{key: value for key, value in generation.items() if key != "processes"},
         "model_args": arguments,
     }
 
@@ -278,7 +290,7 @@ def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
     values = " and ".join(map(short, parts))
-    if all(isinstance(part, Mapping) for part in parts):
+    if all(isinstance(value, Mapping) for value in parts):
         values = differing(*map(mapping, parts))
     return _differs(key, values, name=name)
 
@@ -330,14 +342,20 @@ def mapping(value: Any) -> Json:
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """Puts a text on one line of at most so many characters, with what could move a terminal's cursor written visibly."""
+    """Puts a text on one line of at most so many characters.
+
+    What could move a terminal's cursor is written visibly.
+    """
     text = " ".join(text[: 8 * longest].split())
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def short(value: Any, *, quote: bool = False) -> str:
-    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own."""
+    """Writes a value of a recipe in a few characters.
+
+    Hashes by their beginning, collections by a hash of their own.
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -357,7 +375,10 @@ def short(value: Any, *, quote: bool = False) -> str:
 
 
 def differing(first: Json, second: Json) -> str:
-    """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
+    """Names the first few differences of two mappings.
+
+    Example: `max_new_tokens 48 and 512; model_args.dtype none and float32`.
+    """
     flat = _flat(first), _flat(second)
     names = [
         name
@@ -375,10 +396,10 @@ def differing(first: Json, second: Json) -> str:
 
 
 def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
-    found: JsonDict = {}
-    for name, part in value.items():
-        if isinstance(part, Mapping) and part and depth < _DEEPEST:
-            found.update(_flat(part, f"{prefix}{name}.", depth + 1))
+    flat: JsonDict = {}
+    for name, content in value.items():
+        if isinstance(content, Mapping) and content and depth < _DEEPEST:
+            flat.update(_flat(content, f"{prefix}{name}.", depth + 1))
         else:
-            found[f"{prefix}{name}"] = part
-    return found
+            flat[f"{prefix}{name}"] = content
+    return flat

@@ -1,6 +1,7 @@
-"""Running tasks: questions of all items in rounds; where a task has a protocol, its answers decide what is asked next.
+"""Running tasks: questions of all items in rounds; a protocol decides what is asked next.
 
-Answers are stored at once under a hash of model and question, so the same command resumes; the main process alone decides.
+Answers are stored at once under a hash of model and question, so the same command resumes; the main
+process alone decides.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Adjudication:
         }
 
     def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
-        """Says which readings were not taken, since their answers are clear to this version's reader."""
+        """Says which readings were not taken, since this version's reader finds the answers clear."""
         unused = [name for name in self.readings if name not in used]
         if unused:
             print(
@@ -239,7 +240,10 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 
 
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
-    """Opens the tasks' protocols by task name, before a model is loaded: what they need may lack."""
+    """Opens the tasks' protocols by task name, before a model is loaded.
+
+    What they need may lack.
+    """
     return {
         task.name: open_protocol(
             task, _own(task, options), prompts=options.prompts, upstream=options.upstream
@@ -294,7 +298,7 @@ def run_model(
 def _prepared(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, options: RunOptions
 ) -> list[_TaskRun]:
-    """Loads prompts and protocols, fits the questions to the model's context and renders each once."""
+    """Loads prompts and protocols, fits questions to the model's context, renders each once."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     fitted = {
         task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options)
@@ -320,7 +324,7 @@ def _prepared(
 
 
 def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
-    """Asks all questions of all tasks in blocks of items, each block in rounds until all are through."""
+    """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
     every = [(run, item) for run in runs for item in run.fitted.items]
     for start in range(0, len(every), _BLOCK):
         block = [_opened(run, item, model, options) for run, item in every[start : start + _BLOCK]]
@@ -358,22 +362,22 @@ def _request(
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
-    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked again
-    then, and a model that samples may say another thing.
+    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked
+    again then, and a model that samples may say another thing.
     """
-    asked: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
+    content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
-        asked["continuations"] = list(continuations)
+        content["continuations"] = list(continuations)
         size = 0
         if is_local(model.name):  # whose probabilities do not change
             repeat = 1
     else:
-        asked |= {"max_new_tokens": size, "stop": list(task.stop)}
-        asked |= {"turn": turn} if turn > 1 else {}
-    asked |= {"repeat": repeat} if repeat > 1 else {}
+        content |= {"max_new_tokens": size, "stop": list(task.stop)}
+        content |= {"turn": turn} if turn > 1 else {}
+    content |= {"repeat": repeat} if repeat > 1 else {}
     return Request(
-        key=content_key(asked),
+        key=content_key(content),
         messages=messages,
         max_new_tokens=size,
         stop=task.stop,

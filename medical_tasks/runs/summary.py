@@ -5,8 +5,8 @@
     -> figures of all items          `estimation.Estimator`, or `repeating.RepeatedEstimator`
     -> of the set                    `of_whole_set`, where the items are a random sample of one
     -> figures of groups             the same estimator; marked where they are too few to tell
-    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge fits
-    -> JSON                          `Summary.as_json`
+    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
+    fits -> JSON                          `Summary.as_json`
 
 Each step takes a `Summary` and gives one. Parts of a run are merged before they are scored: what
 `merging` makes is scored and summarised as if one command had asked it all.
@@ -128,7 +128,10 @@ def summarise(
 
 
 def drawn_from_set(recipe: Json) -> Json | None:
-    """How the items of a run were drawn from a whole set; None where they were not, or are a part."""
+    """How the items of a run were drawn from a whole set.
+
+    None where they were not, or are a part.
+    """
     return recipe.get("subset") if "shard" not in recipe else None
 
 
@@ -211,7 +214,10 @@ def _mark_too_few(figures: Figures, whole: Figures, *, parts: bool) -> None:
 
 
 def not_comparable(summary: Summary, task: TaskSpec) -> Summary:
-    """The summary of a judge that compares words: what it decided stands beside no other judge's."""
+    """The summary of a judge that compares words.
+
+    What it decided stands beside no other judge's.
+    """
     judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
     groups = (figures for by in summary.breakdown.values() for figures in by.values())
     for figures in (summary.metrics, *groups):
