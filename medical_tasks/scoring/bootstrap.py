@@ -43,11 +43,10 @@ from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 
 
 class Drawing(TypedDict, total=False):
-    """How draws are made, and how wide the interval is."""
+    """How draws are made."""
 
     seed: int  # 0 unless given
     resamples: int  # 2000 unless given
-    confidence: float  # 0.95 unless given
 
 
 def bootstrap_statistic(
@@ -250,14 +249,15 @@ def draw_interval(
     *,
     seed: int = 0,
     resamples: int = 2000,
-    confidence: float = 0.95,
 ) -> tuple[Draws, tuple[float, float]]:
     """A statistic on resamples, and its interval."""
     draws = draw(table, function, seed=seed, resamples=resamples)
-    return draws, interval_of(draws, confidence=confidence, limits=limits)
+    return draws, interval_of(draws, limits=limits)
 
 
-def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
+def interval_of(
+    draws: Draws, *, limits: Limits | None, confidence: float = 0.95
+) -> tuple[float, float]:
     """The expanded percentile interval, or, of data without variation, what the module's head says."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits if limits is not None else (-math.inf, math.inf)
