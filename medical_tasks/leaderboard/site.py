@@ -1,9 +1,10 @@
 """The leaderboard's pages as plain files, made from a store: any web server, or a static Space, serves them.
 
-`index.html` holds every view. It reads `data/board.json` (each result with its headline), `data/tasks/TASK.json` (every metric,
-and what papers report), `data/queue.json` (submissions and their history) and, for details, items and answers, `packages/ID.zip`:
-the package as it was accepted, or of credentialed data the scores alone. The whole table is in `leaderboard.csv`, `.json` and
-`.parquet`. A file that a browser would unpack has a twin that ends in `.gz`.
+`index.html` holds every view. It reads `data/board.json` (each result with its headline),
+`data/tasks/TASK.json` (every metric, and what papers report), `data/queue.json` (submissions and
+their history) and, for details, items and answers, `packages/ID.zip`: the package as it was
+accepted, or of credentialed data the scores alone. The whole table is in `leaderboard.csv`, `.json`
+and `.parquet`. A file that a browser would unpack has a twin that ends in `.gz`.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from medical_tasks.leaderboard.submission_package.contents import (
     ITEMS,
     RESULTS,
 )
-from medical_tasks.leaderboard.submission_package.package_file import zip_bytes
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.submitters import name_key
+from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.models.usage import an_answer
+from medical_tasks.report.entries import Metric
 from medical_tasks.report.html_parts import assets_text, component_styles, rendered
 from medical_tasks.runs.comparability import comparability_lines
 from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 CACHE: Final = ".results.jsonl"
@@ -62,22 +65,23 @@ STATES: Final[Mapping[str, str]] = {
     "rejected": "not shown in the tables",
 }
 
-_Found = dict[str, Any]
+_Found = JsonDict
 """What is kept of a submission's result on a task; JSON."""
 
 
 def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     """Writes or updates the pages in `out`, a folder that is new, empty or a site; returns how many results they show.
 
-    Each file is replaced as a whole, the tables after the packages that they name. `uploads`: the server takes submissions.
+    Each file is replaced as a whole, the tables after the packages that they name. `uploads`: the
+    server takes submissions.
     """
     _check_folder(out)
     submissions = board.submissions()
     queue = out / "data" / "queue.json"
     if not (submissions or board.damaged) and queue.is_file() and read_bytes(queue) != b"[]":
         raise MissingError(  # a folder that is not there looks like an empty store, and submissions never go
-            f"{out}: these pages show submissions, and the store has none. See whether its folder is where --store says. To begin "
-            "anew, choose another --out."
+            f"{out}: these pages show submissions, and the store has none. See whether its folder "
+            "is where --store says. To begin anew, choose another --out."
         )
     accepted = [one for one in submissions if one.state == "accepted"]
     found = _read_packages(board, accepted, out)
@@ -99,7 +103,8 @@ def _check_folder(out: Path) -> None:
         raise UsageError(f"{out}: is no folder. Give --out a folder for the pages.")
     if out.is_dir() and not (out / CACHE).is_file() and any(out.iterdir()):
         raise UsageError(
-            f"{out}: has files of something else. Give --out an empty folder, or one with the pages."
+            f"{out}: has files of something else. Give --out an empty folder, or one with the "
+            "pages."
         )
 
 
@@ -185,7 +190,7 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
     return zip_bytes({**members, ITEMS: "".join(lines).encode()})
 
 
-def _found(task: TaskSpec, entry: Mapping[str, Any]) -> _Found:
+def _found(task: TaskSpec, entry: Json) -> _Found:
     recipe, coverage = entry["recipe"], entry["coverage"]
     took = an_answer(entry)
     cost = mapping(entry.get("usage")).get("cost_usd")
@@ -307,11 +312,14 @@ def _paper_row(entry: Entry) -> _Found:
 
 
 def _key(name: Any) -> str:
-    """Names alike have the same: which these are takes more than a browser has (Unicode's table of confusables)."""
+    """Names alike have the same.
+
+    Which these are takes more than a browser has (Unicode's table of confusables).
+    """
     return hashlib.sha256(repr(name).encode()).hexdigest()[:10]
 
 
-def _written(metric: Mapping[str, Any]) -> _Found:
+def _written(metric: Metric) -> _Found:
     renamed = {"low": "ci_low", "high": "ci_high"}
     told = {name: metric.get(renamed.get(name, name)) for name in _METRIC}
     return {

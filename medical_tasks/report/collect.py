@@ -1,8 +1,10 @@
-"""Reads finished runs into `ReportData`: everything a report shows, checked before a line of it is written."""
+"""Reads finished runs into `ReportData`.
+
+Everything a report shows, checked before a line of it is written.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -17,6 +19,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
     is_unfinished,
@@ -50,41 +53,54 @@ from medical_tasks.report.texts import (
 )
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.runs.results import item_of
+from medical_tasks.runs.results import Json, JsonDict, Row, item_of
 from medical_tasks.spec import MetricSpec, Plot, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
-    "This version of the suite does not know the task, so that neither its data nor what its metrics mean can be said: the numbers "
-    "are as the run wrote them. A report by the version that made the run shows more."
+    "This version of the suite does not know the task, so that neither its data nor what its "
+    "metrics mean can be said: the numbers are as the run wrote them. A report by the version "
+    "that made the run shows more."
 )
 _WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
 
 
-def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Writes the report with the options of the verb; returns its files by format."""
+def write_reports(
+    folders: Sequence[Path],
+    places: TextPlaces = DEFAULT_PLACES,
+    *,
+    out: Path | None = None,
+    form: str | None = None,
+    title: str = "",
+    max_text_bytes: int = MAX_TEXT_BYTES,
+) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form.
+
+    Args:
+        folders: of the runs.
+        places: where texts of open data are looked for.
+        out: a file, or a folder; None for the run's own folder, or, of several, the one one is in.
+        form: `html`, `markdown` or `both`; None for both, or for what the suffix of `out` says.
+        title: heading of the report; "" for one made of the models and benchmarks.
+        max_text_bytes: what the texts of all items may take together.
+    """
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
 
-    def tell(said: str) -> None:
-        print(f"note: {said}", file=sys.stderr)
+    def note(text: str) -> None:
+        print(f"note: {text}", file=sys.stderr)
 
-    folders, _ = without_repeats(arguments.runs)
-    places = report_places(folders, arguments.out, arguments.format)
-    limit = MAX_TEXT_BYTES if arguments.max_text_bytes is None else arguments.max_text_bytes
-    given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    with doing(f"gather the results and items of {len(folders)} runs"):
-        texts = TextPlaces(**given, items=not arguments.no_items)
-        data = report_data(
-            arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell
-        )
-    for note in data.notes:
-        tell(note)
+    shown, _ = without_repeats(folders)
+    paths = report_places(shown, out, form)
+    with doing(f"gather the results and items of {len(shown)} runs"):
+        data = report_data(folders, places, title=title, max_text_bytes=max_text_bytes, tell=note)
+    for text in data.notes:
+        note(text)
     render = {"html": render_page, "markdown": render_report}
-    for form, path in places.items():
+    for kind, path in paths.items():
         with doing(f"write {path}"):
-            write_report(path, render[form](data))
-    return places
+            write_report(path, render[kind](data))
+    return paths
 
 
 def report_data(
@@ -102,7 +118,8 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote."
+            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "wrote."
         )
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
@@ -120,7 +137,8 @@ def report_data(
         recipe.get("data", {}).get("config") == "own" for recipe in recipes
     ):
         raise UsageError(
-            f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
+            f"{places.source}: --source is for runs on data of your own (configuration own). Leave "
+            "it out."
         )
     # Those of one task stand together.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
@@ -155,7 +173,8 @@ def _read_task(
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
-    # What cannot be shown to be open is not: a task that is not known, or a run that was kept without texts.
+    # What cannot be shown to be open is not: a task that is not known, or a run that was kept
+    # without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
     declared = (
@@ -218,7 +237,8 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     said = []
     if part.cut:
         said.append(
-            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to {part.length:,} characters."
+            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to "
+            f"{part.length:,} characters."
         )
     if emptied := part.emptied + unread:
         said.append(
@@ -229,16 +249,22 @@ def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
     return " ".join(said)
 
 
-def _unknown(name: str, value: Mapping[str, Any], declared: Mapping[str, MetricSpec]) -> MetricSpec:
-    """Of a metric that another version reported, no more is known than its entry says; a corrected one is as the raw one."""
+def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> MetricSpec:
+    """Of a metric that another version reported, no more is known than its entry says.
+
+    A corrected one is as the raw one.
+    """
     raw = declared.get(name.removesuffix(SUFFIX))
     if raw is not None:
         return replace(raw, name=name, description=f"{raw.name}, corrected for the judge's errors.")
     return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
 
 
-def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
-    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
+def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
+    """Copies an entry.
+
+    Of credentialed data with its reasons reduced once more to classes that hold no text.
+    """
     if not private:
         return dict(entry)
     made = {**entry, "coverage": _reduced(entry["coverage"])}
@@ -247,7 +273,7 @@ def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
     return made
 
 
-def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
+def _reduced(told: Json) -> JsonDict:
     counts: Counter[str] = Counter()
     for reason, count in told["unscored"].items():
         counts[redact_reason(reason)] += count
@@ -301,7 +327,7 @@ def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
 
 
 def verdicts_by_item(
-    lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
+    lines: Iterable[Row], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
     """Gives each item its verdicts."""
     known = frozenset(ids)
@@ -313,7 +339,7 @@ def verdicts_by_item(
     return {item: tuple(verdicts) for item, verdicts in found.items()}
 
 
-def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerdict:
+def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
@@ -329,7 +355,7 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as people read it: a text as it is, nothing as "", all else as JSON."""
     if value is None:
         return ""
@@ -342,7 +368,7 @@ _JUDGE_RECIPE: Final = frozenset(
 """What a judge's recipe has beside its identity."""
 
 
-def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
+def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     """How well the run's judge agrees with people, by the last check of it on record on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):

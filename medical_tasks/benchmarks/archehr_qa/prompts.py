@@ -1,6 +1,8 @@
-"""How the questions of ArchEHR-QA are put (paper, Validation and figure 2), put again with what is wrong, and answered by the gold.
+"""How the questions of ArchEHR-QA are put, and put again with what is wrong.
 
-The paper prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
+Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its prompts; the
+texts (`prompts.json`) are ours, written from the protocol's facts. The gold is written as an
+answer here as well.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
@@ -53,13 +55,15 @@ _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
 
 texts = partial(packaged, __file__, "prompts.json")
-"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by `options["form"]`."""
+"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by
+`options["form"]`."""
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes the clinician's answer in the official form, at most 75 words, citing all essential sentences and no other.
+    """Writes the clinician's answer in the official form, at most 75 words.
 
-    Without an answer essential sentences stand for it; without a key the citations are the clinician's.
+    It cites all essential sentences and no other. Without an answer essential sentences stand for
+    it; without a key the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -133,17 +137,22 @@ def load_prompts(
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
-    """Makes the prompts of a task; `own` is the only set. `evidence_first` has the sentences shown as an item's `sources`."""
+    """Makes the prompts of a task; `own` is the only set.
+
+    `evidence_first` has the sentences shown as an item's `sources`.
+    """
     if name == "official":
         raise UsageError(
-            f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
+            f"{task.name} has no official prompts: the paper describes its prompts and prints "
+            "none of them. Use --prompts own."
         )
     if name != "own":
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: own.")
     kind = task.options.get("steps") or task.options["form"]
     if kind not in texts()["asked"]:
         raise UsageError(
-            f"{task.name} is answered without a model. Use --model baseline/heuristic, or a task for models such as "
+            f"{task.name} is answered without a model. Use --model baseline/heuristic, or a task "
+            "for models such as "
             "archehr_together."
         )
     settings = read_arguments(task, arguments or {})
@@ -155,10 +164,13 @@ def load_prompts(
         shown = chooser.choose(item) if chooser else None
         return ({"role": "user", "content": question_text(kind, item, shown=shown)},)
 
-    chosen: dict[str, Any] = (
-        {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    return PromptSet(
+        name=name,
+        sha256=_digest(kind),
+        render=render,
+        settings=chooser.settings if chooser else {},
+        sources=chooser.choose if chooser else None,
     )
-    return PromptSet(name=name, sha256=_digest(kind), render=render, **chosen)
 
 
 def question_text(
@@ -168,7 +180,14 @@ def question_text(
     shown: Collection[str] | None = None,
     answer: Collection[str] | None = None,
 ) -> str:
-    """Writes one question, with the sentences of the note that are `shown` (by default all), or the `answer` to `cite`."""
+    """Writes one question.
+
+    Args:
+        kind: a key of `asked` in `prompts.json`.
+        item: what is asked about.
+        shown: ids of the note's sentences that are shown; by default all.
+        answer: sentences of the answer to `cite`.
+    """
     labels, fields = texts()["labels"], item.fields
 
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
@@ -216,7 +235,10 @@ _SHOWN_ID: Final = 12
 def cited_faults(
     reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None
 ) -> list[str]:
-    """Finds what is wrong with an answer that cites; the length of an `answer` that was only to be cited is no fault."""
+    """Finds what is wrong with an answer that cites.
+
+    The length of an `answer` that was only to be cited is no fault.
+    """
     told, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
         return [told["empty"]]
@@ -237,7 +259,10 @@ def cited_faults(
 
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
-    """Finds what is wrong with an answer that is cited later: it is empty, or too long. Citations that it has play no part."""
+    """Finds what is wrong with an answer that is cited later: it is empty, or too long.
+
+    Citations that it has play no part.
+    """
     told, words = (
         texts()["feedback"],
         sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids)),
@@ -248,7 +273,10 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
-    """Writes what stands below the question when it is put again; of a long reply the beginning is shown."""
+    """Writes what stands below the question when it is put again.
+
+    Of a long reply the beginning is shown.
+    """
     told, said = texts()["feedback"], reply.strip()
     shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + told["cut"]
     wrong = "\n".join((told["wrong"], *(f"- {fault}" for fault in faults), told["again"]))
@@ -269,7 +297,10 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the sentences out of a reply, without citations. A line ends a sentence; within it `scoring.sentences` does."""
+    """Takes the sentences out of a reply, without citations.
+
+    A line ends a sentence; within it `scoring.sentences` does.
+    """
     found: list[str] = []
     for line in _lines(reply):
         start, bare = 0, ""
@@ -287,7 +318,10 @@ def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two texts have the same words in the same order; capitals, marks and line ends play no part."""
+    """Whether two texts have the same words in the same order.
+
+    Capitals, marks and line ends play no part.
+    """
     one, other = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
     return one == other
 
@@ -308,11 +342,14 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks in one step or two (`answer_first`), and again while something is wrong; all follows from the replies so far."""
+    """Asks in one step or two (`answer_first`), and again while something is wrong.
+
+    All follows from the replies so far.
+    """
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, Any] = {"name": steps, "version": 1, "tries": tries}
+        self.identity: Mapping[str, object] = {"name": steps, "version": 1, "tries": tries}
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""

@@ -1,7 +1,13 @@
-"""Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
+"""Scores answers of EHRNoteQA: by a judge, by rules, by words, by probabilities.
 
-A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of probabilities is wrong; a choice that a
-server does not report ranks below all that it reports, at most at `below`, and what is certain all the same is decided.
+Kweon et al. 2024, https://arxiv.org/abs/2402.16040, sections 4.1 and 4.3; reference
+implementation: https://github.com/ji-youn-kim/EHRNoteQA, `src/evaluation/evaluate.py`.
+
+    medical-tasks score ehrnoteqa_mc_level1 --responses answers.jsonl --judge JUDGE
+
+A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of
+probabilities is wrong; a choice that a server does not report ranks below all that it reports, at
+most at `below`, and what is certain all the same is decided.
 """
 
 from __future__ import annotations
@@ -10,7 +16,7 @@ import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     NO_GOLD,
@@ -49,7 +55,9 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text.
+    """Scores the answers to a task's items, in their order.
+
+    Those of the probability tasks are `ChoiceScores` as text.
 
     Args:
         task: one of the benchmark's tasks.
@@ -57,8 +65,8 @@ def score_items(
         responses: the model's answers, one for each item.
         judging: who judges written answers.
         arguments: of `TaskSpec.scoring_arguments`.
-        readings: item id to the choice as somebody read it in the answer. Such items get their letter's score alone: the
-            judge is not asked again.
+        readings: item id to the choice as somebody read it in the answer. Such items get their
+            letter's score alone: the judge is not asked again.
     """
     check_lengths(task, items, responses)
     if readings is not None:
@@ -105,14 +113,17 @@ def score_items(
     ]
 
 
-def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Compares an open answer by words with the most similar of `golds`, or all of them together; nan without gold."""
+    """Compares an open answer by words with the most similar of `golds`, or all of them together.
+
+    Nan without gold.
+    """
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
     golds = _references(golds)
@@ -168,8 +179,10 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         found = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
     except ValueError as error:
         raise UsageError(
-            f"{task.name}: the response to item {item.id} is not how probable the choices are: {error}. A response of this task "
-            'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, 1]}, a number a choice.'
+            f"{task.name}: the response to item {item.id} is not how probable the choices are: "
+            f"{error}. A response of this task "
+            'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, '
+            "1]}, a number a choice."
         ) from error
     values = {
         name: found.metrics[name][0]
@@ -194,7 +207,8 @@ def _judged_score(
     item: Item, verdict: AnswerVerdict, values: Mapping[str, float], *, parsed: str, rule: str = ""
 ) -> ItemScore:
     right = None if verdict.right is None else float(verdict.right)
-    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are missing.
+    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are
+    # missing.
     asked = not verdict.how and verdict.reason != NO_GOLD
     return ItemScore.counted(
         {"accuracy": _one(right)} if asked else {},
@@ -228,7 +242,10 @@ def _why(verdict: AnswerVerdict) -> str:
 def _similarities(
     task: TaskSpec, items: Sequence[Item], answers: Sequence[str], arguments: Mapping[str, str]
 ) -> list[dict[str, float]]:
-    """The metrics of the arguments given, for each item: of several golds that of the most similar one; nan without gold."""
+    """The metrics of the arguments given, for each item.
+
+    Of several golds that of the most similar one; nan without gold.
+    """
     check_scoring_args(task, arguments)
     made: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
@@ -309,7 +326,10 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
 
 
 def _share(scores: ChoiceScores, gold: int) -> Limits:
-    """Softmax of the sums at the right choice; smallest and largest as the untold ones may be anything up to their bound."""
+    """Softmax of the sums at the right choice.
+
+    Smallest and largest as the untold ones may be anything up to their bound.
+    """
     bound = -math.inf if scores.below is None else scores.below
     highest = [bound if value is None else value for value in scores.logprobs]
     lowest = [-math.inf if value is None else value for value in scores.logprobs]

@@ -5,19 +5,19 @@ No file that a package names is ever opened: such settings come from whoever ver
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package import contents, rescoring
@@ -28,13 +28,17 @@ from medical_tasks.leaderboard.submission_package.privacy import (
     scrub_recipe,
     texts_allowed,
 )
-from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
-from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.leaderboard.submission_package.results import (
+    differences,
+    in_words,
+    reported_task,
+)
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.comparability import asked_officially
 from medical_tasks.runs.recipes import make_recipe, mapping
 from medical_tasks.runs.responses import read_responses
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import Json, JsonDict, Row, read_results
 from medical_tasks.runs.runner import Adjudication, AnsweredTask
 from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 
@@ -44,7 +48,10 @@ _SHOWN: Final = 3
 def verify_package(
     package: contents.Package, options: contents.VerifyOptions = contents.DEFAULT_OPTIONS
 ) -> contents.Verification:
-    """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
+    """Scores a package's answers again and compares everything in it.
+
+    Raises where the judge is not the package's.
+    """
     checks = [
         contents.Check(
             "content", "match", f"every file has the stated hash; id {package.manifest.id}"
@@ -58,22 +65,17 @@ def verify_package(
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
-def verify_as_asked(
-    package: contents.Package, arguments: argparse.Namespace
+def verify_guarded(
+    package: contents.Package, options: contents.VerifyOptions, attestation: policy.Attestation
 ) -> contents.Verification:
-    """Verifies with a command's options: those of `VerifyOptions`, None where they are not given, and the guard's."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(contents.VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        given[setting] = parse_model_args(
-            given[setting] or "", option=f"--{setting.replace('_', '-')}"
-        )
-    given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = contents.VerifyOptions(
-        **{name: value for name, value in given.items() if value is not None}
-    )
+    """Verifies a package with the data guard up; raises for an option that none of its tasks takes.
+
+    The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
+    """
     if options.sample < 1 or options.seed < 0:
         raise UsageError(
-            f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}."
+            f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and "
+            f"{options.seed}."
         )
     tasks = [task_spec(name) for name in package.manifest.tasks]
     settings = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
@@ -85,9 +87,8 @@ def verify_as_asked(
         raise UsageError(
             f"--judge: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
         )
-    # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
     subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
-    with policy.protect(subjects, policy.attestation_from(arguments)):
+    with policy.protect(subjects, attestation):
         return verify_package(package, options)
 
 
@@ -122,7 +123,7 @@ def _parts(
 def _scores(
     package: contents.Package,
     task: TaskSpec,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     data: TaskData,
     answers: Mapping[str, str],
     options: contents.VerifyOptions,
@@ -183,11 +184,14 @@ def _scores(
 
 def _adjudication(
     task: TaskSpec,
-    recipe: Mapping[str, Any],
+    recipe: Recipe,
     answers: Mapping[str, str],
     options: contents.VerifyOptions,
 ) -> Adjudication | None:
-    """The decisions that the package's scores rest on; no package holds their sheet, so that it has to be given."""
+    """The decisions that the package's scores rest on.
+
+    No package holds their sheet, so that it has to be given.
+    """
     if recipe.get("adjudication") is None:
         return None
     if options.adjudicated is None:
@@ -200,7 +204,7 @@ def _adjudication(
     return found
 
 
-def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]:
+def _not_scored(entry: Entry, why: str) -> dict[str, contents.Found]:
     parts = ("scores", "verdicts") if entry["recipe"]["judge"] is not None else ("scores",)
     found: dict[str, contents.Found] = dict.fromkeys(parts, ("not checked", why))
     said = "values, intervals and coverage are those of the package's own items; not computed from answers"
@@ -208,7 +212,7 @@ def _not_scored(entry: Mapping[str, Any], why: str) -> dict[str, contents.Found]
 
 
 def _data(
-    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+    task: TaskSpec, recipe: Recipe, options: contents.VerifyOptions
 ) -> tuple[TaskData | None, str]:
     try:
         with run_data(
@@ -222,10 +226,13 @@ def _data(
 def check_answers(
     package: contents.Package,
     task: TaskSpec,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     options: contents.VerifyOptions,
 ) -> tuple[contents.Found, Mapping[str, str] | None]:
-    """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
+    """Compares the answers with their hashes.
+
+    Also returns item id to answer, None where there are none to score.
+    """
     answers: Mapping[str, str] | None = package.answers.get(task.name)
     source = "of the package"
     if options.responses is not None:
@@ -241,7 +248,7 @@ def check_answers(
     wrong = [each for each in told if contents.answer_sha256(answers.get(each)) != told[each]]
     wrong += [each for each in answers if each not in told]
     if wrong:
-        which = ", ".join(map(contents.shown, wrong[:_SHOWN]))
+        which = ", ".join(map(shown, wrong[:_SHOWN]))
         return (
             "mismatch",
             f"{len(wrong)} of {len(told)} {source} do not have the stated hash: {which}",
@@ -252,7 +259,7 @@ def check_answers(
 
 
 def _given_answers(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]], place: Path, options: contents.VerifyOptions
+    task: TaskSpec, rows: Sequence[Row], place: Path, options: contents.VerifyOptions
 ) -> Mapping[str, str]:
     if not place.is_dir():
         return read_responses(place, [row["id"] for row in rows], task=task)
@@ -264,7 +271,7 @@ def _given_answers(
     )
 
 
-def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Found:
+def check_data(ran: Recipe, here: Json) -> contents.Found:
     """Compares the data of a recipe with those here."""
     where, there, own = (
         f"{here['name']}/{here['config']}, split {here['split']}",
@@ -272,14 +279,12 @@ def check_data(ran: Mapping[str, Any], here: Mapping[str, Any]) -> contents.Foun
         here["rows_sha256"],
     )
     if there != own:
-        told = f"rows_sha256 {contents.shown(there)} in the package, {contents.shown(own)} here"
+        told = f"rows_sha256 {shown(there)} in the package, {shown(own)} here"
         return "mismatch", f"{where}: another revision: {told}"
     return "match", f"{where}, rows_sha256 {own[:16]}"
 
 
-def check_items(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]
-) -> contents.Found:
+def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> contents.Found:
     """Compares a package's items with those of the split."""
 
     def groups(item: Item) -> dict[str, str]:
@@ -302,7 +307,7 @@ def check_items(
         ],
     }
     wrong = [
-        f"{len(ids)} {what}: {', '.join(map(contents.shown, ids[:_SHOWN]))}"
+        f"{len(ids)} {what}: {', '.join(map(shown, ids[:_SHOWN]))}"
         for what, ids in found.items()
         if ids
     ]
@@ -318,11 +323,14 @@ _ALWAYS = ("task", "task_version", "metrics", "statistics")
 
 def check_recipe(
     task: TaskSpec,
-    recipe: Mapping[str, Any],
+    recipe: Recipe,
     data: TaskData | None,
     options: contents.VerifyOptions,
 ) -> contents.Found:
-    """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
+    """Compares a package's recipe with what this version does.
+
+    `data` are for worked examples, None where they are not here.
+    """
     found = [
         *_task(task, recipe),
         *_questions(task, recipe, data, options),
@@ -340,7 +348,7 @@ def check_recipe(
     return outcome, ". ".join(part for part in parts if part)
 
 
-def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]:
+def _task(task: TaskSpec, recipe: Recipe) -> Iterator[contents.Found]:
     official = asked_officially(mapping(recipe["judge"]))
     reported = task.reporting(task.scoring_arguments, official=official)
     own = make_recipe(
@@ -357,14 +365,14 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]
         if name not in {*task.arguments, *task.scoring_arguments}
     ]
     if unknown:
-        yield "mismatch", f"task_args: {contents.shown(unknown[0])} is a setting of no such task"
+        yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
     name = str(recipe["model"]["name"])
     for part, has in (
         ("protocol", bool(task.protocol)),
         ("baseline", name.startswith("baseline/")),
     ):
         if part in recipe and not has:
-            yield "mismatch", f"{part}: there is none of {task.name} with {contents.shown(name)}"
+            yield "mismatch", f"{part}: there is none of {task.name} with {shown(name)}"
     asked = not name.startswith(("responses/", "baseline/"))
     generation, prompts = recipe["generation"], recipe["prompts"]
     if asked != (prompts is not None) or asked != (generation is not None):
@@ -383,7 +391,7 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[contents.Found]
 
 def _questions(
     task: TaskSpec,
-    recipe: Mapping[str, Any],
+    recipe: Recipe,
     data: TaskData | None,
     options: contents.VerifyOptions,
 ) -> Iterator[contents.Found]:
@@ -407,7 +415,7 @@ def _questions(
             config=str(recipe["data"].get("config")),
             exemplars=exemplars,
         )
-        here: dict[str, Any] = {"set": own.name, "sha256": own.sha256}
+        here: JsonDict = {"set": own.name, "sha256": own.sha256}
         here |= {"settings": own.settings} if own.settings else {}
         yield _compared("prompts", said, scrub_recipe(here))
         if task.protocol:
@@ -420,7 +428,7 @@ def _questions(
 
 
 def _scoring(
-    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+    task: TaskSpec, recipe: Recipe, options: contents.VerifyOptions
 ) -> Iterator[contents.Found]:
     if not task.scoring_arguments:
         if "scoring" in recipe:
@@ -443,7 +451,7 @@ def _scoring(
 
 
 def _judge(
-    task: TaskSpec, recipe: Mapping[str, Any], options: contents.VerifyOptions
+    task: TaskSpec, recipe: Recipe, options: contents.VerifyOptions
 ) -> Iterator[contents.Found]:
     said = recipe["judge"]
     if said is None:
@@ -462,14 +470,14 @@ def _judge(
         yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
         yield _compared("votes", said["votes"], 1)
     elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
-        yield "mismatch", f"judge: {contents.shown(said['name'])} is no judge that there is"
+        yield "mismatch", f"judge: {shown(said['name'])} is no judge that there is"
     if said.get("mode") not in ("single", "batched"):
         yield "mismatch", "judge, mode: must be single or batched"
 
 
-def _compared(what: str, said: Any, here: Any) -> contents.Found:
+def _compared(what: str, said: object, here: object) -> contents.Found:
     found = next(differences(said, json.loads(json.dumps(here)), (what,)), None)
-    return ("match", what) if found is None else ("mismatch", told(found))
+    return ("match", what) if found is None else ("mismatch", in_words(found))
 
 
 def _first_line(error: Exception) -> str:
@@ -480,10 +488,11 @@ Arguments = tuple[dict[str, str], list[str]]
 """Settings, and which file or folder settings were used and not given here."""
 
 
-def question_arguments(
-    task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]
-) -> Arguments:
-    """Settings of the questions, `given` by whoever verifies: no file that a package names is ever opened."""
+def question_arguments(task: TaskSpec, recipe: Recipe, given: Mapping[str, str]) -> Arguments:
+    """Settings of the questions, `given` by whoever verifies.
+
+    No file that a package names is ever opened.
+    """
     said = {
         name: value for name, value in recipe.get("task_args", {}).items() if name in task.arguments
     }
@@ -496,9 +505,7 @@ def question_arguments(
     return values, [name for name in said if name not in values]
 
 
-def scoring_arguments(
-    task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]
-) -> Arguments:
+def scoring_arguments(task: TaskSpec, recipe: Recipe, given: Mapping[str, str]) -> Arguments:
     """Settings of the scoring, from what the recipe says of them; likewise."""
     values = {name: value for name, value in given.items() if name in task.scoring_arguments}
     missing: list[str] = []

@@ -213,8 +213,8 @@ def test_two_steps_have_their_own_tries(data: TaskData, folder: RunFolder) -> No
     model = Erring()
     made = run(TASK["answer_first"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
-    # First the empty and the long answer are asked for again; then each is cited, at first in the wrong way or with words of
-    # another answer.
+    # First the empty and the long answer are asked for again; then each is cited, at first in the
+    # wrong way or with words of another answer.
     assert model.rounds[:2] == [[*"012345"], [*"012345"]]
     assert "This is try 2" in model.texts["1"][1]
     assert "This is try 2" in model.texts["4"][1]

@@ -1,4 +1,7 @@
-"""The tasks under lighteval and inspect: worked examples from the built split, and four questions of a visit's row."""
+"""The tasks under lighteval and inspect.
+
+Worked examples from the built split, and four questions of a visit's row.
+"""
 
 from __future__ import annotations
 

@@ -237,7 +237,8 @@ def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     done = judge(
         tmp_path, units, by_pair, reads="pair", output_claims={one.id: () for one in units}
     )
-    # All five ask the same, so a round has one unit's questions: together and single; each alone; pairs without one.
+    # All five ask the same, so a round has one unit's questions: together and single; each alone;
+    # pairs without one.
     assert done.backend.rounds == [2, 3, 3]
     assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
 

@@ -145,7 +145,8 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     told = capsys.readouterr().err
     assert (
         told.count(
-            "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)."
+            "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its "
+            "hospital 1)."
         )
         == 1
     )
@@ -394,7 +395,8 @@ def drawn(
 
 
 def test_largest_remainder() -> None:
-    # By hand: 200 of 1000 is a fifth of each; 6.666, 2.5 and 0.833 of 10 have wholes 6, 2, 0, the rest to .833 and .666.
+    # By hand: 200 of 1000 is a fifth of each; 6.666, 2.5 and 0.833 of 10 have wholes 6, 2, 0, the
+    # rest to .833 and .666.
     for counts, size, shares in (
         ((500, 300, 200), 200, (100, 60, 40)),
         ((8, 3, 1), 10, (7, 2, 1)),

@@ -1,4 +1,7 @@
-"""The authors' prompts for judges: how they are read from a checkout, filled, and how their replies are read."""
+"""The authors' prompts for judges.
+
+How they are read from a checkout, filled, and how their replies are read.
+"""
 
 from __future__ import annotations
 
@@ -559,7 +562,8 @@ def test_wrong_use(tmp_path: Path) -> None:
     folder = write(tmp_path / "up")
     with pytest.raises(
         UsageError,
-        match="doclens_own has no official prompts: .*ACI-BENCH, MIMIC and MeQSum. Use --prompts own",
+        match="doclens_own has no official prompts: .*ACI-BENCH, MIMIC and MeQSum. Use --prompts "
+        "own",
     ):
         load_prompts(BY_NAME["doclens_own"], "official", folder)
     with pytest.raises(
@@ -571,7 +575,10 @@ def test_wrong_use(tmp_path: Path) -> None:
 @needs_shared
 @pytest.mark.upstream
 def test_the_released_prompts(tmp_path: Path) -> None:
-    """Their numbers of characters and, of all messages together, a sum; the dialogues are numbered as ours."""
+    """Their numbers of characters and, of all messages together, a sum.
+
+    The dialogues are numbered as ours.
+    """
     path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
     visits = list(read_aci_rows("doclens", "test1", {"test1": path}))
     released = json.loads((UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))

@@ -520,7 +520,8 @@ def test_words_by_hand() -> None:
 def test_medcon_by_hand() -> None:
     once, one = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
     for reference, output, wanted in (
-        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and recall 2/2, above 1.
+        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and
+        # recall 2/2, above 1.
         ({"heart attack": one, "myocardial infarction": one}, once, (1.0, 1.0, 1.0, 4 / 3)),
         ({"a": one, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
         ({}, {}, (math.nan, math.nan, math.nan, 0.0)),

@@ -28,8 +28,10 @@ OPEN_TEMPLATE = (
 )
 CHOICE_TEMPLATE = "Output:\n{output}\nChoices:\n{choices}\nRight:\n{answer}\nyes or no?"
 JUDGE_SOURCE = (
-    f'PROMPT_DICT = {{\n\t"openended" : (\n\t\t{OPEN_TEMPLATE[:9]!r}\n\t\t{OPEN_TEMPLATE[9:]!r}\n\t),\n'
-    f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise SystemExit\n'
+    f'PROMPT_DICT = {{\n\t"openended" : '
+    f"(\n\t\t{OPEN_TEMPLATE[:9]!r}\n\t\t{OPEN_TEMPLATE[9:]!r}\n\t),\n"
+    f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise '
+    "SystemExit\n"
 )
 """A file as theirs: a dict of adjacent strings in brackets, and a function."""
 

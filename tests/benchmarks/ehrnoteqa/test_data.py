@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
@@ -36,7 +36,7 @@ from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
-def rows_of(folder: Path, config: str = "all") -> list[dict[str, Any]]:
+def rows_of(folder: Path, config: str = "all") -> list[Row]:
     return list(read_rows(config, "test", find_files(SOURCES[0], config, folder)))
 
 
@@ -160,8 +160,8 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     told = refusal(write_files(tmp_path, questions, notes))
     assert "15 of 20 patients have not the number of notes" in told
     assert (
-        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient 107: 0 found"
-        in told
+        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient "
+        "107: 0 found" in told
     )
     assert "patient 114: 0 found" in told
     assert "patient 115" not in told
@@ -199,7 +199,7 @@ def test_a_wrong_note_is_named_by_its_line(
     assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
 
 
-def discq_rows_of(path: Path) -> list[dict[str, Any]]:
+def discq_rows_of(path: Path) -> list[Row]:
     return list(read_discq_rows(path))
 
 
@@ -264,8 +264,8 @@ def test_texts_that_are_missing_are_listed(tmp_path: Path) -> None:
     )
     told = discq_refusal(path, MissingError)
     assert (
-        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  22.txt\n"
-        in told
+        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  "
+        "22.txt\n" in told
     )
     assert "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in told
 

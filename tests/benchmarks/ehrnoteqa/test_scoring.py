@@ -138,7 +138,8 @@ def test_an_open_answer_by_hand() -> None:
     )
     # Longest common subsequence: two units of red blood cells = 6 of 8 and of 9 tokens.
     assert score.values["rouge_l"] == pytest.approx(2 * (6 / 8) * (6 / 9) / (6 / 8 + 6 / 9))
-    # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long as the gold, so no penalty.
+    # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long as the gold,
+    # so no penalty.
     assert score.values["bleu"] == pytest.approx((5 / 9 * 4 / 8 * 3 / 7 * 2 / 6) ** 0.25)
     assert (score.values["exact_match"], score.values["accuracy"]) == (0.0, 1.0)
     assert (score.parsed, score.why) == ("1", "judge: 1 of votes 1")

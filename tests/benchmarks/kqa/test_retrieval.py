@@ -46,7 +46,10 @@ def ids(chunks: list[Chunk]) -> list[str]:
 
 
 def bm25(question: str, texts: list[str]) -> list[float]:
-    """The formula as it is published (Robertson and Zaragoza 2009; idf and the missing k1 + 1 as in Lucene), by hand."""
+    """The formula as it is published (Robertson and Zaragoza 2009.
+
+    Idf and the missing k1 + 1 as in Lucene), by hand.
+    """
     k1, b = 1.5, 0.75
     counts = [Counter(search_words(text)) for text in texts]
     mean = sum(count.total() for count in counts) / len(counts)
