@@ -560,23 +560,29 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
                 f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
                 "other out."
             )
-    submitted = _submitted(value)
-    id_name, text_name = (
-        next((name for name in names if name in value), "")
-        for names in (_SUBMITTED if submitted else _NAMES)
-    )
-    if not id_name or not text_name:
-        wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
-        if submitted:
-            wanted = "'case_id' and 'answer' or 'prediction'"
-        keys = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+    id_name, text_name = _field_names(value, where, form, in_list=in_list)
     identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
         _check_text(f"{where}, {text_name!r}", response)
     return Answer(id=identifier, text=response, place=place)
+
+
+def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+    """The names of the fields with an answer's id and text; a submission has names of its own."""
+    submitted = _submitted(value)
+    id_name, text_name = (
+        next((name for name in names if name in value), "")
+        for names in (_SUBMITTED if submitted else _NAMES)
+    )
+    if id_name and text_name:
+        return id_name, text_name
+    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    if submitted:
+        wanted = "'case_id' and 'answer' or 'prediction'"
+    keys = ", ".join(map(named, sorted(value)))
+    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
 
 
 def _identifier(where: str, name: str, value: object) -> str:
