@@ -45,6 +45,13 @@ NO_SAMPLE_OF_GROUPS: Final = (
 )
 
 
+_LONGEST: Final = 48
+_HASH: Final = re.compile(r"[0-9a-f]{16,}")
+_HASH_SHOWN: Final = 8
+_MOST: Final = 3
+_DEEPEST: Final = 6
+
+
 def make_recipe(
     task: TaskSpec,
     *,
@@ -436,13 +443,6 @@ def _differs(key: str, /, *parts: object, **named: str) -> Difference:
 
 def _said(key: str, /, *parts: object, **named: str) -> str:
     return DIFFERENCES[key].format(*parts, **named)
-
-
-_LONGEST: Final = 48
-_HASH: Final = re.compile(r"[0-9a-f]{16,}")
-_HASH_SHOWN: Final = 8
-_MOST: Final = 3
-_DEEPEST: Final = 6
 
 
 def mapping(value: Any) -> Json:

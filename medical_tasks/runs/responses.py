@@ -88,17 +88,24 @@ _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
+_RESPONSES: Final = "responses/"
+_BASELINE: Final = "baseline/"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file."""
+    """One answer of a file.
+
+    Attributes:
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
 
     id: str
-    text: str | None  # the model's raw text; None where the file says that there is none
-    place: str  # where it stands (`line 3`, `record 3`)
+    text: str | None
+    place: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -591,10 +598,6 @@ def _identifier(where: str, name: str, value: object) -> str:
         kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
         raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
     return str(value)
-
-
-_RESPONSES = "responses/"
-_BASELINE = "baseline/"
 
 
 class _Replay(Model):

@@ -96,19 +96,30 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One decision: the final answer of a reply, as somebody read it."""
+    """One decision: the final answer of a reply, as somebody read it.
 
-    text: str  # "" where the reply gives none
-    by: str  # `person`, or the judge's name
+    Attributes:
+        text: "" where the reply gives none.
+        by: `person`, or the judge's name.
+    """
+
+    text: str
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """The decisions of a sheet on the answers to one task."""
+    """The decisions of a sheet on the answers to one task.
 
-    sha256: str  # of the file
-    readings: Mapping[str, Reading]  # by item
-    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+    Attributes:
+        sha256: of the file.
+        readings: by item.
+        unfilled: rows without a reading, whose answers stay unclear.
+    """
+
+    sha256: str
+    readings: Mapping[str, Reading]
+    unfilled: int = 0
 
     @property
     def texts(self) -> dict[str, str]:

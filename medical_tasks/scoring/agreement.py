@@ -33,15 +33,17 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others."""
+    """Each rater against the majority of the others.
 
-    references: tuple[
-        tuple[str | None, ...], ...
-    ]  # by rater, the others' majority on each item; None for none
-    accuracy: tuple[
-        float, ...
-    ]  # by rater, the share of items with a reference on which it agrees; `nan` for none
-    counted: tuple[int, ...]  # by rater, the number of items with a reference
+    Attributes:
+        references: by rater, the others' majority on each item; None for none.
+        accuracy: by rater, the share of items with a reference on which it agrees; `nan` for none.
+        counted: by rater, the number of items with a reference.
+    """
+
+    references: tuple[tuple[str | None, ...], ...]
+    accuracy: tuple[float, ...]
+    counted: tuple[int, ...]
 
     @property
     def mean(self) -> float:
