@@ -85,14 +85,19 @@ class UnclearAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerPlaces:
-    """Where the answers of a run are looked for, and the data they are on."""
+    """Where the answers of a run are looked for, and the data they are on.
 
-    data: Path | None = None  # of the built datasets; the user's data home by default
-    source: Path | None = None  # the one file a dataset of the user's own is made of
-    responses: Path | None = (
-        None  # the file that `score` scored, or the run whose answers it scored
-    )
-    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
+    Attributes:
+        data: of the built datasets; the user's data home by default.
+        source: the one file a dataset of the user's own is made of.
+        responses: the file that `score` scored, or the run whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Path | None = None
+    upstream: Path | None = None
 
 
 def response_sha256(text: str) -> str:
@@ -243,14 +248,22 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class UnclearSheet:
-    """What `adjudicate` made."""
+    """What `adjudicate` made.
 
-    path: Path | None  # None where no answer is unclear, or after a forecast
-    answers: int  # how many are unclear
-    read: int = 0  # how many of them the judge read
-    failed: Mapping[str, str] = field(default_factory=dict)  # those it did not, with the reason
+    Attributes:
+        path: None where no answer is unclear, or after a forecast.
+        answers: how many are unclear.
+        read: how many of them the judge read.
+        failed: those it did not, with the reason.
+        private: whether the sheet holds text of credentialed data.
+    """
+
+    path: Path | None
+    answers: int
+    read: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
     usage: Usage | None = None
-    private: bool = False  # whether the sheet holds text of credentialed data
+    private: bool = False
 
 
 def adjudicate_as_asked(
@@ -301,11 +314,16 @@ def adjudicate_as_asked(
 
 @dataclass(frozen=True, kw_only=True)
 class _Readings:
-    """What a judge read; nothing where none was asked."""
+    """What a judge read; nothing where none was asked.
+
+    Attributes:
+        values: by question.
+        failed: reasons, which quote no text.
+    """
 
     by: str = PERSON
-    values: Mapping[str, str] = field(default_factory=dict)  # by question
-    failed: Mapping[str, str] = field(default_factory=dict)  # reasons, which quote no text
+    values: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     usage: Usage | None = None
 
 

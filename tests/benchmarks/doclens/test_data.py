@@ -22,7 +22,6 @@ from medical_tasks.benchmarks.doclens.data import (
     ACI_SOURCE,
     MEQSUM_COLUMNS,
     MEQSUM_OFFICIAL_COLUMNS,
-    MEQSUM_SOURCE,
     OWN_COLUMNS,
     NumberingError,
     load_items,
@@ -250,23 +249,6 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
         match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum",
     ):
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
-
-
-def test_the_demo_of_questions() -> None:
-    rows = {
-        split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]
-    }
-    everything = [row for each in rows.values() for row in each]
-    assert len(everything) == 12
-    for row in everything:
-        assert list(row) == MEQSUM_NAMES
-        assert row["summary"].endswith("?")
-        assert "".join("".join(row["sentences"]).split()) == "".join(row["question"].split())
-    assert all(row["focus"] and row["types"] for row in rows["validation"])
-    assert not any(row["focus"] or row["types"] for row in rows["train"] + rows["test"])
-    # One sentence and many.
-    counts = [len(row["sentences"]) for row in rows["test"]]
-    assert (min(counts), max(counts)) == (1, 8)
 
 
 @needs_shared

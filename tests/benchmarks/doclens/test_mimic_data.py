@@ -31,8 +31,6 @@ from medical_tasks.benchmarks.doclens.mimic_data import (
     stream_reports,
 )
 from medical_tasks.benchmarks.doclens.mimic_report import (
-    ANATOMIES,
-    MODALITIES,
     TRAIN_KINDS,
     Kind,
     LeftOut,
@@ -339,19 +337,6 @@ def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> N
     assert SECRET not in str(caught.value)
     with pytest.raises(UsageError, match="none.csv: cannot be read"):
         list(read_table_rows(tmp_path / "none.csv", "test"))
-
-
-def test_the_demo_has_every_modality_and_anatomy_and_no_patient_in_both_splits() -> None:
-    train, test = (list(read_mimic_rows("demo", split, {})) for split in SPLITS)
-    assert Counter(Kind(each["modality"], each["anatomy"]) for each in train) == dict.fromkeys(
-        TRAIN_KINDS, 2
-    )
-    assert len(test) == 12
-    assert {each["modality"] for each in test} == set(MODALITIES)
-    assert {each["anatomy"] for each in test} == set(ANATOMIES)
-    assert {each["patient_id"] for each in train}.isdisjoint(each["patient_id"] for each in test)
-    assert Counter(Counter(each["patient_id"] for each in test).values()) == {1: 10, 2: 1}
-    assert len({each["id"] for each in (*train, *test)}) == 24
 
 
 def test_the_demo_is_of_the_form_that_notes_give() -> None:

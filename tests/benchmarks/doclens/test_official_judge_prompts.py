@@ -136,19 +136,6 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     ) == (None, False)
 
 
-def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
-    maker = QuestionMaker(_load(synthetic_checkout(tmp_path), "mimic_rrs"), "json_cot")
-    claims = maker.claims("q", text="A clot.", claims=["A."], form="impression")
-    assert json.loads(_said(claims)[-1][1]) == {"radiology_report": "A clot.", "claims": ["A."]}
-    cited = maker.citation("q", sentence="S.", cited=[(7, "a")], form="impression", section="full")
-    assert json.loads(_said(cited)[-1][1]) == {
-        "sentence_in_summary": "S.",
-        "sentences_in_the_radiology_report": [{"idx": "7", "content": "a"}],
-    }
-    names = _load(tmp_path, "mimic_rrs").texts
-    assert all("/mimic_" in name for name in names)
-
-
 def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(synthetic_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
@@ -482,17 +469,6 @@ def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
     assert last == "".join(
         f"[{place}] {text.lower()} " for place, text in enumerate(item.fields["sentences"])
     )
-
-
-def test_each_section_has_its_own(tmp_path: Path) -> None:
-    folder = write(tmp_path / "up")
-    prompts = load_prompts(BY_NAME["aci_bench_section_one_shot"], "official", folder)
-    items = items_of("aci_bench_section")[:4]
-    for item, section in zip(items, SECTIONS, strict=True):
-        asked = prompts.render(item)
-        assert asked[0]["content"] == f"do acibench_{section}"
-        assert len(asked) == 4
-    assert (prompts.name, prompts.settings) == ("official", {"citations": "yes"})
 
 
 def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
