@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import command_line
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
@@ -542,29 +540,6 @@ class View:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConstructionVerb:
-    """How `medical-tasks construct` makes a benchmark's like on notes of one's own.
-
-    Attributes:
-        steps: name of a step to its function, the options it needs and those it takes.
-        add_arguments: declares options that no other benchmark has.
-    """
-
-    dataset: DatasetSpec  # what is constructed
-    steps: Mapping[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]]
-    add_arguments: Callable[[ArgumentParser], None] = lambda parser: None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecomposeVerb:
-    """How `medical-tasks decompose` takes a benchmark's texts apart; `options` are those that no other benchmark has."""
-
-    options: tuple[str, ...]
-    add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
-
-
-@dataclass(frozen=True, kw_only=True)
 class PublishedAnswer:
     """An answer in a file as a benchmark's authors write it.
 
@@ -580,7 +555,7 @@ class PublishedAnswer:
 
 
 class Benchmark:
-    """A benchmark; its one instance stands in its `spec.py`, and `benchmarks.catalog` lists it.
+    """A benchmark; its one instance stands in its `spec.py`, and an entry point registers it (`plugins`).
 
     What it does lies in the modules of its folder: unless a benchmark has a method of its own, each method calls what the module in
     its docstring has under the same name. They are imported when they are needed, since every command reads all specs.
@@ -599,9 +574,7 @@ class Benchmark:
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
-    verbs: ClassVar[
-        Mapping[str, str]
-    ] = {}  # verbs of the command line that are its own, each with its module
+    position: ClassVar[int] = 1000  # where lists have it: the project's own come first
     gap_group: ClassVar[str] = (
         ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
     )
@@ -766,14 +739,6 @@ class Benchmark:
 
     def shared_task(self) -> Any:
         """The module that knows the form of submissions to its shared task, for `medical-tasks submit`; None without one."""
-        return None
-
-    def construction(self) -> ConstructionVerb | None:
-        """How its like is made on notes of one's own."""
-        return None
-
-    def decomposition(self) -> DecomposeVerb | None:
-        """How its texts are taken apart into statements or claims."""
         return None
 
     def plots(

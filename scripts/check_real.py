@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.server import ManagedServer, answers_chat, free_port

@@ -16,24 +16,19 @@ from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "medical_mcq"
-IMPORT = "from medical_tasks.benchmarks.medical_mcq.spec import BENCHMARK as MEDICAL_MCQ\n"
+GROUP = "medical_tasks.benchmarks =\n"
+ENTRY = "    medical_mcq = medical_tasks.benchmarks.medical_mcq.spec:BENCHMARK\n"
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the example in it: its folders, and two lines of the catalogue."""
+    """A copy of the project with the example in it: its folders, and an entry point."""
     project = tmp_path_factory.mktemp("project")
     for name in ("medical_tasks", "dataset_builders", "metrics"):
         shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(EXAMPLE / name, project / name, dirs_exist_ok=True)
-    shutil.copy(ROOT / "setup.cfg", project)
-    catalogue = project / "medical_tasks" / "benchmarks" / "catalog.py"
-    text = catalogue.read_text(encoding="utf-8")
-    mark = "from medical_tasks.errors"
-    text = text.replace(mark, IMPORT + mark, 1).replace(
-        "ARCHEHR_QA)", "ARCHEHR_QA, MEDICAL_MCQ)", 1
-    )
-    catalogue.write_text(text, encoding="utf-8")
+    settings = (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    (project / "setup.cfg").write_text(settings.replace(GROUP, GROUP + ENTRY), encoding="utf-8")
     return project
 
 

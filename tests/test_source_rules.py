@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import inspect
 import re
 import subprocess
 from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ _LOADERS = frozenset(
 def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
     trees: Mapping[str, ast.Module],
 ) -> None:
-    folders = ("benchmarks", "dataset_builders", "metrics", "scripts", "space")
+    folders = ("measurements", "dataset_builders", "metrics", "scripts", "space")
     paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     others = {
         str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths
@@ -126,7 +127,7 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         "space",
         "scripts",
         "docs",
-        "benchmarks",
+        "measurements",
     )
     texts = {".py", ".md", ".txt", ".sh"}
     paths = [
@@ -274,21 +275,22 @@ def test_setup_lists_every_package() -> None:
 
 
 def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
-    from medical_tasks.cli.entry import VERBS, verb_module
+    from medical_tasks.cli.entry import verbs
+    from medical_tasks.plugins import load
 
-    modules = {Path(str(verb_module(verb).__file__)) for verb in VERBS}
-    assert len(modules) == len(VERBS) >= 23
+    modules = {Path(inspect.getfile(load(verb.run))) for verb in verbs().values()}
+    assert modules
+    assert len(modules) == len(verbs())
     in_room = {path for path in modules if path.parent == ROOT / "medical_tasks" / "cli"}
     there = set((ROOT / "medical_tasks" / "cli").glob("*.py"))
-    assert {path.stem for path in there - in_room} == {"__init__", "entry"}
-    assert {path.parent.parent.name for path in modules - in_room} == {"benchmarks"}
+    assert {path.stem for path in there - in_room} == {"__init__", "entry", "parser"}
 
 
 def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
-    from medical_tasks.benchmarks.catalog import BENCHMARKS, datasets
+    from medical_tasks.catalog import benchmarks, datasets
 
-    assert BENCHMARKS
-    for benchmark in BENCHMARKS:
+    assert benchmarks()
+    for benchmark in benchmarks():
         names = {
             path.name
             for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")

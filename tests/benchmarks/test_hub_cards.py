@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medical_tasks.benchmarks.catalog import datasets
-from medical_tasks.benchmarks.manifest import check_cards, write_cards
+from medical_tasks.catalog import datasets
+from medical_tasks.data.manifest import check_cards, write_cards
 from tests.support import ROOT
 
 

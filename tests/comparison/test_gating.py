@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.cli import main
 from medical_tasks.comparison.gate_risk import Limit, risk_of_difference, risk_of_value
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate

@@ -23,8 +23,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.leakcheck_fuzz import FORMS, OUTCOMES, checked_files
-from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
+from measurements.leakcheck_fuzz import FORMS, OUTCOMES, checked_files
+from medical_tasks.catalog import datasets, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import (
     MARKER,
@@ -33,6 +33,7 @@ from medical_tasks.data.dataset_store import (
     marker_text,
     source_files,
 )
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of, words_of
@@ -527,7 +528,7 @@ def test_results_that_are_none_are_not_quoted(
 
 
 def test_damaged_files_of_every_form_end_nothing() -> None:
-    """A long run: benchmarks/leakcheck_fuzz.py."""
+    """A long run: measurements/leakcheck_fuzz.py."""
     tries = list(checked_files(400, seed=20))
     assert {each.outcome for each in tries} == {*OUTCOMES}
     assert {each.form for each in tries} >= {*FORMS}

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.site import CACHE, write_site

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure

@@ -1,4 +1,6 @@
-"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156; shared tasks BioNLP 2025, and 2026.
+"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156.
+
+Shared tasks BioNLP 2025, and 2026.
 
 Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 """
@@ -15,7 +17,6 @@ from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
-    ConstructionVerb,
     DatasetSpec,
     Item,
     MetricSpec,
@@ -48,12 +49,16 @@ DATASET = DatasetSpec(
     configs=("official", "questions", "demo"),
     default_config="official",
     how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
+        "become a credentialed user of PhysioNet and sign the agreement of the project "
+        "archehr-qa-bionlp-task-2025 (or -2026)",
+        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where "
+        "released, archehr-qa_key.json and "
         "archehr-qa_mapping.json",
         "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
-        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
-        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
+        "without credentials, patients' questions alone: check out "
+        "https://github.com/soni-sarvesh/archehr-qa (dev) and "
+        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: "
+        "medical-tasks build archehr_qa --config "
         "questions --source FOLDER",
         "without any download: medical-tasks build archehr_qa --config demo",
     ),
@@ -67,13 +72,21 @@ ENDS: Final = {
     "evidence": "official script ends: unknown ids",
     "alignment": "official script ends: unknown ids",
 }
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
+"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no
+figure."""
 
 OFFICIAL: Final = "_official"
 
 
 def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share by its kind of task (a key of `ENDS`), strict or lenient, micro or macro, and f1, precision or recall."""
+    """Names a share, as metrics do.
+
+    Args:
+        kind: kind of task, a key of `ENDS`.
+        which: `strict` or `lenient`.
+        how: `micro` or `macro`.
+        part: `f1`, `precision` or `recall`.
+    """
     if kind == "cited":
         parts = ["factuality", which, how, part]
         return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
@@ -88,27 +101,28 @@ _READ: Final = ("cited", "evidence")
 
 
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    made = []
+    metrics = []
     read = {
         share_name(kind, which, how, part)
         for which in ("strict", "lenient")
         for how in ("micro", "macro")
         for part in ("f1", "precision", "recall")
     } | ({"overall_score"} if kind == "evidence" else set())
-    for each in packaged(__file__, "metrics.json")[kind]:
-        low, high = each.get("limits", (0.0, 1.0))
+    for entry in packaged(__file__, "metrics.json")[kind]:
+        low, high = entry.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other set.
+        # The script compares the cases of a submission with those of the key, and takes no other
+        # set.
         official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in _READ and each["name"] in read
-        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
-        made.append(
+        rests = kind in _READ and entry["name"] in read
+        named = {"limits": limits, "of": tuple(entry.get("of", ())), "read": rests}
+        metrics.append(
             MetricSpec(
-                **{**each, **named},
-                official=official if each["name"].endswith(OFFICIAL) else None,
+                **{**entry, **named},
+                official=official if entry["name"].endswith(OFFICIAL) else None,
             )
         )
-    return tuple(made)
+    return tuple(metrics)
 
 
 # How a system asks its models is its own: a shared task.
@@ -118,7 +132,8 @@ _PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
 _CHECKPOINTS: Final = {
     "bertscore": "folder of distilbert-base-uncased",
     "umls": "folder of a UMLS index, made by: medical-tasks umls build",
-    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or CKPT:FOLDER:SENTENCES",
+    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or "
+    "CKPT:FOLDER:SENTENCES",
 }
 
 
@@ -127,7 +142,8 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "asked": "clinician_question",
         "target": "clinician_answer",
         "template": (
-            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
+            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient "
+            "wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
         ),
         "metadata": ["patient_narrative", "sentences"],
     },
@@ -139,13 +155,15 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "evidence": {
         "asked": "clinician_question",
         "target": "relevance",
-        "template": "Which of these sentences are needed to answer the question?\n{sentences}\n\nQuestion: {prompt}",
+        "template": "Which of these sentences are needed to answer the "
+        "question?\n{sentences}\n\nQuestion: {prompt}",
         "metadata": ["sentences"],
     },
     "alignment": {
         "asked": "clinician_answer",
         "target": "answer_citations",
-        "template": "Which of these sentences does each sentence of the answer rest on?\n{sentences}\n\nAnswer: {prompt}",
+        "template": "Which of these sentences does each sentence of the answer rest "
+        "on?\n{sentences}\n\nAnswer: {prompt}",
         "metadata": ["sentences"],
     },
 }
@@ -156,6 +174,7 @@ class ArchEHRQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "archehr_qa"
+    position = 5
     short = "archehr"
     title = "ArchEHR-QA"
     paper = "https://arxiv.org/abs/2506.04156"
@@ -195,12 +214,6 @@ class ArchEHRQA(Benchmark):
         return hub_question(
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )
-
-    def construction(self) -> ConstructionVerb:
-        """See `construction.steps`."""
-        from medical_tasks.benchmarks.archehr_qa.construction.steps import STEPS, add_arguments
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
 
     def shared_task(self) -> Any:
         """See `submission`."""
@@ -260,7 +273,8 @@ ANSWER_TASKS: Final = (
         "Grounded answer from sentences chosen by similarity beforehand",
         protocol="evidence_first",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences (default: word overlap)",
+            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences "
+            "(default: word overlap)",
             "evidence": "how many sentences are chosen (default 10)",
         },
     ),
@@ -269,7 +283,8 @@ ANSWER_TASKS: Final = (
         "The sentences most similar to the questions, up to 75 words; asks no model",
         baseline="heuristic",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences (default: word overlap)"
+            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences "
+            "(default: word overlap)"
         },
     ),
 )

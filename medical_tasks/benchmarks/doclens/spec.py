@@ -1,6 +1,7 @@
 """What DocLens is: its datasets, tasks and metrics.
 
-A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the evaluated methods).
+A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the
+evaluated methods).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from medical_tasks.spec import (
     JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
-    DecomposeVerb,
     MetricSpec,
     Official,
     PaperSetting,
@@ -44,8 +44,10 @@ ACI_BENCH = DatasetSpec(
     configs=("doclens", "full", "demo"),
     default_config="doclens",
     how_to_get=(
-        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the official files",
-        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from data/challenge_data of "
+        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the "
+        "official files",
+        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from "
+        "data/challenge_data of "
         "https://github.com/wyim/aci-bench",
         "for config full also clinicalnlp_taskC_test2.csv and clef_taskC_test3.csv from there",
         "then: medical-tasks build aci_bench --source FOLDER",
@@ -84,10 +86,13 @@ MEQSUM = DatasetSpec(
     default_config="full",
     how_to_get=(
         "medical-tasks build meqsum --fetch, which fetches the three official files",
-        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
+        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from "
+        "https://github.com/abachaa/MeQSum",
         "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
-        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of https://github.com/abachaa/MEDIQA2021",
-        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum --source FOLDER",
+        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of "
+        "https://github.com/abachaa/MEDIQA2021",
+        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum "
+        "--source FOLDER",
         "without any download: medical-tasks build meqsum --config demo",
     ),
     version="1.0.0",
@@ -114,10 +119,12 @@ MIMIC_RRS = DatasetSpec(
     configs=("notes", "table", "demo"),
     default_config="notes",
     how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of https://physionet.org/content/mimiciii/1.4/",
+        "become a credentialed user of PhysioNet and sign the agreement of "
+        "https://physionet.org/content/mimiciii/1.4/",
         "download NOTEEVENTS.csv.gz and SHA256SUMS.txt from there",
         "then, on a machine that may hold it: medical-tasks build mimic_rrs --source FOLDER",
-        "from a table of findings and impressions that you have: medical-tasks build mimic_rrs --source FILE.csv --config table",
+        "from a table of findings and impressions that you have: medical-tasks build mimic_rrs "
+        "--source FILE.csv --config table",
         "without any download: medical-tasks build mimic_rrs --config demo",
     ),
     version="1.1.0",
@@ -142,7 +149,8 @@ OWN = DatasetSpec(
     configs=("own", "demo"),
     default_config="own",
     how_to_get=(
-        'write a JSON list of records, one a text: [{"example_id": "1", "input": "...", "reference": "..."}, ...]',
+        'write a JSON list of records, one a text: [{"example_id": "1", "input": "...", '
+        '"reference": "..."}, ...]',
         "then: medical-tasks build doclens_own --source FILE.json",
         "without any file: medical-tasks build doclens_own --config demo",
     ),
@@ -150,8 +158,11 @@ OWN = DatasetSpec(
 )
 
 
-def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
-    """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
+def demo_entries(kind: str, split: str) -> list[Mapping[str, Any]]:
+    """The synthetic entries of a split, written for this package; they describe nobody.
+
+    `kind`: `visits`, `questions`, `reports` or `texts`.
+    """
     return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
 
 
@@ -161,10 +172,14 @@ SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessm
 """The four parts of a clinical note."""
 
 _CLAIMS: Final = {
-    "claim_recall": "Completeness: share of the reference's claims that the output entails, pooled.",
-    "claim_precision": "Conciseness: share of the output's claims that the reference entails, pooled.",
-    "citation_recall": "Attribution: share of the output's sentences that what they cite entails together, pooled.",
-    "citation_precision": "Attribution: share of the output's citations that support their sentence and are needed, pooled.",
+    "claim_recall": "Completeness: share of the reference's claims that the output entails, "
+    "pooled.",
+    "claim_precision": "Conciseness: share of the output's claims that the reference entails, "
+    "pooled.",
+    "citation_recall": "Attribution: share of the output's sentences that what they cite entails "
+    "together, pooled.",
+    "citation_precision": "Attribution: share of the output's citations that support their "
+    "sentence and are needed, pooled.",
 }
 
 _DOCLENS: Final = tuple(
@@ -286,7 +301,8 @@ _BLEURT: Final = (
     MetricSpec(
         name="bleurt",
         kind="mean",
-        description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
+        description="BLEURT of the output against the reference, by the checkpoint given; its "
+        "scale has no ends.",
         limits=(-math.inf, math.inf),
         unit="score",
         judged=False,
@@ -323,13 +339,16 @@ _ARGUMENTS: Final = {
 _SCORING: Final = {
     "citations": _ARGUMENTS["citations"],
     "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
-    "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
+    "claims": "file of the references' claims, in the authors' form (default: the judge makes "
+    "them)",
     "output_claims": "file of the outputs' claims, likewise",
-    "official": "yes: with --prompts official also the figures by the authors' scripts, which ask the judge other questions",
+    "official": "yes: with --prompts official also the figures by the authors' scripts, which "
+    "ask the judge other questions",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
 _PUNKT: Final = {
-    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes (default: untrained)"
+    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes "
+    "(default: untrained)"
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
@@ -362,14 +381,15 @@ class DocLens(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "doclens"
+    position = 4
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""
-        asked = _HUB_QUESTIONS.get(task.dataset)
-        return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+        question = _HUB_QUESTIONS.get(task.dataset)
+        return {} if question is None else hub_question(**question, scorer={"name": "f1"})
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
@@ -382,13 +402,6 @@ class DocLens(Benchmark):
             PublishedAnswer(item=f"{record['example_id']}/{section}", text=record[field])
             for section, field in fields.items()
         ]
-
-    def decomposition(self) -> DecomposeVerb:
-        """See `decompose_verb`."""
-        from medical_tasks.benchmarks.doclens.decompose_verb import add_arguments, run
-
-        options = ("side", "task", "data", "config", "split", "prompts", "upstream")
-        return DecomposeVerb(options=options, add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = DocLens()

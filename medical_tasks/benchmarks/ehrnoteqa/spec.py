@@ -10,7 +10,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
-    ConstructionVerb,
     DatasetSpec,
     MetricSpec,
     PaperSetting,
@@ -43,14 +42,20 @@ DATASET = DatasetSpec(
     configs=("level1", "level2", "all", "own", "evidence", "discq", "demo"),
     default_config="all",
     how_to_get=(
-        "become a credentialed PhysioNet user and sign the data use agreements of both projects below",
+        "become a credentialed PhysioNet user and sign the data use agreements of both projects "
+        "below",
         "download EHRNoteQA.jsonl from https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-        "download note/discharge.csv.gz and SHA256SUMS.txt from https://physionet.org/content/mimic-iv-note/2.2/",
-        "put them into one folder (or keep the tree that wget makes and give its physionet.org/files)",
+        "download note/discharge.csv.gz and SHA256SUMS.txt from "
+        "https://physionet.org/content/mimic-iv-note/2.2/",
+        "put them into one folder (or keep the tree that wget makes and give its "
+        "physionet.org/files)",
         "then: medical-tasks build ehrnoteqa --source FOLDER",
-        "config evidence: test.final.json of https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
-        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, the n2c2 texts below its folder",
-        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own notes",
+        "config evidence: test.final.json of "
+        "https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
+        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, "
+        "the n2c2 texts below its folder",
+        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own "
+        "notes",
         "without any download: medical-tasks build ehrnoteqa --config demo",
     ),
     version="1.1.0",
@@ -72,8 +77,10 @@ _METRICS: dict[Format, tuple[MetricSpec, ...]] = {
 }
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
-    "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
-    "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric clinical_bert",
+    "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric "
+    "sentence_bert",
+    "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric "
+    "clinical_bert",
 }
 _READS: Final = "the letter of the choice that the reply takes, such as D"
 # The authors' longest answer and longest reply of the judge.
@@ -83,8 +90,10 @@ _VOTES = 5
 _FROM_NOTES: Final = "Discharge summaries:\n{notes}\n\nQuestion: {prompt}"
 # Its placeholders are those of inspect's grader; choices is a column.
 _GRADED_BY_LETTER: Final = (
-    "Question: {question}\n\nChoices, A to E in this order: {choices}\n\nThe right one is {criterion}.\n\n"
-    "Answer to be graded: {answer}\n\nDoes the answer say what the right choice says?\n\n{instructions}"
+    "Question: {question}\n\nChoices, A to E in this order: {choices}\n\nThe right one is "
+    "{criterion}.\n\n"
+    "Answer to be graded: {answer}\n\nDoes the answer say what the right choice "
+    "says?\n\n{instructions}"
 )
 
 
@@ -99,6 +108,7 @@ class EHRNoteQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "ehrnoteqa"
+    position = 3
     title = "EHRNoteQA"
     paper = DATASET.paper
     datasets = (DATASET,)
@@ -111,14 +121,18 @@ class EHRNoteQA(Benchmark):
 
         return {
             NOT_TOLD: (
-                "The server told too few log-probabilities to decide: --model-args top_logprobs=N asks for more, and hf/ and "
+                "The server told too few log-probabilities to decide: --model-args "
+                "top_logprobs=N asks for more, and hf/ and "
                 "vllm/ tell all."
             ),
             NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
         }
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """The question about its notes: open, graded by a model, or by choice, whichever way this suite asks for choices."""
+        """The question about its notes.
+
+        Open, graded by a model, or by choice, whichever way this suite asks for choices.
+        """
         if task.options["format"] == "open":
             graded = {"name": "model_graded_qa", "args": {"template": _GRADED_BY_LETTER}}
             return hub_question(
@@ -145,13 +159,17 @@ class EHRNoteQA(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
     ) -> Sequence[PublishedAnswer]:
-        """What `generate.py` and `evaluate.py` write: the question and its notes beside a column that is called as the model."""
+        """What `generate.py` and `evaluate.py` write.
+
+        The question and its notes beside a column that is called as the model.
+        """
         if not record.keys() >= _RELEASED:
             return ()
         models = [name for name in record if not _NO_MODEL.fullmatch(name)]
         if len(models) > 1:
             raise UsageError(
-                f"has the answers of several models: {', '.join(map(repr, models))}. Leave out all but one, or name that one "
+                f"has the answers of several models: {', '.join(map(repr, models))}. Leave out "
+                "all but one, or name that one "
                 "'response'."
             )
         patient, asked = str(record["patient_id"]), {"question": record["question"]}
@@ -162,12 +180,6 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
 
         return {"ehrnoteqa": CHECK_SET}
-
-    def construction(self) -> ConstructionVerb:
-        """See `construction.steps`."""
-        from medical_tasks.benchmarks.ehrnoteqa.construction.steps import STEPS
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS)
 
 
 BENCHMARK = EHRNoteQA()

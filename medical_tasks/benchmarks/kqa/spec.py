@@ -1,7 +1,7 @@
 """What K-QA is: its dataset here, its tasks and metrics below.
 
-Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024, https://arxiv.org/abs/2401.14493.
-Reference implementation: https://github.com/Itaymanes/K-QA.
+Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024,
+https://arxiv.org/abs/2401.14493. Reference implementation: https://github.com/Itaymanes/K-QA.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from medical_tasks.spec import (
     JUDGE_REPLY_MISSING,
     Benchmark,
     DatasetSpec,
-    DecomposeVerb,
     Item,
     MetricSpec,
     Official,
@@ -50,18 +49,21 @@ DATASET = DatasetSpec(
     configs=("answered", "questions", "own", "demo"),
     default_config="answered",
     how_to_get=(
-        "medical-tasks build kqa --fetch (or with --config questions), which fetches the official files",
-        "by hand, answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
+        "medical-tasks build kqa --fetch (or with --config questions), which fetches the "
+        "official files",
+        "by hand, answered: download dataset/questions_w_answers.jsonl from "
+        "https://github.com/Itaymanes/K-QA",
         "by hand, questions: download dataset/questions.jsonl from there",
         "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
-        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa --source FILE --config own",
+        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa "
+        "--source FILE --config own",
         "without any download: medical-tasks build kqa --config demo",
     ),
     version="1.0.0",
 )
 
-# The script divides Comp and Hall by the number of the benchmark's questions, whatever was answered, and their `_norm` by
-# the answers.
+# The script divides Comp and Hall by the number of the benchmark's questions, whatever was
+# answered, and their `_norm` by the answers.
 _OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
 _OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
 
@@ -69,7 +71,8 @@ METRICS = (
     MetricSpec(
         name="comprehensiveness",
         kind="mean",
-        description="Share of the must-have statements that the answer entails; an abstention has none.",
+        description="Share of the must-have statements that the answer entails; an abstention "
+        "has none.",
         verdict="entailment",
     ),
     MetricSpec(
@@ -132,7 +135,8 @@ METRICS = (
     MetricSpec(
         name="hallucination_official",
         kind="mean",
-        description="Hall as the authors' script reads the judge's replies: statements per question, over all questions.",
+        description="Hall as the authors' script reads the judge's replies: statements per "
+        "question, over all questions.",
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",
@@ -150,7 +154,8 @@ METRICS = (
 )
 
 _RETRIEVAL_ARGUMENTS = {
-    "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the corpus of the demo questions",
+    "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the "
+    "corpus of the demo questions",
     "top_k": "passages a question is given (default 5)",
     "chunk_words": "words of a passage at most (default 150)",
 }
@@ -158,8 +163,8 @@ _RETRIEVAL_ARGUMENTS = {
 _OTHER_EXAMPLES = "the paper's worked examples are other ones"
 _OTHER_DOCUMENTS = "the paper's documents are not published"
 
-# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an answer in bullet points with
-# a safety note may be three times that.
+# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an
+# answer in bullet points with a safety note may be three times that.
 _TOKENS = 1024
 
 
@@ -167,6 +172,7 @@ class KQABenchmark(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "kqa"
+    position = 2
     title = "K-QA"
     paper = DATASET.paper
     datasets = (DATASET,)
@@ -197,12 +203,6 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.annotations import CHECK_SET
 
         return {"kqa": CHECK_SET}
-
-    def decomposition(self) -> DecomposeVerb:
-        """See `decompose`."""
-        from medical_tasks.benchmarks.kqa.decompose import add_arguments, run
-
-        return DecomposeVerb(options=("importance",), add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = KQABenchmark()

@@ -14,7 +14,6 @@ from typing import Any
 
 from medical_tasks.spec import (
     Benchmark,
-    ConstructionVerb,
     DatasetSpec,
     Item,
     MetricSpec,
@@ -178,13 +177,10 @@ class MedCalcBench(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "medcalc_bench"
+    position = 1
     short = "medcalc"
     gap_group = "calculator"
     asked_otherwise = frozenset({"corrected"})
-    verbs = {  # noqa: RUF012
-        "audit": "medical_tasks.benchmarks.medcalc_bench.audit",
-        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_report",
-    }
     title = "MedCalc-Bench"
     mixed_rows = True
     paper = DATASET.paper
@@ -250,16 +246,10 @@ class MedCalcBench(Benchmark):
             metadata=["patient_note"],
         )
 
-    def construction(self) -> ConstructionVerb:
-        """See `construction`."""
-        from medical_tasks.benchmarks.medcalc_bench.construction import STEPS, add_arguments
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
-
     def plots(
         self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
     ) -> list[Plot]:
-        from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots
+        from medical_tasks.benchmarks.medcalc_bench.attributes import attribute_plots
 
         return attribute_plots(rows, items)
 

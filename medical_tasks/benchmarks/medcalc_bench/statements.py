@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench import rules
@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     plain,
     unit_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.rules import NAME, RULES, THIS, VALUE
+from medical_tasks.benchmarks.medcalc_bench.rules import NAME, THIS, VALUE
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 
 __all__ = ["Statement", "read_statement"]
@@ -52,15 +52,15 @@ class Statement:
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is looked at.
-        plain: whether it ends with a sentence that gives the answer by name in plain words, so that
-            nothing in front of it matters.
+        closing: whether it ends with a sentence that gives the answer by name and at its very end,
+            so that nothing in front of it matters.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
-    plain: bool = False
+    closing: bool = False
 
     @property
     def not_computable(self) -> bool:
@@ -138,6 +138,9 @@ _PREPARED: Final = tuple(
 # ---- Quantities in their sentences ----
 
 
+_MARKS: Final = " .,:!()\"'\n"
+
+
 @dataclass(slots=True)
 class _Mention:
     """A quantity, or alternatives, in its sentence.
@@ -160,20 +163,14 @@ class _Mention:
     refused: bool = False
 
     @property
-    def context(self) -> str:
-        """The sentence, with `▣` for the quantity."""
-        return f"{self.front[-_REACH:]}{THIS}{self.behind[:_REACH]}"
-
-    @property
     def lead(self) -> str:
         """The text in front of it, from the quantity before or the sentence's beginning on."""
         return self.front[-_REACH:].rpartition(VALUE)[2]
 
     @property
-    def plain(self) -> bool:
-        """Whether its sentence is of plain words and ends with it."""
-        words = self.front.translate(rules.WITHOUT_MARKS).split()
-        return not self.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(words)
+    def closes(self) -> bool:
+        """Whether its sentence ends with it, and has words that say what it is."""
+        return not self.behind.strip(_MARKS) and any(map(str.isalpha, self.lead))
 
     @property
     def opens(self) -> bool:
@@ -184,12 +181,15 @@ class _Mention:
 def _read(text: str, subject: Subject) -> Statement:
     """Reads a plain text in which what is asked for is `§`."""
     masked, groups = _masked(_without_asides(text, subject), subject)
-    refusals = list(rules.REFUSAL.finditer(masked))
+    possible = rules.patterns_for(masked)
+    refusals = list(rules.REFUSAL.finditer(masked)) if possible & rules.MAY_REFUSE else []
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
     mentions = _mentions(masked, groups)
-    _take_back(masked, mentions)
-    _leave_options(masked, mentions)
+    if possible & rules.MAY_RETRACT:
+        _take_back(masked, mentions)
+    if possible & rules.MAY_CHOOSE:
+        _leave_options(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
     # From the end on: what stands before a sentence that plainly states a value decides nothing.
@@ -204,12 +204,14 @@ def _read(text: str, subject: Subject) -> Statement:
             plain = mention if mention.tier >= RESULT and not mention.reason else plain
     if plain is None:
         return _unplain(mentions)
-    alone = plain.tier == BY_NAME and plain.plain and plain is mentions[-1]
-    return Statement(_total(plain.values), settled=True, plain=alone)
+    closing = plain.tier == BY_NAME and plain.closes and plain is mentions[-1]
+    return Statement(_total(plain.values), settled=True, closing=closing)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
+    if "(" not in text and "[" not in text:
+        return text
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
@@ -254,7 +256,7 @@ def _joined(
     if rules.SPREAD.fullmatch(between):
         if isinstance(one.value, float) and isinstance(other.value, float):
             low, high = one.value - other.value, one.value + other.value
-            return replace(one, value=low), replace(one, value=high)
+            return one._replace(value=low), one._replace(value=high)
         return ()
     units = {unit_of(quantity.unit) for quantity in (one, other)} - {NO_UNIT}
     if between == " - " and rules.EQUALS.search(behind):
@@ -262,7 +264,7 @@ def _joined(
     alike = rules.PARALLEL.match(f"{between}{VALUE}{behind}")
     if len(units) > 1 or not (alike or rules.JOINED.fullmatch(between)):
         return ()
-    return (replace(one, unit=one.unit or other.unit), *others)
+    return (one._replace(unit=one.unit or other.unit), *others)
 
 
 def _is_same_again(one: Quantity, other: Quantity) -> bool:
@@ -300,10 +302,7 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    if mention.plain:
-        return ""  # no rule holds for it, so that none need be tried
-    context = mention.context
-    return next((rule.reason for rule in RULES if rule.pattern.search(context)), "")
+    return rules.reason_of(mention.front[-_REACH:], mention.behind[:_REACH])
 
 
 def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
@@ -341,8 +340,10 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
 
 def _is_conversion(before: _Mention, mention: _Mention) -> bool:
     """Whether a quantity is what the one before it is in another form: "7.96 mg is equal to 53.1"."""
+    if mention.opens or not rules.CONVERTED.search(mention.lead):
+        return False
     kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {""}
-    return not mention.opens and len(kinds) == 1 and bool(rules.CONVERTED.search(mention.lead))
+    return len(kinds) == 1
 
 
 def _is_result(head: re.Match[str]) -> bool:

@@ -1,0 +1,58 @@
+"""The verb `verify` on the command line; `Verify` in `options` says what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+from medical_tasks._api import verified
+from medical_tasks.guard.policy import Attestation, attestation_from
+from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.options import Verify, WithVerification
+from medical_tasks.leaderboard.submission_package.contents import Verification, VerifyOptions
+from medical_tasks.models.opener import full_name
+
+UNPROVEN: Final = 5
+MISMATCH: Final = 6
+
+
+def verification(arguments: WithVerification) -> tuple[VerifyOptions, Attestation]:
+    """What a package is checked against, and where its data may go."""
+    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
+    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
+    return VerifyOptions(**given), attestation_from(arguments)
+
+
+def run(arguments: Verify) -> int:
+    """Verifies a package; its exit code says what was found."""
+    model, found = verified(arguments)
+    tell(_shown(arguments.package, model, found), found.as_json())
+    return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
+
+
+def _shown(path: Path, model: str, found: Verification) -> str:
+    width = max(len(check.name) for check in found.checks)
+    lines = [f"{path}: {model}, id {found.package}\n"]
+    lines += [
+        f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}" for check in found.checks
+    ]
+    counted = {
+        outcome: sum(check.outcome == outcome for check in found.checks)
+        for outcome in ("match", "mismatch", "not checked")
+    }
+    said = ", ".join(f"{number} {outcome}" for outcome, number in counted.items())
+    if found.differs:
+        verdict = "It does not match"
+    elif found.unproven:
+        verdict = f"Nothing differs, and nothing is proven of {', '.join(found.unproven)}"
+    else:
+        verdict = "It matches"
+    lines.append(f"\n{verdict}: {said}.")
+    if found.on_trust and not found.differs:
+        tasks = ", ".join(found.on_trust)
+        lines.append(
+            f"The judge of {tasks} was not asked again: its verdicts are the submitter's word "
+            "(--judge asks it)."
+        )
+    return "\n".join(lines)
