@@ -112,6 +112,9 @@ class CheckSetSource:
     # the task whose way of judging is checked, by the `format`; None for sets of no benchmark
     task: Callable[[str | None], TaskSpec] | None = None
     batched: bool = False  # whether the judge can be asked about several pairs at once
+    # by the name of each set of a benchmark's own that it makes, what `judge-check` needs to be told beside the judge
+    commands: Mapping[str, str] = field(default_factory=dict)
+    votes: int = 1  # a verdict, when `judge-check` is not told
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:

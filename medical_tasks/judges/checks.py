@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import medical_tasks.catalog as catalog
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, folder_lock, read_bytes, read_text, readable
@@ -19,22 +20,28 @@ from medical_tasks.io.store import content_key
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
+if TYPE_CHECKING:
+    from medical_tasks.judges.check_sets import CheckSetSource
+
 FORMAT: Final = 1
 CHECK_FORMAT: Final = 2
 """Of `check.json`; since 2 it holds each pair's labels."""
 GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
-_COMMANDS: Final[Mapping[str, tuple[str, str, int]]] = {
-    "ehrnoteqa_mc": ("ehrnoteqa", " --format mc --source SCORES.csv", 5),
-    "ehrnoteqa_open": ("ehrnoteqa", " --source SCORES.csv", 5),
-    "kqa": ("kqa", "", 1),
-}
-"""How a judge is checked on a benchmark's own pairs: the set, further options, and the votes that go without saying."""
 
 
 def check_set_of(task: TaskSpec) -> str:
-    """Names the set of labelled pairs that is a task's own: `kqa`, `ehrnoteqa_open`, `ehrnoteqa_mc`."""
+    """Names the set of labelled pairs that is a task's own: its dataset, and its format where it has one."""
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
+
+
+def _own_set(name: str) -> tuple[str, CheckSetSource] | None:
+    """The set as `judge-check` calls it, and its source; None for sets of no benchmark."""
+    for benchmark in catalog.benchmarks():
+        for called, source in benchmark.check_sets().items():
+            if name in source.commands:
+                return called, source
+    return None
 
 
 def checks_file() -> Path:
@@ -104,9 +111,7 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def last_check(
-    identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any
-) -> dict[str, Any] | None:
+def last_check(identity: Mapping[str, Any], *, name: str, **asked: Any) -> dict[str, Any] | None:
     """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
 
     Returns `{"problem": ...}` for a damaged record, which does not end a run.
@@ -128,12 +133,12 @@ def describe(
     votes: int = 1,
     mode: str = "single",
     prompts: str = "own",
-    name: str = "kqa",
+    name: str,
 ) -> str:
     """Says in one line how far a judge is to be trusted."""
     if check is None:
         command = check_command(name, judge=judge, votes=votes, mode=mode, prompts=prompts)
-        return f"judge {judge} was never checked" + (f": {command}" if name in _COMMANDS else "")
+        return f"judge {judge} was never checked" + (f": {command}" if _own_set(name) else "")
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
@@ -190,19 +195,20 @@ def check_command(
     name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
 ) -> str:
     """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
-    which, further, usual_votes = _COMMANDS.get(
-        name, (name if name in GENERAL else "nli", " --source ANLI", 1)
-    )
-    mode, prompts = (mode, prompts) if name in _COMMANDS else ("single", "own")
+    called, further, usual_votes = name if name in GENERAL else "nli", " --source ANLI", 1
+    own = _own_set(name)
+    if own is not None:
+        called, source = own
+        further, usual_votes = source.commands[name], source.votes
     asked = {
         "--votes": (votes, usual_votes),
-        "--judging": (mode, "single"),
-        "--prompts": (prompts, "own"),
+        "--judging": (mode if own else "single", "single"),
+        "--prompts": (prompts if own else "own", "own"),
     }
     options = "".join(
         f" {option} {value}" for option, (value, usual) in asked.items() if value != usual
     )
-    return f"medical-tasks judge-check {which} --judge {judge}{further}{options}"
+    return f"medical-tasks judge-check {called} --judge {judge}{further}{options}"
 
 
 def _people(check: Mapping[str, Any]) -> str:

@@ -144,7 +144,7 @@ def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir
         return open_nli(name, options)
     if kind in ("hf", "vllm"):
         from medical_tasks.judges.chat import LocalJudge
-        from medical_tasks.models.opener import open_model
+        from medical_tasks.models.opening import open_model
 
         return LocalJudge(open_model(name, options, log_dir=log_dir))
     if kind == "inspect":

@@ -1,4 +1,4 @@
-"""From a model's name and `--model-args k=v,...` to the model; arguments of local models have lighteval's names."""
+"""Models' names and their arguments, `--model-args k=v,...`; those of local models have lighteval's names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError, check_least, did_you_mean
-from medical_tasks.models.base import Model
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.models.usage import Prices
 
 KINDS: dict[str, str] = {
@@ -98,35 +97,6 @@ def full_name(name: str) -> str:
         return name
     print(f"note: {name} is taken as {meant}", file=sys.stderr)
     return meant
-
-
-def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
-    """Opens the model under test."""
-    kind, slash, rest = name.partition("/")
-    if kind not in KINDS or not slash or not rest:
-        kinds = "\n".join(f"  {line}" for line in KINDS.values())
-        hint = f" Did you mean 'hf/{name}'?" if slash else did_you_mean(kind, KINDS)
-        raise UsageError(
-            f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own name:\n{kinds}"
-        )
-    read_prices(options, model=name)
-    if kind in ("hf", "vllm"):
-        from medical_tasks.models import lighteval_models as local
-
-        return (local.open_hf if kind == "hf" else local.open_vllm)(name, options=options)
-    if kind == "ray":
-        from medical_tasks.models.ray_model import open_ray
-
-        return open_ray(name, options=options, log_dir=log_dir)
-    if kind == "openai-api":
-        from medical_tasks.models.endpoint import open_endpoint
-
-        return open_endpoint(name, options=options)
-    if kind in ("vllm-server", "transformers-server"):
-        from medical_tasks.models.server import open_served
-
-        return open_served(name, options=options, log_dir=log_dir)
-    raise UsageError(f"{name!r} is a baseline; it is asked without opening a model.")
 
 
 Reader = tuple[Callable[[str], Any], str]

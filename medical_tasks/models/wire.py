@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
+from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient  # noqa: TID253 - see above
 
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
@@ -155,9 +155,7 @@ class Wire(DefaultAsyncHttpxClient):
     ) -> None:
         """Has all calls wait after a 429, or this one alone when it is refused where others are not.
 
-        Args:
-            left: when the request was sent.
-            alone: how often in a row the call was refused while others were answered.
+        `left`: when the request was sent; `alone`: how often in a row the call was refused while others were answered.
         """
         seconds = failure.wait
         if alone <= _SHARED:

@@ -32,8 +32,8 @@ from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
-    open_model,
 )
+from medical_tasks.models.opening import open_model
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import Run, Score
 from medical_tasks.runs.adjudicating import read_adjudication

@@ -140,6 +140,11 @@ CHECK_SET: Final = CheckSetSource(
     takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
     subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
     task=lambda form: ehrnoteqa_task(form or "open"),
+    commands={
+        "ehrnoteqa_open": " --source SCORES.csv",
+        "ehrnoteqa_mc": " --format mc --source SCORES.csv",
+    },
+    votes=5,
 )
 
 

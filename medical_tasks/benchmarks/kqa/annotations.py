@@ -236,5 +236,9 @@ def _read(request: CheckRequest) -> CheckSet:
 
 
 CHECK_SET: Final = CheckSetSource(
-    read=_read, takes=frozenset({"prompts", "upstream"}), task=lambda form: KQA, batched=True
+    read=_read,
+    takes=frozenset({"prompts", "upstream"}),
+    task=lambda form: KQA,
+    batched=True,
+    commands={"kqa": ""},
 )
