@@ -19,9 +19,8 @@ from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.options import read_settings
 from medical_tasks.runs.judging import (
-    RECORDED,
     JudgeRequest,
-    OpenJudge,
+    RunJudge,
     check_request,
     default_mode,
     default_votes,
@@ -67,14 +66,13 @@ class HarnessJudge:
     def __init__(self, request: JudgeRequest) -> None:
         self._request = request
         self._lock = threading.Lock()
-        self._opened: OpenJudge | None = None
+        self._opened: RunJudge | None = None
 
     @property
     def comparable(self) -> bool:
         """Whether its numbers can be set beside others."""
-        if self._request.name.startswith(RECORDED):
-            return RecordedJudge(Path(self._request.name.removeprefix(RECORDED))).comparable
-        return self._request.name != "lexical"
+        file = self._request.file
+        return self._request.name != "lexical" if file is None else RecordedJudge(file).comparable
 
     @property
     def official(self) -> bool:
@@ -91,10 +89,10 @@ class HarnessJudge:
         if opens_early(self._request.name):
             self._open()
 
-    def _open(self) -> OpenJudge:
+    def _open(self) -> RunJudge:
         with self._lock:
             if self._opened is None:
-                self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
+                self._opened = RunJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
             return self._opened
 
     def score(
@@ -104,15 +102,15 @@ class HarnessJudge:
         judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
-            judging = judge.session(task, store).judging
-            with self._lock if judge.endpoint is None else contextlib.nullcontext():
+            judging = judge.task_judge(task, store).judging
+            with self._lock if judge.asked.endpoint is None else contextlib.nullcontext():
                 scores: list[ItemScore] = task.benchmark.score_items(
                     task, items, responses, judging=judging
                 )
-        if judge.trouble is not None:
+        trouble, judge.asked.trouble = judge.asked.trouble, None
+        if trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
-            logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)
-            judge.forget_trouble()
+            logger.warning("the judge %s could not be asked: %s", self._request.name, trouble)
         return scores
 
 

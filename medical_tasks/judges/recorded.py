@@ -29,6 +29,9 @@ OTHER_QUESTION = "judge: recorded for another question"
 class RecordedJudge:
     """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
 
+    endpoint: None = None
+    trouble: None = None  # of being reached, which a file always is
+
     def __init__(
         self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None
     ) -> None:

@@ -201,7 +201,7 @@ def _finished(
         request
         and early
         and from_model
-        and early.endpoint is not None
+        and early.asked.endpoint is not None
         and not folder.answers.exists()
     ):
         once = " each repeat" if options.repeats > 1 else ""
