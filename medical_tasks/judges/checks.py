@@ -1,6 +1,7 @@
 """The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
 
-A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs.
+A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of
+labelled pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ GENERAL = ("anli", "mednli", "nli")
 
 
 def check_set_of(task: TaskSpec) -> str:
-    """Names the set of labelled pairs that is a task's own: its dataset, and its format where it has one."""
+    """Names the set of labelled pairs that is a task's own.
+
+    Its dataset, and its format where it has one.
+    """
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
 
 
@@ -84,7 +88,10 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
 
 
 def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes from a whole check (content of `check.json`) what is kept of it: the figures of its finest classes."""
+    """Takes from a whole check (content of `check.json`) what is kept of it.
+
+    The figures of its finest classes.
+    """
     figures = check["figures"]
     view = next(view for view in VIEWS if figures.get(view.key) is not None)
     people, raters = figures["people"], figures.get("raters")
@@ -147,7 +154,8 @@ def describe(
     two_way = check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
     parts = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
     return (
-        f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
+        f"judge {judge}: checked on {check['set']} "
+        f"({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
         f"{parts}{_people(check)}"
     )
 
@@ -185,8 +193,9 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         )
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the label of each pair. "
-            f"Make it again: {check_command(name, judge=str(checked.get('name')), **how)}"
+            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the "
+            "label of each pair. Make it again: "
+            f"{check_command(name, judge=str(checked.get('name')), **how)}"
         )
     return path, raw, check
 
@@ -194,7 +203,10 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
 def check_command(
     name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
 ) -> str:
-    """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
+    """The command that checks a judge on a set of pairs.
+
+    On general ones where a benchmark has none of its own.
+    """
     called, further, usual_votes = name if name in GENERAL else "nli", " --source ANLI", 1
     own = _own_set(name)
     if own is not None:

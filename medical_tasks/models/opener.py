@@ -1,4 +1,7 @@
-"""Models' names and their arguments, `--model-args k=v,...`; those of local models have lighteval's names."""
+"""Models' names and their arguments, `--model-args k=v,...`.
+
+Those of local models have lighteval's names.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,10 @@ KINDS: dict[str, str] = {
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
-# How much is asked at once, for how long, on how many devices, how loudly: meant to change no answer, so that a run can go
-# on with others. What does change answers is part of the model's identity, and with it of every answer's key.
+# How much is asked at once, for how long, on how many devices, how loudly: meant to change no
+# answer, so that a run can go
+# on with others. What does change answers is part of the model's identity, and with it of every
+# answer's key.
 NEUTRAL_ARGS = frozenset(
     {
         "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
@@ -40,7 +45,10 @@ def is_local(name: str) -> bool:
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
-    """Refuses to ask again what answers the same each time; a server's greedy answers depend on what else it is asked."""
+    """Refuses to ask again what answers the same each time.
+
+    A server's greedy answers depend on what else it is asked.
+    """
     check_least({"--repeats": repeats})
     given = {"temperature": args.get("temperature", "0")}
     greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
@@ -54,7 +62,10 @@ def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
 def deciding_args(
     name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS
 ) -> dict[str, str]:
-    """The arguments that can change answers: of replicas, or of what has a name in `served`, not where they are."""
+    """The arguments that can change answers.
+
+    Of replicas, or of what has a name in `served`, not where they are.
+    """
     kept = {option: text for option, text in args.items() if option not in neutral}
     if "served" in kept or len(read_addresses(kept.get("base_url", ""))) > 1:
         kept.pop("base_url", None)
@@ -83,7 +94,10 @@ _OPENAI_NAME = re.compile(r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*")
 
 
 def full_name(name: str) -> str:
-    """A model's name with its kind: `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant."""
+    """A model's name with its kind.
+
+    `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant.
+    """
     kind, _, rest = name.partition("/")
     if kind in KINDS:
         return name
@@ -106,7 +120,10 @@ Reader = tuple[Callable[[str], Any], str]
 def numbers(
     kind: Callable[[str], Any], low: float, high: float = math.inf, *, above: bool = False
 ) -> Callable[[str], Any]:
-    """Makes a function from text to a number that is finite and in range; `above`: `low` itself is not."""
+    """Makes a function from text to a number that is finite and in range; `above`.
+
+    `low` itself is not.
+    """
 
     def read(text: str) -> Any:
         value = kind(text)
@@ -206,7 +223,8 @@ def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") 
     values = read_options(given, _PRICES, model=model, what=what)
     if len(values) == 1:
         raise UsageError(
-            f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got one."
+            f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got "
+            "one."
         )
     return (values["price_in"], values["price_out"]) if values else None
 

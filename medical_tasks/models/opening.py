@@ -1,4 +1,7 @@
-"""From a model's name and its arguments to the model. Back ends are imported when one of their models is opened."""
+"""From a model's name and its arguments to the model.
+
+Back ends are imported when one of their models is opened.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
         hint = f" Did you mean 'hf/{name}'?" if slash else did_you_mean(kind, KINDS)
         raise UsageError(
-            f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own name:\n{kinds}"
+            f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own "
+            f"name:\n{kinds}"
         )
     read_prices(options, model=name)
     if kind in ("hf", "vllm"):

@@ -1,4 +1,7 @@
-"""One server that a model is asked at: what it serves, what is in flight, and how fast it lets itself be asked."""
+"""One server that a model is asked at.
+
+What it serves, what is in flight, and how fast it lets itself be asked.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,17 @@ _BURST = 10  # requests that, taken at once, say what the limit is
 class Pace:
     """How fast one server may be asked, learnt from the 429s of all calls together.
 
-    A server is asked as fast as callers like until its first 429. That holds everybody up for the time the server
-    names. What it took until then, over the time with that pause, is the rate that it evidently allows, and requests
-    leave at even intervals from then on. The rate is raised now and then, halfway to the lowest one that was refused.
+    A server is asked as fast as callers like until its first 429. That holds everybody up for the
+    time the server names. What it took until then, over the time with that pause, is the rate that
+    it evidently allows, and requests leave at even intervals from then on. The rate is raised now
+    and then, halfway to the lowest one that was refused.
 
-    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first, and says `Retry-After: 1`. It is
-    asked 0.97 * 20 / 1.1 = 17.6 times a second after the pause.
+    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first, and says
+    `Retry-After: 1`. It is asked 0.97 * 20 / 1.1 = 17.6 times a second after the pause.
 
-    Neither the library nor asyncio has this: the library's retries wait each by itself, and all come back together.
-    Times are seconds of the event loop's clock, which goes on from loop to loop.
+    Neither the library nor asyncio has this: the library's retries wait each by itself, and all
+    come back together. Times are seconds of the event loop's clock, which goes on from loop to
+    loop.
     """
 
     def __init__(self) -> None:
@@ -83,7 +88,10 @@ class Pace:
         return self._last_wait
 
     def taken(self) -> None:
-        """Takes note of a request that the server did not refuse; raises the rate when it is time."""
+        """Takes note of a request that the server did not refuse.
+
+        Raises the rate when it is time.
+        """
         self.answers += 1
         if self._rate == math.inf or self._paused is not None:
             return

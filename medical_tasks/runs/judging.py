@@ -1,6 +1,7 @@
 """The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
 
-One that cannot be reached leaves questions without a verdict and never ends a run; the same command asks for the rest.
+One that cannot be reached leaves questions without a verdict and never ends a run; the same command
+asks for the rest.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """The judge a user asked for, such as `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already."""
+    """The judge a user asked for, such as `openai-api/my-host/my-model`.
+
+    `recorded/FILE` for verdicts that are there already.
+    """
 
     name: str = "lexical"
     args: Mapping[str, str] = field(default_factory=dict)
@@ -100,7 +104,10 @@ class JudgeRequest:
 def open_session_in(
     folder: Callable[[], RunFolder], name: str, **opening: Any
 ) -> Iterator[JudgeSession]:
-    """Opens a judge whose replies a run's folder keeps, made only now; a forecast asks and leaves nothing."""
+    """Opens a judge whose replies a run's folder keeps, made only now.
+
+    A forecast asks and leaves nothing.
+    """
     if opening["options"].forecast:
         with tempfile.TemporaryDirectory() as scratch:
             place = Path(scratch)
@@ -120,7 +127,10 @@ def opens_early(name: str) -> bool:
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time."""
+    """How many votes a verdict takes by default: the tasks' own number.
+
+    1 for a judge that says the same each time.
+    """
     if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
@@ -143,7 +153,10 @@ def _agreed(own: Mapping[str, Chosen], default: Chosen, differ: str, option: str
 
 
 class _Nobody:
-    """Stands for a judge before it is opened, and is asked nothing. Implements `judges.base.Judge`."""
+    """Stands for a judge before it is opened, and is asked nothing.
+
+    Implements `judges.base.Judge`.
+    """
 
     name, comparable = "nobody", True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -216,8 +229,8 @@ class _Patient:
 class RunJudge:
     """The judge that a user asked for, opened once and asked by every judged task.
 
-    Use as a context manager, with a store for the replies; what it opens is closed at the end. A harness, whose threads
-    bring stores of their own, opens it without one.
+    Use as a context manager, with a store for the replies; what it opens is closed at the end. A
+    harness, whose threads bring stores of their own, opens it without one.
 
     Attributes:
         request: what the user asked for.
@@ -260,7 +273,10 @@ class RunJudge:
                 self.request.calibration.check_judge(recipe, self.asked.identity)
 
     def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
-        """Opens the judge for one task: its own questions, on the run's budget and a store, the run's by default."""
+        """Opens the judge for one task.
+
+        Its own questions, on the run's budget and a store, the run's by default.
+        """
         self.check_calibration([task])
         judge: RecordedJudge | JudgeSession
         if self.request.file is not None:
@@ -296,7 +312,10 @@ def _recipe(
 def run_judge(
     request: JudgeRequest | None, folder: RunFolder
 ) -> contextlib.AbstractContextManager[RunJudge | None]:
-    """The judge of a run, which keeps its replies in the run's folder; None where no task needs one."""
+    """The judge of a run, which keeps its replies in the run's folder.
+
+    None where no task needs one.
+    """
     return (
         contextlib.nullcontext()
         if request is None
@@ -321,7 +340,10 @@ class TaskJudge:
         return _recipe(self._opened.request, self._judge, self.judging.prompts)
 
     def by_vote(self) -> list[Judging]:
-        """The judge as its first two votes on each question have it; none where it had one vote each."""
+        """The judge as its first two votes on each question have it.
+
+        None where it had one vote each.
+        """
         rows = {(row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]}
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
@@ -337,7 +359,10 @@ class TaskJudge:
         ]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
-        """Adds how far the judge got, what it took, and its last check; reasons are reduced to classes for private data."""
+        """Adds how far the judge got, what it took, and its last check.
+
+        Reasons are reduced to classes for private data.
+        """
         stats, options = self._judge.stats, self._opened.request.options
         asked: dict[str, Any] = {
             "votes": options.votes,
@@ -372,7 +397,10 @@ class TaskJudge:
         return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
-        """The lines of `verdicts.jsonl`; of private data without the judge's texts, which may quote the source."""
+        """The lines of `verdicts.jsonl`.
+
+        Of private data without the judge's texts, which may quote the source.
+        """
         about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
         if self._judge.reads == "pair":
             about["reads"] = "pair"
