@@ -100,18 +100,18 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = _visit_row(cells | {"id": cells["encounter_id"]})
+        built = _visit_row(cells | {"id": cells["encounter_id"]})
         where = f"{path}: row {row.number}"
         _check_texts(where, row.cells, {name: name for name in ACI_OFFICIAL_COLUMNS})
-        if not any(map(begins_turn, made["turns"])):
+        if not any(map(begins_turn, built["turns"])):
             raise UsageError(
                 f"{where}, column 'dialogue': no line of it begins with a speaker such as "
                 "'[doctor]', so that it has no turns to "
                 "cite. Download the file again."
             )
-        if not begins_turn(made["turns"][0]):
-            silent.append(made["id"])
-        yield made
+        if not begins_turn(built["turns"][0]):
+            silent.append(built["id"])
+        yield built
     if silent:
         print(
             f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
@@ -481,12 +481,12 @@ def read_own_texts(path: Path) -> list[OwnText]:
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
-        found = _text(where, value)
-        if found.id in texts:
+        own = _text(where, value)
+        if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(found.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
             )
-        texts[found.id] = found
+        texts[own.id] = own
     return list(texts.values())
 
 
@@ -578,7 +578,7 @@ def source_sentences(source: str) -> list[str]:
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
-    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
         raise NumberingError("is numbered from [0] on, but text stands before it")
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
@@ -586,13 +586,13 @@ def source_sentences(source: str) -> list[str]:
 
 def _check_numbers(source: str) -> None:
     after = -1
-    for found in _NUMBER.finditer(source):
-        number = int(found[1])
+    for match in _NUMBER.finditer(source):
+        number = int(match[1])
         if number == after + 1:
             after = number
         elif after < 0:
             raise NumberingError(f"begins with [{number}], the first number must be [0]")
-        elif _begins_sentence(source, found.start()):
+        elif _begins_sentence(source, match.start()):
             raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
 
 
@@ -607,9 +607,9 @@ def read_sources(text: str) -> dict[int, str]:
     A number that does not go on from the one before is part of a sentence.
     """
     marks: list[re.Match[str]] = []
-    for found in _NUMBER.finditer(text):
-        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
-            marks.append(found)
+    for match in _NUMBER.finditer(text):
+        if not marks or int(match[1]) == int(marks[-1][1]) + 1:
+            marks.append(match)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {
         int(mark[1]): " ".join(text[mark.end() : end].split())
