@@ -17,10 +17,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.checks import GENERAL, check_command, check_set_of, read_check
 from medical_tasks.runs.recipes import differing, mapping
 from medical_tasks.runs.results import Figures, Json, JsonDict, Row, weight_column
-from medical_tasks.runs.summary import Summary
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
+    from medical_tasks.runs.summary import Summary
     from medical_tasks.scoring.correction import Form
 
 SUFFIX: Final = "_corrected"
