@@ -11,9 +11,9 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
 from medical_tasks.io.output import check_out, tell
-from medical_tasks.io.score_table import ScoreTable, read_scores, shown
 from medical_tasks.io.table import align, figure
 from medical_tasks.lab.options import Correlate
+from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
