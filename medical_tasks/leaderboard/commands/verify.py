@@ -20,29 +20,15 @@ package; 3 the judge that was named is not there.
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 from medical_tasks._api import verified
-from medical_tasks.guard.policy import Attestation, attestation_from
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.submission_package.contents import Verification, VerifyOptions
-from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.leaderboard.submission_package.contents import Verification
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
-
-
-def verification(arguments: argparse.Namespace) -> tuple[VerifyOptions, Attestation]:
-    """What a package is checked against, and where its data may go; defaults for what is None."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        option = f"--{setting.replace('_', '-')}"
-        given[setting] = parse_model_args(given[setting] or "", option=option)
-    given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = VerifyOptions(**{name: value for name, value in given.items() if value is not None})
-    return options, attestation_from(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:
