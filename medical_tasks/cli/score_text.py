@@ -13,8 +13,7 @@ from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
 from medical_tasks.io.output import check_out, tell_figures
 from medical_tasks.io.table import align
-from medical_tasks.io.tables import folded, has_columns, read_table
-from medical_tasks.lab.correlate_command import column_names
+from medical_tasks.io.tables import column_names, folded, has_columns, read_table
 from medical_tasks.options import ScoreText
 from medical_tasks.runs.numbers import interval, metric_label, valued
 from medical_tasks.scoring.rouge import rouge_tokens
