@@ -174,8 +174,9 @@ def read_table(
     if record:
         form = f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {record}"
     raw = read_content(path, form=missing or form) if content is None else content
+    columns: list[str] = []
     if record and is_json(path, raw):
-        columns, rows = [], _records(path, raw, record)
+        rows = _records(path, raw, record)
     else:
         columns, rows = _sheet(path, raw, _FORM if record else form, knows)
     return Table(
