@@ -1,4 +1,4 @@
-"""A finished run in the forms that other tools read, for `medical-tasks export`; `FORMATS` lists them.
+"""A finished run in the forms that other tools read; `FORMATS` lists them.
 
 What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
 text. Paths and addresses of this machine are taken out. A field that the run does not know is left
@@ -318,7 +318,7 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    """A record a task in the folders of the datastore, and a line an item of its headline."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"

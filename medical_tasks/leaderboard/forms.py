@@ -36,7 +36,7 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 LONGEST_ID: Final = 200
 LARGEST: Final = 1e9
-"""The largest value, and the largest denominator, of an item on a metric that has no end of its own."""
+"""The largest value, and denominator, of an item on a metric that has no end of its own."""
 
 _LONGEST_NOTE: Final = 200_000
 _LONGEST_ANSWER: Final = 1_000_000

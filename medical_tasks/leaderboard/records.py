@@ -1,4 +1,6 @@
-"""What a leaderboard knows: submissions with their history, and the entries it shows; how events are written and read.
+"""What a leaderboard knows: submissions with their history, and the entries that it shows.
+
+How events are written and read.
 
 The store is read without trust. A package was checked when it was submitted, and its first event
 holds its hash.
@@ -173,7 +175,7 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Raises `DamagedError` unless these events, the oldest first, are one submission's and can follow each other."""
+    """Raises `DamagedError` unless these events can be one submission's, the oldest first."""
     if events[0].state != "pending":
         raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
     for number, event in enumerate(events, start=1):

@@ -1,4 +1,4 @@
-"""Eval Results of the Hugging Face Hub: a run's headline number of each task, as files of a model repository.
+"""Eval Results of the Hugging Face Hub: a run's headline numbers, as files of a model's page.
 
     medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo
     medcalc_bench=OWNER/medcalc medical-tasks submit runs/my-run --to eval-results --tasks kqa

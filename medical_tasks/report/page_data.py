@@ -47,7 +47,8 @@ class ReportItem:
     id: str
     groups: Mapping[str, str]  # by breakdown; several are joined by a space
     values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
-    question: str = ""  # as the model saw it; "" for credentialed data, or where the data are not on this machine
+    # As the model saw it; "" for credentialed data, or where the data are not on this machine.
+    question: str = ""
     answer: str = ""
     gold: str = ""
     parsed: str = ""  # the final answer as it was read
@@ -112,7 +113,7 @@ MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
 """Characters a text may have, tried in this order."""
 NOTE_LENGTH: Final = 300
-"""Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
+"""Characters of `parsed`, `why` and a verdict's value, of which a wild answer makes a book."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,8 @@ def cut_middle(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     head = (length + 1) // 2
-    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{text[len(text) - (length - head) :]}"
+    tail = text[len(text) - (length - head) :]
+    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
 
 
 def size_of(text: str) -> int:
@@ -215,7 +217,10 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
 
 
 def _shares(wanted: Sequence[int], total: int) -> list[int]:
-    """Parts a total so that nobody has more than they want, and whoever has less has as much as any other."""
+    """Parts a total: nobody has more than they want, and whoever has less has as much as any.
+
+    `_shares([1, 5, 9], 9)` is `[1, 4, 4]`.
+    """
     shares = [0] * len(wanted)
     open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
     for done, index in enumerate(open_ones):

@@ -1,4 +1,4 @@
-"""The items of a report with their texts: what was asked, what the model answered, what the gold is. Of open data alone.
+"""The items of a report with their texts: question, answer and gold. Of open data alone.
 
 The texts are not in the run's results: questions and gold come from the built dataset, answers from
 where the run left them (`run_responses`): its own store, a baseline made again, the file or the run
@@ -151,7 +151,8 @@ def find_texts(
     """
     if not text_allowed(spec):
         return TaskTexts(
-            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
+            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
+            "no text."
         )
     recipe = run.entries[task.name]["recipe"]
     try:
@@ -165,7 +166,8 @@ def find_texts(
             return _found(task, run, data, places, room)
     except (MissingError, UsageError) as error:
         return TaskTexts(
-            missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
+            missing="The run's data are not here, so questions, answers, gold and plots of them are "
+            f"not shown: {said(error)}"
         )
 
 
@@ -245,7 +247,8 @@ def _questions(
         return _showable(chat_text(prompts.render(put)))
 
     if "protocol" in recipe:
-        remark = f"{remark} Of the several questions about an item the first is shown, and the final answer.".strip()
+        several = "Of the several questions about an item the first is shown, and the final answer."
+        remark = f"{remark} {several}".strip()
     return asked_of, "", remark
 
 
@@ -264,7 +267,7 @@ _BASELINE = "baseline/"
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
-    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
+    """Refuses files that no run of the report scored: a slip is no missing answer."""
     wanted = {_scored_file(recipe) for recipe in recipes} - {""}
     for path in places:
         if path.is_dir():
@@ -286,7 +289,7 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
 
 
 def _scored_file(recipe: Recipe) -> str:
-    """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
+    """SHA-256 of the file of answers that was scored; "" where a model or a baseline was asked."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 

@@ -36,7 +36,8 @@ class PublishedResult:
     ]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
     source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
     link: str
-    setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
+    # What else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing.
+    setting: str = ""
     breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
         default_factory=dict
     )  # by ours' name and group
