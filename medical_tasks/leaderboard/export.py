@@ -49,14 +49,19 @@ _OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers."""
+    """What a run has to export, made fit for strangers.
+
+    Attributes:
+        tasks: of the run.
+        written: when its results were.
+        named: the model as owner and name, where the user says it.
+        left_open: what its form asks for and the run does not know.
+    """
 
     tasks: Sequence[ReportTask]
-    written: datetime  # when its results were
-    named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(
-        default_factory=list
-    )  # what its form asks for and the run does not know
+    written: datetime
+    named: str = ""
+    left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""

@@ -18,7 +18,7 @@ from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
-    Json,
+    Row,
     damaged,
     read_items,
     read_results,
@@ -31,13 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A finished run."""
+    """A finished run.
 
-    name: str  # unique in the report
+    Attributes:
+        name: unique in the report.
+        folder: of the run.
+        entries: of `results.json`, by task.
+        rows: of `items.parquet`, by task; let go when they were read.
+        verdicts: of `verdicts.jsonl`, by task.
+    """
+
+    name: str
     folder: Path
-    entries: Mapping[str, Json]  # of `results.json`, by task
-    rows: dict[str, list[Json]]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Json]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Entry]
+    rows: dict[str, list[Row]]
+    verdicts: Mapping[str, Sequence[Row]]
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -47,11 +55,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Json]] = {task: [] for task in entries}
+    rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Json]] = {}
+    verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(

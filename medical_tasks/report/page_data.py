@@ -31,48 +31,86 @@ from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportVerdict:
-    """One decision of the judge on an item."""
+    """One decision of the judge on an item.
 
-    id: str  # which question to the judge it is (`must/0`)
-    value: str  # the verdict as text (`entailment`, `true`), "" where there is none
-    unscored: str = ""  # why there is none, "" otherwise
-    text: str = ""  # the judge's words; "" for credentialed data
-    votes: tuple[str, ...] = ()  # empty with one
+    Attributes:
+        id: which question to the judge it is, such as `must/0`.
+        value: the verdict as text, such as `entailment`; "" where there is none.
+        unscored: why there is none; "" otherwise.
+        text: the judge's words; "" for credentialed data.
+        votes: the votes behind it; () with one.
+    """
+
+    id: str
+    value: str
+    unscored: str = ""
+    text: str = ""
+    votes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportItem:
-    """One item of a task in one run."""
+    """One item of a task in one run.
+
+    Attributes:
+        groups: by breakdown; several are joined by a space.
+        values: by metric; None without a decision or a denominator.
+        question: as the model saw it; "" for credentialed data, or where the data are not here.
+        answer: what the model answered; "" likewise.
+        gold: the reference; "" likewise.
+        parsed: the final answer as it was read.
+        why: how the decision came about.
+        unscored: the reason for which something of it has no score.
+        unclear: why the reader could not tell what the answer is.
+        answer_sha256: of the answer; "" for none.
+        verdicts: what the judge decided about it.
+    """
 
     id: str
-    groups: Mapping[str, str]  # by breakdown; several are joined by a space
-    values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
-    # As the model saw it; "" for credentialed data, or where the data are not on this machine.
+    groups: Mapping[str, str]
+    values: Mapping[str, float | None]
     question: str = ""
     answer: str = ""
     gold: str = ""
-    parsed: str = ""  # the final answer as it was read
-    why: str = ""  # how the decision came about
-    unscored: str = ""  # the reason for which something of it has no score
-    unclear: str = ""  # why the reader could not tell what the answer is
-    answer_sha256: str = ""  # "" for none
+    parsed: str = ""
+    why: str = ""
+    unscored: str = ""
+    unclear: str = ""
+    answer_sha256: str = ""
     verdicts: tuple[ReportVerdict, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTask:
-    """One task of one run."""
+    """One task of one run.
 
-    run: str  # its name for readers, unique in the report
-    folder: str  # as the user gave it
+    Attributes:
+        run: the run's name for readers, unique in the report.
+        folder: of the run, as the user gave it.
+        name: the task's.
+        title: the task's, for headings.
+        benchmark: the title of its benchmark.
+        access: `open` or `credentialed`.
+        entry: the task's entry of `results.json`.
+        metrics: the metrics that `entry` reports, the headline first.
+        items: in the dataset's order.
+        texts: why items have no texts, for the reader; "" when they have.
+        published: what papers report on the task.
+        plots: drawn from the run's items, or about its judge.
+        tables: the benchmark's own.
+        views: how the benchmark wants its results drawn.
+    """
+
+    run: str
+    folder: str
     name: str
     title: str
     benchmark: str
-    access: str  # `open` or `credentialed`
-    entry: Entry  # of `results.json`
-    metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
-    items: Sequence[ReportItem]  # in the dataset's order
-    texts: str = ""  # why items have no texts, for the reader; "" when they have
+    access: str
+    entry: Entry
+    metrics: Sequence[MetricSpec]
+    items: Sequence[ReportItem]
+    texts: str = ""
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
@@ -99,14 +137,19 @@ class ReportTask:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report."""
+    """A report.
+
+    Attributes:
+        title: its heading.
+        tasks: every task of every run: those of one task stand together, in the order of the runs.
+        suite: name and version of what wrote it.
+        notes: what a reader must know of all of it, a sentence each.
+    """
 
     title: str
-    tasks: Sequence[
-        ReportTask
-    ]  # every task of every run: those of one task stand together, in the order of the runs
-    suite: str  # name and version of what wrote it
-    notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
+    tasks: Sequence[ReportTask]
+    suite: str
+    notes: Sequence[str] = ()
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
@@ -118,12 +161,19 @@ NOTE_LENGTH: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for."""
+    """The items of one task and run with as much of their texts as there is room for.
+
+    Attributes:
+        items: with the texts that they keep.
+        length: characters to which texts were cut.
+        cut: how many items have a text that was cut.
+        emptied: how many had their texts left out.
+    """
 
     items: tuple[ReportItem, ...]
-    length: int  # characters to which texts were cut
-    cut: int  # how many have a text that was cut
-    emptied: int  # how many had their texts left out
+    length: int
+    cut: int
+    emptied: int
 
 
 def cut_middle(text: str, length: int) -> str:

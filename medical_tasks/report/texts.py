@@ -101,19 +101,21 @@ def _showable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for."""
+    """Where texts are looked for.
 
-    data: Path | None = (
-        None  # of the built datasets, or of the one that is needed; the user's data home by default
-    )
-    source: Path | None = (
-        None  # the one file a dataset of the user's own is made of, in place of `data`
-    )
-    responses: Sequence[
-        Path
-    ] = ()  # files that `score` scored, and folders of runs whose answers it scored
-    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
-    items: bool = True  # without them only the data are read, for plots
+    Attributes:
+        data: folder of the built datasets, or of the one that is needed; None for the user's home.
+        source: the one file that a dataset of the user's own is made of, in place of `data`.
+        responses: files that `score` scored, and folders of runs whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+        items: whether items are read; without them only the data are, for plots.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Sequence[Path] = ()
+    upstream: Path | None = None
+    items: bool = True
 
 
 DEFAULT_PLACES = TextPlaces()
@@ -121,20 +123,27 @@ DEFAULT_PLACES = TextPlaces()
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run; each by item id."""
+    """What was found for one task of one run.
 
-    items: Mapping[str, Item] = field(
-        default_factory=dict
-    )  # the dataset's; none where the run's data are not here
+    Attributes:
+        items: the dataset's, by id; none where the run's data are not here.
+        questions: as the model saw them, by item.
+        answers: by item.
+        golds: by item.
+        tables: the benchmark's, about the data and the run's numbers.
+        missing: sentences that say what is not there and what would bring it; "" when all is.
+        remark: sentences that say how to read what is there.
+        unread: how many items, the last ones, a report has no room for.
+    """
+
+    items: Mapping[str, Item] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    tables: Sequence[Table] = ()  # of the benchmark, about the data and the run's numbers
-    missing: str = (
-        ""  # sentences that say what is not there and what would bring it; "" when all is
-    )
-    remark: str = ""  # sentences that say how to read what is there
-    unread: int = 0  # how many items, the last ones, a report has no room for
+    tables: Sequence[Table] = ()
+    missing: str = ""
+    remark: str = ""
+    unread: int = 0
 
     @property
     def note(self) -> str:
