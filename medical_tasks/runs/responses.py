@@ -27,7 +27,8 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.cell_forms import TableChoice, reading_tables, table_choice
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
-from medical_tasks.io.sheets import (
+from medical_tasks.io.store import Texts
+from medical_tasks.io.tables import (
     cell_text,
     folded,
     has_columns,
@@ -35,10 +36,9 @@ from medical_tasks.io.sheets import (
     is_workbook,
     read_content,
     read_json,
-    read_sheet,
+    read_table,
     settled_rows,
 )
-from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
@@ -88,17 +88,24 @@ _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
+_RESPONSES: Final = "responses/"
+_BASELINE: Final = "baseline/"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file."""
+    """One answer of a file.
+
+    Attributes:
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
 
     id: str
-    text: str | None  # the model's raw text; None where the file says that there is none
-    place: str  # where it stands (`line 3`, `record 3`)
+    text: str | None
+    place: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -522,7 +529,8 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     ):
         _, content = unzipped(path, content)
     elif not is_json(path, content):
-        return read_sheet(path, content, form=_TABLE, knows=_KNOWS_ANSWERS).rows, True
+        table = read_table(path, content=content, form=_TABLE, knows=_KNOWS_ANSWERS)
+        return [(row.at, row.cells) for row in table.rows], True
     return read_json(path, content, form=_FORM), False
 
 
@@ -560,17 +568,7 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
                 f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
                 "other out."
             )
-    submitted = _submitted(value)
-    id_name, text_name = (
-        next((name for name in names if name in value), "")
-        for names in (_SUBMITTED if submitted else _NAMES)
-    )
-    if not id_name or not text_name:
-        wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
-        if submitted:
-            wanted = "'case_id' and 'answer' or 'prediction'"
-        keys = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+    id_name, text_name = _field_names(value, where, form, in_list=in_list)
     identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
@@ -579,16 +577,28 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
     return Answer(id=identifier, text=response, place=place)
 
 
+def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+    """The names of the fields with an answer's id and text; a submission has names of its own."""
+    submitted = _submitted(value)
+    id_name, text_name = (
+        next((name for name in names if name in value), "")
+        for names in (_SUBMITTED if submitted else _NAMES)
+    )
+    if id_name and text_name:
+        return id_name, text_name
+    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    if submitted:
+        wanted = "'case_id' and 'answer' or 'prediction'"
+    keys = ", ".join(map(named, sorted(value)))
+    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+
+
 def _identifier(where: str, name: str, value: object) -> str:
     """The id of an answer: text, or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
         raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
     return str(value)
-
-
-_RESPONSES = "responses/"
-_BASELINE = "baseline/"
 
 
 class _Replay(Model):

@@ -111,7 +111,6 @@ def ratio_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
 
@@ -122,7 +121,7 @@ def ratio_interval(
     above, below = as_column("numerators", numerators), as_column("denominators", denominators)
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
-    return _interval([above, below], [1.0], clusters, limits, confidence)
+    return _interval([above, below], [1.0], clusters, limits)
 
 
 def average_interval(
@@ -131,7 +130,6 @@ def average_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """An average of pooled ratios over the same items, such as an overall score.
 
@@ -141,11 +139,10 @@ def average_interval(
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
-        confidence: as for `mean_interval`.
     """
     _check_limits(limits)
     named = [as_column(f"columns[{index}]", column) for index, column in enumerate(columns)]
-    return _interval(named, shares, clusters, limits, confidence)
+    return _interval(named, shares, clusters, limits)
 
 
 def score_ends(
@@ -247,7 +244,7 @@ def _interval(
     shares: Sequence[float],
     clusters: Clusters | None,
     limits: Limits | None,
-    confidence: float,
+    confidence: float = 0.95,
 ) -> Estimate:
     """The estimate of an average of ratios with its interval, or what it is of too few clusters."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0

@@ -85,20 +85,20 @@ def find_questions(place: Path) -> dict[str, Path]:
     The ids of their cases say which split each is.
     """
     _check_folder(place)
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in question_files(place):
         split = (
             "dev"
             if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS
             else "test_2026"
         )
-        if split in found:
+        if split in files:
             raise UsageError(
-                f"{place}: has two files of the split {split}: {found[split]} and {path}. Give "
+                f"{place}: has two files of the split {split}: {files[split]} and {path}. Give "
                 "one of them."
             )
-        found[split] = path
-    return {split: found[split] for split in QUESTION_SPLITS if split in found}
+        files[split] = path
+    return {split: files[split] for split in QUESTION_SPLITS if split in files}
 
 
 def question_files(place: Path) -> list[Path]:
@@ -128,11 +128,11 @@ def _check_folder(place: Path) -> None:
 def _splits(root: Path) -> dict[str, Path]:
     alone = root / CASES_FILE
     places = {split: root / folder / CASES_FILE for split, folder in FOLDERS.items()}
-    found = {split: path for split, path in places.items() if path.is_file()}
+    files = {split: path for split, path in places.items() if path.is_file()}
     if not alone.is_file():
-        return found
-    if found:
-        folders = " and ".join(FOLDERS[split] for split in found)
+        return files
+    if files:
+        folders = " and ".join(FOLDERS[split] for split in files)
         raise UsageError(
             f"{root}: has {CASES_FILE} in itself and in {folders}. Give --source the folder of "
             "one split, or move "
@@ -348,7 +348,10 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ca
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
-        yield from (case_row(each.case, each.key, each.document) for each in demo_cases()[split])
+        yield from (
+            case_row(demo_case.case, demo_case.key, demo_case.document)
+            for demo_case in demo_cases()[split]
+        )
 
 
 def source_at(config: str, place: Path | None) -> DatasetSource:
@@ -360,12 +363,12 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
     released = config == _OFFICIAL
-    found = find_splits(place) if released else find_questions(place)
-    if not found:
+    splits = find_splits(place) if released else find_questions(place)
+    if not splits:
         _check_other(released, place)
         return source
     files = {}
-    for split, cases in found.items():
+    for split, cases in splits.items():
         files[split] = _file(cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split))
         for name, said in _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]:
             if (path := cases.with_name(name)).is_file():
@@ -378,12 +381,12 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
             )
     # The published numbers are those of a release's folders; a folder alone may be any part of one.
     published = {
-        split: _ROWS[split] for split in found if not released or found[split].parent != place
+        split: _ROWS[split] for split in splits if not released or splits[split].parent != place
     }
     return dataclasses.replace(
         source,
         at=None,
-        splits={**source.splits, config: tuple(found)},
+        splits={**source.splits, config: tuple(splits)},
         files={**source.files, config: files},
         published_rows={**source.published_rows, config: published},
     )

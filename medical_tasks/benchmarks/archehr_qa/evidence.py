@@ -98,16 +98,16 @@ class Embeddings(Words):
         vectors = self._embedder.embed(
             [text for sentences, asked in parts for text in (*sentences, *asked)]
         )
-        made, start = [], 0
+        rows, start = [], 0
         for sentences, asked in parts:
             middle, end = start + len(sentences), start + len(sentences) + len(asked)
             # As float64: what is rounded should not depend on the order in which a machine adds.
             cosines = (
                 vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
             )
-            made.append(_means(cosines.tolist()))
+            rows.append(_means(cosines.tolist()))
             start = end
-        return made
+        return rows
 
 
 class Chooser:
@@ -164,8 +164,8 @@ def questions(item: Item) -> tuple[str, ...]:
     The patient's (the part that asks, or else all that was written), the clinician's.
     """
     fields = item.fields
-    asked = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
-    return tuple(text for text in (asked, one_line(fields["clinician_question"])) if text)
+    patient = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
+    return tuple(text for text in (patient, one_line(fields["clinician_question"])) if text)
 
 
 def note_sentences(item: Item) -> tuple[str, ...]:
@@ -186,13 +186,13 @@ def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
     usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    found = Counter(word for count in counts for word in count)
+    holding = Counter(word for count in counts for word in count)
 
     def weight(count: Counter[str], length: int, wanted: Counter[str]) -> float:
         total = 0.0
         for word, times in wanted.items():
             if here := count[word]:
-                rarity = math.log(1 + (len(counts) - found[word] + 0.5) / (found[word] + 0.5))
+                rarity = math.log(1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5))
                 total += times * rarity * here / (here + _K1 * (1 - _B + _B * length / usual))
         return total
 
@@ -247,8 +247,11 @@ def heuristic_responses(
     They are whole, in the order of the note, and each cites itself.
     """
     similarity = open_similarity(_embedder(task, arguments))
-    found = similarity.of(items)
-    return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]
+    similarities_of = similarity.of(items)
+    return [
+        _answer(item, similarities)
+        for item, similarities in zip(items, similarities_of, strict=True)
+    ]
 
 
 def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:

@@ -54,17 +54,19 @@ def score_answers(
     check_counts(answers, references=references)
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
-    given = {name: folder for name, folder in models.items() if folder is not None}
+    folders = {name: folder for name, folder in models.items() if folder is not None}
     task = task_at_hand(
         ANSWER_TASKS[0],
         lambda metric: (
-            (not metric.needs or metric.needs in given)
+            (not metric.needs or metric.needs in folders)
             and (official or not metric.name.endswith(OFFICIAL))
         ),
     )
-    scores = score_items(task, items, answers, arguments=given)
+    scores = score_items(task, items, answers, arguments=folders)
     figures = figures_at_hand(task, items, scores)
-    left_out = [name for one in figures.values() for name in one.get("missing_components", ())]
+    left_out = [
+        name for figure in figures.values() for name in figure.get("missing_components", ())
+    ]
     return {
         **flat(figures),
         "missing_components": list(dict.fromkeys(left_out)),

@@ -67,8 +67,8 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." say "He had a stroke." and cite
     1 and 2; the second has the problem `WRONG_FORM`, since the script would read no citation.
     """
-    said = spoken(text).strip()
-    inside = unfenced(said)
+    reply = spoken(text).strip()
+    inside = unfenced(reply)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
     groups = [citation_groups(line, known_ids) for line in lines]
     whole = _attached(chain.from_iterable(map(_sentences, lines, groups)))
@@ -80,7 +80,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
         NO_CITATIONS: not citations,
         UNKNOWN_IDS: not set(_union(whole)) <= set(known_ids),
         TOO_LONG: words > WORD_LIMIT,
-        WRONG_FORM: inside != said or any(map(_off_form, lines, groups)),
+        WRONG_FORM: inside != reply or any(map(_off_form, lines, groups)),
     }
     return Answer(
         sentences=kept,
@@ -131,26 +131,26 @@ def _sentence(text: str, cited: list[str]) -> Sentence:
 
 def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
     """Gives citations that stand by themselves to the sentence before them."""
-    made: list[Sentence] = []
+    attached: list[Sentence] = []
     for sentence in sentences:
-        if sentence.text or not made:
-            made.append(sentence)
+        if sentence.text or not attached:
+            attached.append(sentence)
         else:
-            made[-1] = replace(made[-1], citations=_union((made[-1], sentence)))
-    return tuple(made)
+            attached[-1] = replace(attached[-1], citations=_union((attached[-1], sentence)))
+    return tuple(attached)
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    made: list[Sentence] = []
+    kept: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
         words = sentence.text.split()[:left]
         if words or not sentence.text:
-            made.append(Sentence(text=" ".join(words), citations=sentence.citations))
+            kept.append(Sentence(text=" ".join(words), citations=sentence.citations))
         left -= len(words)
         if not left:
             break
-    return tuple(made)
+    return tuple(kept)
 
 
 def _union(sentences: Iterable[Sentence]) -> tuple[str, ...]:
@@ -227,14 +227,14 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     lines without numbers; lines that begin with an id and a mark. What a heading calls
     supplementary or not relevant ends what is read.
     """
-    said = _said(text)
-    if _NOTHING.fullmatch(said):
+    reply = _said(text)
+    if _NOTHING.fullmatch(reply):
         return Reply(found=())
-    value = _json(said)
+    value = _json(reply)
     if value is not None:
         read = _json_ids(value, known_ids)
         return Reply(found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ())
-    lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(said)))
+    lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(reply)))
     groups = [group for line in lines for group in citation_groups(line, known_ids)]
     bare = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
     listed = [cited for group in groups for cited in group.ids] or _named_ids(
@@ -264,8 +264,8 @@ def _named_ids(lines: Sequence[str], bare: Sequence[str], known_ids: Collection[
     """The ids of lines without groups: lists between lines without numbers, or a line an id."""
     lists = [rest for rest in bare if _LIST_WORDS.fullmatch(rest)]
     if any(re.search("[0-9]", rest) and rest not in lists for rest in bare):
-        leading = [found for line in lines if (found := _LEADING.match(line))]
-        lists = [found[1] for found in leading if not _DISMISSED.fullmatch(found[2])]
+        leading = [match for line in lines if (match := _LEADING.match(line))]
+        lists = [match[1] for match in leading if not _DISMISSED.fullmatch(match[2])]
     return [cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)]
 
 
@@ -278,14 +278,14 @@ def read_alignment(
     order; or JSON, an object from number to list, a list of lists, or a list of objects with
     `answer_id` and `evidence_id`. A number that is none of `answer_ids` is a sentence's place.
     """
-    said = _said(text)
-    if _NOTHING.fullmatch(said):
+    reply = _said(text)
+    if _NOTHING.fullmatch(reply):
         return Reply(found=())
-    rows = _json_rows(_json(said), known_ids, answer_ids)
+    rows = _json_rows(_json(reply), known_ids, answer_ids)
     if rows is None:
-        lines = _lines(said)
-        numbered = [found for line in lines if (found := _NUMBERED.match(line))]
-        rows = [(found[1], _listed_ids(found[2], known_ids)) for found in numbered]
+        lines = _lines(reply)
+        numbered = [match for line in lines if (match := _NUMBERED.match(line))]
+        rows = [(match[1], _listed_ids(match[2], known_ids)) for match in numbered]
         if not rows:
             groups = [some for line in lines if (some := citation_groups(line, known_ids))]
             rows = [
@@ -481,16 +481,16 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
     """
     if _NONE.fullmatch(text):
         return ()
-    found: list[str] = []
-    for part in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
-        token = part.strip(_AROUND_ID)
+    ids: list[str] = []
+    for piece in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
+        token = piece.strip(_AROUND_ID)
         if token not in known_ids:
             token = _PREFIX.sub("", token)
             if _SAID.fullmatch(token):
                 continue
         if any(map(str.isalnum, token)):
-            found += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
-    return tuple(dict.fromkeys(found))
+            ids += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
+    return tuple(dict.fromkeys(ids))
 
 
 def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
@@ -560,18 +560,18 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
     if not any(sign in line for sign in "[({<"):
         return []
     groups = []
-    for found in _BRACKET.finditer(line):
-        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", found[0]))
+    for match in _BRACKET.finditer(line):
+        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", match[0]))
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
         # "[120-80]" is a blood pressure, "[70-100]" what is normal.
         if all(id_.isdecimal() for id_ in ids) and (
             not known_ids or all(first in known_ids for first in begun)
         ):
-            groups.append(_widened(line, Group(start=found.start(), end=found.end(), ids=ids)))
-    for found in () if groups else _OPEN_BRACKET.finditer(line):
-        if _is_only_open(found[1] or found[2]):
-            groups.append(Group(start=found.start(), end=found.end(), ids=(OPEN_ID,), unclear=True))
+            groups.append(_widened(line, Group(start=match.start(), end=match.end(), ids=ids)))
+    for match in () if groups else _OPEN_BRACKET.finditer(line):
+        if _is_only_open(match[1] or match[2]):
+            groups.append(Group(start=match.start(), end=match.end(), ids=(OPEN_ID,), unclear=True))
     return groups
 
 

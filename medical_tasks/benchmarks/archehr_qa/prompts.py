@@ -101,20 +101,20 @@ def _essential(item: Item) -> list[str]:
 
 def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
     places = {each: place for place, each in enumerate(order)}
-    made: list[tuple[str, set[str]]] = []
+    written_lines: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
     left = WORD_LIMIT
     for line, ids in zip(lines, cited, strict=True):
         words = line.split()[:left]
         if words:
-            made.append((" ".join(words), {*ids, *carried}))
+            written_lines.append((" ".join(words), {*ids, *carried}))
             carried = set()
             left -= len(words)
-        elif made:
-            made[-1][1].update(ids)
+        elif written_lines:
+            written_lines[-1][1].update(ids)
         else:
             carried.update(ids)
-    written = [(text, sorted(ids, key=places.__getitem__)) for text, ids in made]
+    written = [(text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines]
     return "\n".join(f"{text} |{','.join(ids)}|" if ids else text for text, ids in written)
 
 
@@ -218,13 +218,13 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 def _digest(kind: str) -> str:
     known = texts()
-    said = [
+    shown = [
         part
-        for each in (kind, *_SECOND_STEP.get(kind, ()))
-        for part in (each, *known["asked"][each].values())
+        for step in (kind, *_SECOND_STEP.get(kind, ()))
+        for part in (step, *known["asked"][step].values())
     ]
-    told = known["feedback"].values() if kind in _TRIED else ()
-    return texts_sha256(*said, *known["labels"].values(), *told)
+    feedback = known["feedback"].values() if kind in _TRIED else ()
+    return texts_sha256(*shown, *known["labels"].values(), *feedback)
 
 
 _SHOWN_REPLY: Final = 1_200
@@ -239,22 +239,22 @@ def cited_faults(
 
     The length of an `answer` that was only to be cited is no fault.
     """
-    told, read = texts()["feedback"], read_answer(reply, known_ids)
+    wording, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
-        return [told["empty"]]
+        return [wording["empty"]]
     faults = []
     if answer is not None and not same_words(written_sentences(reply, known_ids), answer):
-        faults.append(told["changed"])
+        faults.append(wording["changed"])
     if TOO_LONG in read.problems and answer is None:
-        faults.append(told["too_long"].format(words=read.words, limit=WORD_LIMIT))
+        faults.append(wording["too_long"].format(words=read.words, limit=WORD_LIMIT))
     # As written: an answer that is too long may cite behind the words that count.
     cited = cited_ids(reply, known_ids)
     if not cited:
-        faults.append(told["no_citations"])
+        faults.append(wording["no_citations"])
     if WRONG_FORM in read.problems:
-        faults.append(told["wrong_form"])
-    if unknown := [each for each in cited if each not in known_ids]:
-        faults.append(told["unknown_ids"].format(ids=_listed(unknown)))
+        faults.append(wording["wrong_form"])
+    if unknown := [name for name in cited if name not in known_ids]:
+        faults.append(wording["unknown_ids"].format(ids=_listed(unknown)))
     return faults
 
 
@@ -263,13 +263,13 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
 
     Citations that it has play no part.
     """
-    told, words = (
+    wording, words = (
         texts()["feedback"],
         sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids)),
     )
     if not words:
-        return [told["empty"]]
-    return [told["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
+        return [wording["empty"]]
+    return [wording["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
@@ -277,18 +277,20 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
 
     Of a long reply the beginning is shown.
     """
-    told, said = texts()["feedback"], reply.strip()
-    shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + told["cut"]
-    wrong = "\n".join((told["wrong"], *(f"- {fault}" for fault in faults), told["again"]))
-    return (
-        f"{told['try'].format(number=number, tries=tries)}\n{shown or told['nothing']}\n\n{wrong}"
+    wording, reply_text = texts()["feedback"], reply.strip()
+    shown = (
+        reply_text
+        if len(reply_text) <= _SHOWN_REPLY
+        else reply_text[:_SHOWN_REPLY].rstrip() + wording["cut"]
     )
+    wrong = "\n".join((wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"]))
+    return f"{wording['try'].format(number=number, tries=tries)}\n{shown or wording['nothing']}\n\n{wrong}"
 
 
 def _listed(ids: Sequence[str]) -> str:
     cut = texts()["feedback"]["cut"]
     shown = [
-        each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + cut for each in ids[:_SHOWN_IDS]
+        name if len(name) <= _SHOWN_ID else name[:_SHOWN_ID] + cut for name in ids[:_SHOWN_IDS]
     ]
     return ", ".join(shown) + (cut if len(ids) > _SHOWN_IDS else "")
 
@@ -301,14 +303,14 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
 
     A line ends a sentence; within it `scoring.sentences` does.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     for line in _lines(reply):
         start, bare = 0, ""
         for group in citation_groups(line, known_ids):
             bare += line[start : group.start].rstrip()
             start = group.end
-        found += map(one_line, split_sentences(bare + line[start:]))
-    return tuple(found)
+        sentences += map(one_line, split_sentences(bare + line[start:]))
+    return tuple(sentences)
 
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
@@ -322,8 +324,8 @@ def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
 
     Capitals, marks and line ends play no part.
     """
-    one, other = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
-    return one == other
+    first, second = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
+    return first == second
 
 
 def _lines(reply: str) -> list[str]:
@@ -392,10 +394,10 @@ class GroundedAnswer:
     def _again(
         self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]
     ) -> Ask:
-        said = feedback_text(
+        feedback = feedback_text(
             spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries
         )
         *before, question = opening
         return Ask(
-            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"})
+            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{feedback}"})
         )

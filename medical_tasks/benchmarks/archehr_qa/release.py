@@ -128,7 +128,7 @@ def _root(path: Path) -> ET.Element:
 
 def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[Case, bool]:
     narrative = _only_text(where, element, "patient_narrative")
-    found = Case(
+    built = Case(
         id=name,
         narrative=narrative,
         phrases=tuple(_phrases(where, element, narrative)),
@@ -136,18 +136,18 @@ def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[C
         sentences=tuple(_sentences(where, element)) if notes else (),
     )
     offsets = [
-        _offset(f"{where}, sentence {each.get('id')}", each)
-        for each in _parts(where, element, "sentence")
+        _offset(f"{where}, sentence {sentence.get('id')}", sentence)
+        for sentence in _parts(where, element, "sentence")
     ]
-    given = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
+    places = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
     excerpt = _only_text(where, element, "note_excerpt", required=False)
-    problem = excerpt_problem(excerpt, found.sentences) if excerpt else None
-    if problem is None and any(given):
-        problem = offset_problem(found.sentences, given)
+    problem = excerpt_problem(excerpt, built.sentences) if excerpt else None
+    if problem is None and any(places):
+        problem = offset_problem(built.sentences, places)
     if problem is not None:
         raise _wrong(where, problem)
-    return found, not excerpt or not any(given) or offsets_are_places(
-        excerpt, found.sentences, given
+    return built, not excerpt or not any(places) or offsets_are_places(
+        excerpt, built.sentences, places
     )
 
 
@@ -161,10 +161,10 @@ def _only(where: str, case: ET.Element, name: str) -> ET.Element | None:
 def _text(where: str, element: ET.Element) -> str:
     if len(element):
         raise _wrong(where, "holds other elements, text alone is right")
-    found = (element.text or "").strip()
-    if not found:
+    text = (element.text or "").strip()
+    if not text:
         raise _wrong(where, "has no text")
-    return found
+    return text
 
 
 def _only_text(where: str, case: ET.Element, name: str, *, required: bool = True) -> str:
@@ -189,8 +189,8 @@ def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
         if offset is not None and not " ".join(narrative[offset:].split()).startswith(
             " ".join(text.split())
         ):
-            said = f"the narrative of {len(narrative):,} characters does not have the phrase there"
-            raise _wrong(place, f"start_char_index is {offset:,}, and {said}")
+            rule = f"the narrative of {len(narrative):,} characters does not have the phrase there"
+            raise _wrong(place, f"start_char_index is {offset:,}, and {rule}")
         yield text
 
 
@@ -236,10 +236,10 @@ def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
     whole, place, before = "".join(excerpt.split()), 0, "its beginning"
     for sentence in sentences:
         text = "".join(sentence.text.split())
-        found = whole.find(text, place)
-        if found < 0:
+        start = whole.find(text, place)
+        if start < 0:
             return f"sentence {sentence.id} does not stand in <note_excerpt> behind {before}"
-        place, before = found + len(text), f"sentence {sentence.id}"
+        place, before = start + len(text), f"sentence {sentence.id}"
     return None
 
 
@@ -267,10 +267,10 @@ def offsets_are_places(excerpt: str, sentences: Sequence[Sentence], offsets: Seq
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
         text = _SPACE.sub(" ", sentence.text)
-        found = whole.find(text, place)
-        if found < 0 or begins.setdefault(sentence.paragraph_id, found - offset) != found - offset:
+        start = whole.find(text, place)
+        if start < 0 or begins.setdefault(sentence.paragraph_id, start - offset) != start - offset:
             return False
-        place = found + len(text)
+        place = start + len(text)
     return True
 
 
@@ -365,8 +365,8 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
     bare = _string(where, "clinician_answer_without_citations", record)
     place = f"{where}, clinician_answer_sentences"
     sentences = [
-        _answer_sentence(f"{place}, number {number}", each, number, known=set(ids))
-        for number, each in enumerate(
+        _answer_sentence(f"{place}, number {number}", entry, number, known=set(ids))
+        for number, entry in enumerate(
             _objects(where, "clinician_answer_sentences", record), start=1
         )
     ]
@@ -384,14 +384,17 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
 
 def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for number, each in enumerate(_objects(where, "answers", record), start=1):
+    for number, entry in enumerate(_objects(where, "answers", record), start=1):
         place = f"{where}, answers, number {number}"
-        name, label = text_id(place, "sentence_id", each.get("sentence_id")), each.get("relevance")
+        name, label = (
+            text_id(place, "sentence_id", entry.get("sentence_id")),
+            entry.get("relevance"),
+        )
         if name in labels:
             raise _wrong(where, f"sentence {named(name)} has two labels", _ALL_AGAIN)
         if not isinstance(label, str) or label not in LABELS:
-            said = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
-            raise _wrong(f"{place}, sentence {named(name)}", said, _ALL_AGAIN)
+            rule = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
+            raise _wrong(f"{place}, sentence {named(name)}", rule, _ALL_AGAIN)
         labels[name] = label
     problems = (
         ("labels sentences that the case does not have:", False),
@@ -454,7 +457,7 @@ def _objects(where: str, name: str, record: Row) -> list[Row]:
     value = record.get(name)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise _wrong(where, f"{name} must be a list of objects, got {shown(value)}", _ALL_AGAIN)
     return value
 
@@ -486,7 +489,7 @@ class FullCase:
 
 def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
     """Reads a mapping; case id to its note, in the order of the cases."""
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for name, record in by_case(path, cases, form=_MAPPING_FORM).items():
         where = f"{path}, case {named(name)}"
         source = record.get("document_source")
@@ -495,7 +498,7 @@ def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
                 f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got "
                 f"{shown(source)}."
             )
-        found[name] = Document(
+        documents[name] = Document(
             id=text_id(where, "document_id", record.get("document_id")), source=source
         )
-    return found
+    return documents

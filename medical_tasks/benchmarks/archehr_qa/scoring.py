@@ -175,7 +175,7 @@ def _read_as(item: Item, reading: str) -> tuple[str, ...]:
 def _texts(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
 ) -> list[ItemScore]:
-    said = [spoken(response).strip() for response in responses]
+    replies = [spoken(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
     if task.options["form"] == "answer":
@@ -187,7 +187,7 @@ def _texts(
             has_bleu,
         )
     else:
-        asked = [unfenced(text).split() for text in said]
+        words_of = [unfenced(text).split() for text in replies]
         # A clinician's question may be longer than the limit itself: it has full marks here, and
         # not by the script.
         most = [
@@ -195,13 +195,13 @@ def _texts(
             for item in items
         ]
         ours, words = (
-            [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)],
-            list(map(len, asked)),
+            [" ".join(words_kept[:of]) for words_kept, of in zip(words_of, most, strict=True)],
+            list(map(len, words_of)),
         )
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
-    theirs = [official_text(text, limit) for text in said]
+    theirs = [official_text(text, limit) for text in replies]
     compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
-    found = relevance_values(compared, given, wanted=_names(task))
+    metrics = relevance_values(compared, given, wanted=_names(task))
     return [
         _score(
             task,
@@ -210,7 +210,7 @@ def _texts(
             ended=not has_figure(text),
             parsed=f"words {of}",
         )
-        for item, values, text, of in zip(items, found, theirs, words, strict=True)
+        for item, values, text, of in zip(items, metrics, theirs, words, strict=True)
     ]
 
 
@@ -349,12 +349,12 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
 
     An id that the note does not have can be any word, and is only counted.
     """
-    each = list(ids)
-    known = [cited for cited in each if cited in item.fields["sentence_ids"]]
+    listed = list(ids)
+    known = [cited for cited in listed if cited in item.fields["sentence_ids"]]
     shown = " ".join(known[:_SHOWN]) + (
         f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     )
-    unknown = [f"unknown {len(each) - len(known)}"] if len(each) > len(known) else []
+    unknown = [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
@@ -426,12 +426,12 @@ def official_alignment(
     """
     value = _json_list(reply)
     if isinstance(value, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("answer_id"), str)
-        and _are_texts(each.get("evidence_id"))
-        for each in value
+        isinstance(link, dict)
+        and isinstance(link.get("answer_id"), str)
+        and _are_texts(link.get("evidence_id"))
+        for link in value
     ):
-        return tuple((each["answer_id"], tuple(each["evidence_id"])) for each in value)
+        return tuple((link["answer_id"], tuple(link["evidence_id"])) for link in value)
     return tuple((answer, (cited,)) for answer, cited in otherwise)
 
 
@@ -451,7 +451,7 @@ def _json_list(reply: str) -> object:
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 ESSENTIAL: Final = "essential"
@@ -492,8 +492,8 @@ def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
 
 def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
     """Counts a case; what is cited twice counts once."""
-    said, true = frozenset(cited), frozenset(right)
-    return Counts(hits=len(said & true), wrong=len(said - true), missed=len(true - said))
+    named, true = frozenset(cited), frozenset(right)
+    return Counts(hits=len(named & true), wrong=len(named - true), missed=len(true - named))
 
 
 def factuality_values(
@@ -615,28 +615,29 @@ def relevance_values(
     `compared`: by the ending of the metrics' names, an entry an item; None without a reference,
     which gives nan.
     """
-    given = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
+    modelled_names = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
     names = {
-        suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted]
+        suffix: [name for name in (*WORD_METRICS, *modelled_names) if f"{name}{suffix}" in wanted]
         for suffix in compared
     }
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
-        for each in some:
-            if each is not None:
-                different.setdefault(each, set()).update(names[suffix])
+        for comparison in some:
+            if comparison is not None:
+                different.setdefault(comparison, set()).update(names[suffix])
     texts: list[Texts] = list(
-        dict.fromkeys((each.prediction, each.reference) for each in different)
+        dict.fromkeys((comparison.prediction, comparison.reference) for comparison in different)
     )
     modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
-    found = {
-        each: word_metrics(each, words) | modelled[each.prediction, each.reference]
-        for each, words in different.items()
+    computed = {
+        comparison: word_metrics(comparison, words)
+        | modelled[comparison.prediction, comparison.reference]
+        for comparison, words in different.items()
     }
     return [
         {
-            f"{name}{suffix}": math.nan if each is None else found[each][name]
-            for suffix, each in zip(compared, row, strict=True)
+            f"{name}{suffix}": math.nan if comparison is None else computed[comparison][name]
+            for suffix, comparison in zip(compared, row, strict=True)
             for name in names[suffix]
         }
         for row in zip(*compared.values(), strict=True)
@@ -723,7 +724,8 @@ _MODELS: Final[Mapping[str, ModelMetric]] = {
     "umls": replace(
         MODEL_METRICS["umls"],
         compute=lambda folder, texts: [
-            medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)
+            medcon(*concept_pair).f1
+            for concept_pair in concept_pairs(folder, MEDCON_VARIANT, texts)
         ],
         identity=partial(medcon_identity, variant=MEDCON_VARIANT),
     ),

@@ -101,28 +101,28 @@ _READ: Final = ("cited", "evidence")
 
 
 def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    made = []
+    metrics = []
     read = {
         share_name(kind, which, how, part)
         for which in ("strict", "lenient")
         for how in ("micro", "macro")
         for part in ("f1", "precision", "recall")
     } | ({"overall_score"} if kind == "evidence" else set())
-    for each in packaged(__file__, "metrics.json")[kind]:
-        low, high = each.get("limits", (0.0, 1.0))
+    for entry in packaged(__file__, "metrics.json")[kind]:
+        low, high = entry.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
         # The script compares the cases of a submission with those of the key, and takes no other
         # set.
         official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in _READ and each["name"] in read
-        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
-        made.append(
+        rests = kind in _READ and entry["name"] in read
+        named = {"limits": limits, "of": tuple(entry.get("of", ())), "read": rests}
+        metrics.append(
             MetricSpec(
-                **{**each, **named},
-                official=official if each["name"].endswith(OFFICIAL) else None,
+                **{**entry, **named},
+                official=official if entry["name"].endswith(OFFICIAL) else None,
             )
         )
-    return tuple(made)
+    return tuple(metrics)
 
 
 # How a system asks its models is its own: a shared task.

@@ -92,17 +92,17 @@ def check_records(
             own += check(item, record[field])
     for case, places in numbers.items():
         if case not in cases:
-            said = (
+            rule = (
                 f"is none of the {len(cases)} cases of this split; the official scorer refuses the "
                 "submission"
             )
-            others.append(Problem(place=of_case(case), text=said, fatal=True))
+            others.append(Problem(place=of_case(case), text=rule, fatal=True))
         if len(places) > 1:
-            said = (
+            rule = (
                 f"stands there {len(places)} times (records {', '.join(map(str, places))}); the "
                 "official scorer counts each"
             )
-            problems.get(case, others).append(Problem(place=of_case(case), text=said))
+            problems.get(case, others).append(Problem(place=of_case(case), text=rule))
     for case in cases.keys() - numbers.keys():
         problems[case].append(missing(cases[case]))
     return [*chain.from_iterable(problems.values()), *others]
@@ -117,15 +117,15 @@ def _named_case(record: object) -> str | None:
 def _record_problems(place: str, record: object, field: str) -> list[Problem]:
     """What is wrong with the form of a record, whatever its `field` holds."""
     if not isinstance(record, dict):
-        said = [f"must be an object with 'case_id' and {field!r}, got {shown(record)}"]
+        rules = [f"must be an object with 'case_id' and {field!r}, got {shown(record)}"]
     else:
-        name, said = record.get("case_id"), []
+        name, rules = record.get("case_id"), []
         if not isinstance(name, str):
             got = f"got {shown(name)}" if "case_id" in record else "there is none"
-            said.append(f"its 'case_id' must be a text, {got}")
+            rules.append(f"its 'case_id' must be a text, {got}")
         if field not in record:
-            said.append(f"its {field!r} is missing")
-    return [Problem(place=place, text=text, fatal=True) for text in said]
+            rules.append(f"its {field!r} is missing")
+    return [Problem(place=place, text=text, fatal=True) for text in rules]
 
 
 def missing(item: Item) -> Problem:
@@ -160,17 +160,17 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
     Numbers as they are, others by their count.
     """
     cited = list(dict.fromkeys(cited))
-    numbers = [each for each in cited if _is_number(each)]
-    said = numbers[:_SHOWN]
+    numbers = [name for name in cited if _is_number(name)]
+    shown_ids = numbers[:_SHOWN]
     if len(numbers) > _SHOWN:
-        said.append(f"{len(numbers) - _SHOWN} more")
+        shown_ids.append(f"{len(numbers) - _SHOWN} more")
     if len(numbers) < len(cited):
-        said.append(
+        shown_ids.append(
             f"{len(cited) - len(numbers)} that "
             f"{'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
         )
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
-    return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
+    return f"cites {', '.join(shown_ids)}, which its {whose} does not have (it has {has})"
 
 
 def text_problems(
@@ -236,15 +236,15 @@ def answer_problems(item: Item, answer: object) -> list[Problem]:
     known_ids = item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
-        said = "has no words; the official scorer ends with an error on it"
-        return [_about(item, said, fatal=True)]
+        rule = "has no words; the official scorer ends with an error on it"
+        return [_about(item, rule, fatal=True)]
     problems = []
     if not official.citations:
-        said = (
+        rule = (
             "cites no sentence; the official scorer ends with an AssertionError on it and scores "
             "no case at all"
         )
-        problems.append(_about(item, said, fatal=True))
+        problems.append(_about(item, rule, fatal=True))
     if unknown := [cited for cited in meant.citations if cited not in known_ids]:
         problems.append(_about(item, unknown_ids(unknown, known_ids)))
     too_many = TOO_LONG in meant.problems
@@ -288,18 +288,18 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
     if len(parts) <= _PIPES:
         return "alone" if "|" in line else "brackets" if bracket_groups(line, known_ids) else ""
     text, ids, rest = parts
-    cited = [each for each in ids.split(",") if each.strip()]
-    found = {
+    cited = [name for name in ids.split(",") if name.strip()]
+    faults = {
         "rest": bool(rest.strip()),
         "groups": bool(pipe_groups(text, known_ids)),
-        "spaces": any(each != each.strip() and each.strip() in known_ids for each in cited),
+        "spaces": any(name != name.strip() and name.strip() in known_ids for name in cited),
         "ids": any(
-            each.strip() not in known_ids and not _is_number(each.strip()) for each in cited
+            name.strip() not in known_ids and not _is_number(name.strip()) for name in cited
         ),
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
     }
-    return next((why for why, holds in found.items() if holds), "")
+    return next((why for why, holds in faults.items() if holds), "")
 
 
 def _is_number(text: str) -> bool:
@@ -346,15 +346,15 @@ def make_submission(
     """
     form = _form(task)
     records: list[Row] = []
-    found: list[Problem] = []
+    problems: list[Problem] = []
     rewritten: list[str] = []
     for item in items:
         if item.id not in responses:
-            found.append(missing(item))
+            problems.append(missing(item))
             continue
-        value, told = form.write(item, responses[item.id])
+        value, remarks = form.write(item, responses[item.id])
         records.append({"case_id": item.id, form.field: value})
-        found += [*form.check(item, value), *told]
+        problems += [*form.check(item, value), *remarks]
         if form.field == _ANSWER:
             before, after = (official_answer(text) for text in (responses[item.id], str(value)))
             rewritten += [item.id] if before != after else []
@@ -363,8 +363,8 @@ def make_submission(
         # granted.
         text=json.dumps(records, indent=1) + "\n",
         answered=len(records),
-        problems=tuple(problem for problem in found if not problem.note),
-        notes=tuple(problem for problem in found if problem.note),
+        problems=tuple(problem for problem in problems if not problem.note),
+        notes=tuple(problem for problem in problems if problem.note),
         rewritten=tuple(rewritten),
     )
 
@@ -392,19 +392,19 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
             "right file?"
         )
     folder, content = unzipped(path, content)
-    said = "is in a folder of the zip file, where the official scorer does not look for it"
-    problems = [Problem(place="submission.json", text=said, fatal=True)] if folder else []
+    rule = "is in a folder of the zip file, where the official scorer does not look for it"
+    problems = [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
     return json_values(path, content, form=_EXAMPLE), problems
 
 
 def recognised(path: Path, records: Sequence[object]) -> str:
     """Finds the task that a submission is of."""
-    found = {names for record in records if (names := _fitting(record))}
-    names = found.pop() if len(found) == 1 else ()
+    tasks = {names for record in records if (names := _fitting(record))}
+    names = tasks.pop() if len(tasks) == 1 else ()
     if len(names) != 1:
-        known = " or ".join(names) or ", ".join(TASKS)
+        choices = " or ".join(names) or ", ".join(TASKS)
         raise UsageError(
-            f"{path}: its records do not say which task it is of. Say it with --task: {known}."
+            f"{path}: its records do not say which task it is of. Say it with --task: {choices}."
         )
     return names[0]
 
@@ -412,21 +412,21 @@ def recognised(path: Path, records: Sequence[object]) -> str:
 def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
     """Picks the cases that a submission must have, of those of `EVERY_CASE`."""
     needed = _form(task).needed
-    found = [item for item in items if item.fields[needed]]
-    if not found:
+    needed_cases = [item for item in items if item.fields[needed]]
+    if not needed_cases:
         raise UsageError(
             f"{task.name}: none of the {len(items)} cases has {needed}. Choose another --split "
             "or --config."
         )
-    return found
+    return needed_cases
 
 
 def problems_of(task: TaskSpec, items: Sequence[Item], records: Sequence[object]) -> list[Problem]:
     """Says what is wrong with the records of a submission that must have these cases, case by case."""
     form = _form(task)
     if not any(isinstance(record, dict) and form.field in record for record in records):
-        said = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
-        return [Problem(place=f"its {len(records)} records", text=said, fatal=True)]
+        rule = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
+        return [Problem(place=f"its {len(records)} records", text=rule, fatal=True)]
     return check_records(records, {item.id: item for item in items}, form.field, form.check)
 
 
@@ -457,8 +457,8 @@ def _cited(item: Item, reply: str) -> _Written:
         answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     )
     if (official.text, official.citations) != (meant, answer.citations):
-        said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
-        problems.append(_about(item, said))
+        rule = "cannot be written so that the official scorer reads it as it was scored here; look at it"
+        problems.append(_about(item, rule))
     return written, problems
 
 
@@ -472,8 +472,8 @@ def _line(text: str, citations: Sequence[str]) -> str:
 
 def _question(item: Item, reply: str) -> _Written:
     words = unfenced(spoken(reply).strip()).split()
-    told = [too_long(item, len(words), QUESTION_WORDS)] if len(words) > QUESTION_WORDS else []
-    return " ".join(words[:QUESTION_WORDS]), told
+    remarks = [too_long(item, len(words), QUESTION_WORDS)] if len(words) > QUESTION_WORDS else []
+    return " ".join(words[:QUESTION_WORDS]), remarks
 
 
 def _plain(item: Item, reply: str) -> _Written:
@@ -484,7 +484,7 @@ def _plain(item: Item, reply: str) -> _Written:
 def _evidence(item: Item, reply: str) -> _Written:
     known = item.fields["sentence_ids"]
     read = read_evidence(reply, known)
-    cited = [each for each in known if each in read.found]
+    cited = [name for name in known if name in read.found]
     return cited, _left_out(item, read.found, known) + _told(item, *read.problems)
 
 
@@ -492,7 +492,10 @@ def _alignment(item: Item, reply: str) -> _Written:
     known, answer_ids = item.fields["sentence_ids"], item.fields["answer_sentence_ids"]
     read = read_alignment(reply, known, answer_ids)
     links = [
-        {"answer_id": name, "evidence_id": [each for each in known if (name, each) in read.found]}
+        {
+            "answer_id": name,
+            "evidence_id": [cited_id for cited_id in known if (name, cited_id) in read.found],
+        }
         for name in answer_ids
     ]
     left_out = _left_out(item, [cited for _, cited in read.found], known)
@@ -503,7 +506,7 @@ def _alignment(item: Item, reply: str) -> _Written:
 def _left_out(
     item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note"
 ) -> list[Problem]:
-    unknown = [each for each in cited if each not in known]
+    unknown = [name for name in cited if name not in known]
     return (
         _told(item, f"{unknown_ids(unknown, known, whose=whose)}; that is left out")
         if unknown

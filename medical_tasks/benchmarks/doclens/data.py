@@ -33,7 +33,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet, read_table
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
@@ -100,18 +100,18 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = _visit_row(cells | {"id": cells["encounter_id"]})
+        built = _visit_row(cells | {"id": cells["encounter_id"]})
         where = f"{path}: row {row.number}"
         _check_texts(where, row.cells, {name: name for name in ACI_OFFICIAL_COLUMNS})
-        if not any(map(begins_turn, made["turns"])):
+        if not any(map(begins_turn, built["turns"])):
             raise UsageError(
                 f"{where}, column 'dialogue': no line of it begins with a speaker such as "
                 "'[doctor]', so that it has no turns to "
                 "cite. Download the file again."
             )
-        if not begins_turn(made["turns"][0]):
-            silent.append(made["id"])
-        yield made
+        if not begins_turn(built["turns"][0]):
+            silent.append(built["id"])
+        yield built
     if silent:
         print(
             f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
@@ -302,20 +302,18 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
-    content = read_content(path, form=again)
-    knows = has_columns(*map(folded, names.values()))
-    sheet = read_sheet(path, content, form=again, knows=knows)
-    check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
-    for place, cells in sheet.rows:
-        values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
+    table = read_table(path, form=again, knows=has_columns(*map(folded, names.values())))
+    check_columns(path, table.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
+    for row in table.rows:
+        values = {ours: row.cells[theirs] or "" for ours, theirs in names.items()}
         _check_texts(
-            f"{path}: {place}",
+            f"{path}: {row.at}",
             values,
             {ours: names[ours] for ours in ("id", "question", "summary")},
         )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
-                f"{path}: {place}, column 'q_id': must be a whole number, got "
+                f"{row.place('q_id')}: must be a whole number, got "
                 f"{values['id'][:60]!r}. Download the file again."
             )
         yield _question_row(values)
@@ -467,13 +465,9 @@ def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts, a record each or a row of a table."""
     texts: dict[str, OwnText] = {}
     knows = has_columns("example_id|id", "input|source", "reference")
-    for place, value in read_table(path, form=_FORM, knows=knows):
-        where = f"{path}, {place}"
-        if not isinstance(value, dict):
-            raise UsageError(
-                f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}"
-            )
-        if not place.startswith("record"):
+    for row in read_table(path, record=_FORM, knows=knows).rows:
+        where, value = row.where, row.cells
+        if not row.at.startswith("record"):
             value = {
                 _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text
                 for name, text in value.items()
@@ -481,12 +475,12 @@ def read_own_texts(path: Path) -> list[OwnText]:
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
-        found = _text(where, value)
-        if found.id in texts:
+        own = _text(where, value)
+        if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(found.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
             )
-        texts[found.id] = found
+        texts[own.id] = own
     return list(texts.values())
 
 
@@ -578,7 +572,7 @@ def source_sentences(source: str) -> list[str]:
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
-    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
         raise NumberingError("is numbered from [0] on, but text stands before it")
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
@@ -586,13 +580,13 @@ def source_sentences(source: str) -> list[str]:
 
 def _check_numbers(source: str) -> None:
     after = -1
-    for found in _NUMBER.finditer(source):
-        number = int(found[1])
+    for match in _NUMBER.finditer(source):
+        number = int(match[1])
         if number == after + 1:
             after = number
         elif after < 0:
             raise NumberingError(f"begins with [{number}], the first number must be [0]")
-        elif _begins_sentence(source, found.start()):
+        elif _begins_sentence(source, match.start()):
             raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
 
 
@@ -607,9 +601,9 @@ def read_sources(text: str) -> dict[int, str]:
     A number that does not go on from the one before is part of a sentence.
     """
     marks: list[re.Match[str]] = []
-    for found in _NUMBER.finditer(text):
-        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
-            marks.append(found)
+    for match in _NUMBER.finditer(text):
+        if not marks or int(match[1]) == int(marks[-1][1]) + 1:
+            marks.append(match)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {
         int(mark[1]): " ".join(text[mark.end() : end].split())

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
+from medical_tasks.benchmarks.asking import user_message
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.official_prompts import (
@@ -52,7 +53,6 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What a text of each form is called, and what it cites."""
 _AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
-_SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
 def load_judge_prompts(
@@ -120,21 +120,20 @@ class QuestionMaker:
 
     def make(self, name: str, *, text: str, form: str, section: str) -> Question:
         """Asks for the claims of a text; the value is a JSON list."""
-        if self._official:
-            file = self._file("make", form=form, section=section)
-            messages = official.official_make_messages(file, judged=text)
-            return _question(
-                name,
-                messages,
-                file,
-                _AGAIN["official_claims"],
-                read_official_made,
-                tokens=OFFICIAL_TOKENS["json_cot"],
-            )
-        asked = self._own(
-            name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text)
+        if not self._official:
+            read, tokens = read_made, _MAKE_TOKENS
+            values = {"text": quoted(text)}
+            question = self._own(name, "make", read, tokens=tokens, form=form, values=values)
+            return replace(question, schema=_MADE)
+        file = self._file("make", form=form, section=section)
+        return _question(
+            name,
+            official.official_make_messages(file, judged=text),
+            file,
+            _AGAIN["official_claims"],
+            read_official_made,
+            tokens=OFFICIAL_TOKENS["json_cot"],
         )
-        return replace(asked, schema=_MADE)
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
         """Asks about several claims.
@@ -147,44 +146,24 @@ class QuestionMaker:
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            return self._theirs(
-                name, file, messages, partial(read_official_batch, claims=claims), tokens=tokens
-            )
+            theirs = partial(read_official_batch, claims=claims)
+            return self._theirs(name, file, messages, theirs, tokens=tokens)
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
+        texts = {"text": quoted(text), "claims": _quoted_lines(zip(ids, claims, strict=True))}
         read = partial(read_batch, ids=ids, explained=self._explained)
-        listed = _quoted_lines(zip(ids, claims, strict=True))
-        return self._own(
-            name,
-            "claims",
-            read,
-            tokens=tokens,
-            ids=ids,
-            form=form,
-            text=quoted(text),
-            claims=listed,
-        )
+        return self._own(name, "claims", read, tokens=tokens, ids=ids, form=form, values=texts)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
         pair = claim_pair(text, claim)
-        if self._official:
-            file = self._file("claims", form=form)
-            messages = official.official_claim_messages(
-                file, form=form, judged=text, claims=[claim]
-            )
-            only = partial(read_official_only, claim=claim)
-            return self._theirs(
-                name, file, messages, read_official_lines if self._in_lines else only, pair=pair
-            )
-        return self._own(
-            name,
-            "claim",
-            self._read_verdict,
-            pair=pair,
-            form=form,
-            text=quoted(text),
-            claim=quoted(claim),
-        )
+        if not self._official:
+            texts = {"text": quoted(text), "claim": quoted(claim)}
+            return self._own(name, "claim", self._read_verdict, pair=pair, form=form, values=texts)
+        file = self._file("claims", form=form)
+        messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
+        only = partial(read_official_only, claim=claim)
+        read = read_official_lines if self._in_lines else only
+        return self._theirs(name, file, messages, read, pair=pair)
 
     def questions(
         self, name: str, kind: Literal["question", "same"], *, first: str, second: str
@@ -194,20 +173,15 @@ class QuestionMaker:
         Sameness has no pair.
         """
         pair = claim_pair(first, second) if kind == "question" else None
-        if self._official:
-            file = self._file(kind, form="question")
-            messages = official.official_pair_messages(file, first=first, second=second)
-            read = read_official_lines if self._in_lines else read_official_object
-            return self._theirs(name, file, messages, read, pair=pair)
-        return self._own(
-            name,
-            kind,
-            self._read_verdict,
-            pair=pair,
-            form="question",
-            first=quoted(first),
-            second=quoted(second),
-        )
+        if not self._official:
+            texts = {"first": quoted(first), "second": quoted(second)}
+            return self._own(
+                name, kind, self._read_verdict, pair=pair, form="question", values=texts
+            )
+        file = self._file(kind, form="question")
+        messages = official.official_pair_messages(file, first=first, second=second)
+        read = read_official_lines if self._in_lines else read_official_object
+        return self._theirs(name, file, messages, read, pair=pair)
 
     def citation(
         self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
@@ -224,32 +198,17 @@ class QuestionMaker:
                 file, form=form, sentence=sentence, cited=cited
             )
             theirs = read_official_cited_lines if self._in_lines else read_official_cited
-            return self._theirs(
-                name, file, messages, partial(theirs, numbers=numbers), tokens=tokens
-            )
-        ours = (
-            read_cited_lines
-            if self._in_lines
-            else partial(read_cited_object, explained=self._explained)
-        )
-        kind = "summary" if form == "question" else "citation"
-        if form in (
-            "note",
-            "section",
-        ):  # a speaker in brackets would be escaped, which is no good reading
+            read = partial(theirs, numbers=numbers)
+            return self._theirs(name, file, messages, read, tokens=tokens)
+        read = partial(read_cited_lines, numbers=numbers)
+        if not self._in_lines:
+            read = partial(read_cited_object, numbers=numbers, explained=self._explained)
+        if form in official.DIALOGUES:
+            # A speaker in brackets would be escaped, which is no good reading.
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
-        rows = _quoted_lines(cited)
-        read = partial(ours, numbers=numbers)
-        return self._own(
-            name,
-            kind,
-            read,
-            tokens=tokens,
-            numbers=numbers,
-            form=form,
-            cited=rows,
-            sentence=quoted(sentence),
-        )
+        kind = "summary" if form == "question" else "citation"
+        texts = {"cited": _quoted_lines(cited), "sentence": quoted(sentence)}
+        return self._own(name, kind, read, tokens=tokens, numbers=numbers, form=form, values=texts)
 
     @property
     def _read_verdict(self) -> _Read:
@@ -293,27 +252,22 @@ class QuestionMaker:
         read: _Read,
         *,
         form: str,
+        values: Mapping[str, str],
         pair: Pair | None = None,
         tokens: int = _REPLY_TOKENS,
         ids: Sequence[str] = (),
         numbers: Sequence[int] = (),
-        **values: str,
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
         what, source = FORMS[form]
-        known = {"what": what, "source": source, **values}
-        # All slots at once: what stands in a text is never a slot, and braces of the forms are
-        # none.
-        messages: tuple[Message, ...] = (
-            {"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},
-        )
+        messages = user_message(text, {"what": what, "source": source, **values})
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        question = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
-            return asked
+            return question
         keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
-            asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
+            question, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
         )
 
 
@@ -449,12 +403,12 @@ def read_made(text: str) -> str:
     value = _known(read_json(text))
     if not isinstance(value, dict) or set(value) != {"claims"}:
         raise _BrokenError("the reply must be an object with the key claims and no others")
-    given = value["claims"]
-    if not isinstance(given, list) or not all(
-        isinstance(one, str) and one.strip() for one in given
+    listed = value["claims"]
+    if not isinstance(listed, list) or not all(
+        isinstance(one, str) and one.strip() for one in listed
     ):
         raise _BrokenError("claims must be a list of strings that are not blank")
-    claims = list(dict.fromkeys(" ".join(one.split()) for one in given))
+    claims = list(dict.fromkeys(" ".join(one.split()) for one in listed))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
         raise _BrokenError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
@@ -483,8 +437,8 @@ def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
 
     Ids that were not asked about or stand twice make the reply unreadable.
     """
-    found = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
-    return tuple(found[name]["entailed"] if name in found else None for name in ids)
+    verdicts = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
+    return tuple(verdicts[name]["entailed"] if name in verdicts else None for name in ids)
 
 
 @_reader
@@ -509,7 +463,7 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
     Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is
     none.
     """
-    lines = [found[1] for line in reply_lines(text) if (found := _PROVENANCE.fullmatch(line))]
+    lines = [match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))]
     if len(lines) == 1:
         written = lines[0].strip(" \t_.")
         named = [] if written.casefold() in ("none", "[]") else _numbers(written)
@@ -614,27 +568,27 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
 
     Capitals, white space and ends of a claim do not count.
     """
-    asked = Counter(map(_bare, claims))
+    wanted = Counter(map(_bare, claims))
     value = _known(read_json(text))
     if not isinstance(value, list) or not value:
         raise _BrokenError("the reply needs to be a list of objects, one for each claim")
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     times: Counter[str] = Counter()
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
             raise _BrokenError("each entry needs to be an object with the claim as it was given")
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
-        if name not in asked:
+        if name not in wanted:
             raise _BrokenError(
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
-        if times[name] > asked[name] or found.get(name, verdict) != verdict:
+        if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
             raise _BrokenError("a claim stands twice")
-        found[name] = verdict
+        verdicts[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(
-        found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims)
+        verdicts.get(name) if times[name] == wanted[name] else None for name in map(_bare, claims)
     )
 
 
@@ -687,12 +641,12 @@ def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
 
 
 def _prediction(value: Mapping[str, object]) -> bool:
-    given = [value[name] for name in _NAMES if name in value]
-    if len(given) != 1:
+    values = [value[name] for name in _NAMES if name in value]
+    if len(values) != 1:
         raise _BrokenError("one entailment_prediction is needed")
-    if not isinstance(given[0], bool | int | float) or given[0] not in (0, 1):
+    if not isinstance(values[0], bool | int | float) or values[0] not in (0, 1):
         raise _BrokenError("entailment_prediction must be 1 or 0")
-    return given[0] == 1
+    return values[0] == 1
 
 
 def _bare(claim: str) -> str:

@@ -111,11 +111,12 @@ def make_claims(
     texts: Mapping[str, tuple[str, str, str]], judging: Judging
 ) -> dict[str, Claims | Unscored]:
     """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
-    said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
-    made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
+    judged = {name: judged_text(text) for name, (text, _, _) in texts.items()}
+    claims: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
         sentences = {
-            name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()
+            name: read_sentences(text if judged[name] else "")
+            for name, (text, _, _) in texts.items()
         }
         return {
             name: tuple(dict.fromkeys(one.text for one in some if one.text))
@@ -123,14 +124,14 @@ def make_claims(
         }
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
-        name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)
+        name: maker.make(f"{name}/claims", text=judged[name], form=form, section=section)
         for name, (_, form, section) in texts.items()
-        if said[name]
+        if judged[name]
     }
     outcomes = judging.judge.ask(list(questions.values())) if questions else []
     for name, outcome in zip(questions, outcomes, strict=True):
-        made[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
-    return made
+        claims[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+    return claims
 
 
 def _unit_line(
@@ -140,9 +141,9 @@ def _unit_line(
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:
         parts.append(_sentence_line(unit, judging, style))
-    found = yield from side_by_side(parts)
-    verdict: UnitVerdict = found[0]
-    sentences, reasons = found[1] if citations else ((), ())
+    answers = yield from side_by_side(parts)
+    verdict: UnitVerdict = answers[0]
+    sentences, reasons = answers[1] if citations else ((), ())
     return UnitVerdict(
         section=replace(verdict.section, sentences=sentences),
         reasons=_unique((*verdict.reasons, *reasons)),
@@ -222,21 +223,25 @@ def _sentence_line(
     """Asks about each sentence that says something and cites something that the source has."""
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
     lines = []
-    for place, one in enumerate(sentences):
-        known = sorted(number for number in one.citations if number < len(unit.sources))
+    for place, sentence in enumerate(sentences):
+        available = sorted(number for number in sentence.citations if number < len(unit.sources))
         name = f"{unit.id}/sentence/{place}"
-        lines.append(citation_line(unit, name, one.text, known if one.text else (), judging, style))
-    found = yield from side_by_side(lines)
+        lines.append(
+            citation_line(
+                unit, name, sentence.text, available if sentence.text else (), judging, style
+            )
+        )
+    answers = yield from side_by_side(lines)
     verdicts = tuple(
-        unsupported(len(one.citations))
+        unsupported(len(sentence.citations))
         if answer.entailed is False
         else SentenceVerdict(
             entailed=answer.entailed,
-            supports=tuple(answer.supports.get(number, False) for number in one.citations),
+            supports=tuple(answer.supports.get(number, False) for number in sentence.citations),
         )
-        for one, answer in zip(sentences, found, strict=True)
+        for sentence, answer in zip(sentences, answers, strict=True)
     )
-    return verdicts, _unique(reason for answer in found for reason in answer.reasons)
+    return verdicts, _unique(reason for answer in answers for reason in answer.reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,12 +373,18 @@ def verdict_bool(outcome: Verdict) -> bool:
 
 def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     value = outcome.value
-    known = isinstance(value, tuple) and all(one is None or isinstance(one, bool) for one in value)
-    if not known or len(value) != len(claims):
+    valid = isinstance(value, tuple) and all(
+        entailed is None or isinstance(entailed, bool) for entailed in value
+    )
+    if not valid or len(value) != len(claims):
         raise wrong_verdict(
             outcome, f"is no list of true, false or null for each of {len(claims)} claims"
         )
-    return {claim: one for claim, one in zip(claims, value, strict=True) if one is not None}
+    return {
+        claim: entailed
+        for claim, entailed in zip(claims, value, strict=True)
+        if entailed is not None
+    }
 
 
 def _made(outcome: Verdict) -> Claims:
@@ -384,7 +395,7 @@ def _made(outcome: Verdict) -> Claims:
         claims = None
     if (
         not isinstance(claims, list)
-        or not all(isinstance(one, str) and one.strip() for one in claims)
+        or not all(isinstance(claim, str) and claim.strip() for claim in claims)
         or not claims
     ):
         credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"

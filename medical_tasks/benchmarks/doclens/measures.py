@@ -52,14 +52,14 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
     """Counts a section."""
     # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
     sides = section.reference_claims, section.output_claims
-    asked = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
-    uncited = len(section.sentences) - len(asked)
+    cited = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
+    uncited = len(section.sentences) - len(cited)
     citations = {
         kind: [
-            one
+            support
             for sentence in section.sentences
             if sentence.entailed is entailed
-            for one in sentence.supports
+            for support in sentence.supports
         ]
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
@@ -67,7 +67,7 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         "claim_recall": Tally(verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)),
         "claim_precision": Tally(verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)),
         "citation_recall": Tally(
-            verdicts=(_verdicts(name, asked, unasked=uncited),),
+            verdicts=(_verdicts(name, cited, unasked=uncited),),
             due=section.reference_claims is None or bool(section.reference_claims),
         ),
         "citation_precision": Tally(
@@ -82,14 +82,14 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 
 def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
     """Adds tallies up, metric by metric."""
-    each = list(tallies)
-    return {name: sum((one[name] for one in each), Tally()) for name in METRICS}
+    summands = list(tallies)
+    return {name: sum((summand[name] for summand in summands), Tally()) for name in METRICS}
 
 
 def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) -> Verdicts:
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
-    if blank and not any(one is not False for one in claims):
+    if blank and not any(claim is not False for claim in claims):
         return Verdicts(kind=kind, unasked=len(claims))
     return _verdicts(kind, claims)
 
@@ -112,7 +112,7 @@ class SentenceVerdict:
     ] = ()  # of each citation, whether the sentence needs it or it entails it alone
 
     def __post_init__(self) -> None:
-        if self.entailed is False and any(one is not False for one in self.supports):
+        if self.entailed is False and any(support is not False for support in self.supports):
             raise ValueError("no citation supports a sentence that its citations do not entail")
 
 

@@ -85,15 +85,15 @@ def score_texts(
             text_units(item, spoken(output).strip())
             for item, output in zip(items, outputs, strict=True)
         ]
-        known = _judged(task, units, judge, claims, citations=citations)
+        judged = _judged(task, units, judge, claims, citations=citations)
     elif claims:
         raise ValueError("claims are judged, and verdicts are given: give one of the two")
     else:
         sections = SECTIONS if form == "note" else (FULL,)
-        known = [given_verdict(row, given, sections) for row, given in enumerate(verdicts)]
+        judged = [given_verdict(row, given, sections) for row, given in enumerate(verdicts)]
     scores = [
         item_score(item.id, of_item, cites=citations)
-        for item, of_item in zip(items, known, strict=True)
+        for item, of_item in zip(items, judged, strict=True)
     ]
     task = task_at_hand(task, lambda metric: metric.name in METRICS or bool(metric.part))
     missing = sum(score.unscored is not None for score in scores)
@@ -191,12 +191,12 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
         raise ValueError(
             str(error) if str(error).startswith(where) else f"{where}: {error}"
         ) from None
-    known = [
+    outcomes = [
         section.reference_claims,
         section.output_claims,
-        *((one.entailed, *one.supports) for one in section.sentences),
+        *((sentence.entailed, *sentence.supports) for sentence in section.sentences),
     ]
-    missing = any(each is None or None in each for each in known)
+    missing = any(each is None or None in each for each in outcomes)
     return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 

@@ -301,16 +301,16 @@ def _drawn(
             left_out[report] += 1
         else:
             sampler.add(report)
-    told = _told(sampler, left_out)
+    summary = _told(sampler, left_out)
     if sampler.counts.total() < sample:
-        raise UsageError(f"{path}: {told} The sample has {sample:,}. {advice}")
+        raise UsageError(f"{path}: {summary} The sample has {sample:,}. {advice}")
     drawn = sampler.split()
     if not drawn["train"]:
         raise UsageError(
-            f"{path}: {told} Behind the sample of {sample:,} no report of another patient "
+            f"{path}: {summary} Behind the sample of {sample:,} no report of another patient "
             f"remains for train. {advice}"
         )
-    print(f"note: {path.name}: {told}", file=sys.stderr)
+    print(f"note: {path.name}: {summary}", file=sys.stderr)
     return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
 
 
@@ -374,15 +374,15 @@ def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]
     if not next(_table_lines(path))[1]:
         yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
         return
-    patients: dict[str, set[str]] = {each: set() for each in SPLITS}
-    found = False
+    patients: dict[str, set[str]] = {name: set() for name in SPLITS}
+    any_row = False
     for candidate, its_split, told_patient in _table_lines(path):
         if told_patient:
             patients[its_split].add(candidate.patient_id)
         if its_split == split:
-            found = True
+            any_row = True
             yield report_row(candidate)
-    if not found:
+    if not any_row:
         raise UsageError(
             f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs "
             "one at least. Leave the column out "
@@ -443,12 +443,14 @@ def _table_lines(path: Path) -> Iterator[_Line]:
 
 def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     text = values.get(name, "").strip()
-    found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
-    if text and found is None:
+    spelling = next(
+        (allowed for allowed in _ALLOWED[name] if allowed.lower() == text.lower()), None
+    )
+    if text and spelling is None:
         raise _wrong_line(
             path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values
         )
-    return found or ""
+    return spelling or ""
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -477,8 +479,8 @@ def _wrong_line(
 def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[ReportRow]:
     """Reads the rows of a split."""
     if config == "demo":
-        for each in demo_entries("reports", split):
-            values = {**each, "sentences": report_sentences(each["findings"])}
+        for demo_entry in demo_entries("reports", split):
+            values = {**demo_entry, "sentences": report_sentences(demo_entry["findings"])}
             yield cast(ReportRow, {column.name: values[column.name] for column in MIMIC_COLUMNS})
     elif config == "table":
         yield from read_table_rows(files["table"], split)

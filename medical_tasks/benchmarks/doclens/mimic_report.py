@@ -236,8 +236,8 @@ def _body(text: str) -> str:
         block: names for block, names in blocks.items() if names[:1] != ["reading"]
     } or blocks
     for wanted in ("findings", "examined"):
-        if found := next((block for block, names in reports.items() if wanted in names), None):
-            return found
+        if report := next((block for block, names in reports.items() if wanted in names), None):
+            return report
     return next(iter(reports))
 
 
@@ -246,18 +246,18 @@ def _headings(body: str) -> list[tuple[str, int, int]]:
 
     That is a section's name, `reading`, or `examined` where no section goes on.
     """
-    found = {}
+    headings = {}
     for match in itertools.chain(
         _EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)
     ):
         name = _section_of(match[1])
         if name == "examined" or (name and (match[1].isupper() or _begins(body, match.start(1)))):
-            found[match.start(1)] = (name, match.start(), match.end())
+            headings[match.start(1)] = (name, match.start(), match.end())
     for match in _READING.finditer(body):
         if match[1].isupper() or _begins(body, match.start(1)):
-            found[match.start(1)] = ("reading", match.start(), match.end())
+            headings[match.start(1)] = ("reading", match.start(), match.end())
     kept: list[tuple[str, int, int]] = []
-    for each in (found[place] for place in sorted(found)):
+    for each in (headings[place] for place in sorted(headings)):
         if each[0] != "examined" or not kept or kept[-1][0] in ("examined", "other"):
             kept.append(each)
     return kept

@@ -114,7 +114,7 @@ def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, st
     starts: dict[str, int] = {}
     place = 0
     for line in note.split("\n"):
-        section = next((name for name, each in headings.items() if each.match(line)), None)
+        section = next((name for name, pattern in headings.items() if pattern.match(line)), None)
         if section is None and _IMPRESSION.match(line):
             section = "assessment_and_plan"
         if section is None and place == 0:
@@ -195,23 +195,23 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     )
     texts = {}
     for name in names:
-        part, _, file = name.partition("/")
-        texts[name] = _read(upstream, f"{_FOLDERS[part]}/{file}")[1]
+        folder, _, file = name.partition("/")
+        texts[name] = _read(upstream, f"{_FOLDERS[folder]}/{file}")[1]
     if form == "note":
         texts[_TAGGER] = _read_tagger(upstream)
     return texts
 
 
 def _read_tagger(upstream: Path | None) -> str:
-    found = repository_file(upstream, _TAGGER, repository=REPOSITORY)
-    with readable(found, again=_AGAIN, error=MissingError):
-        code = read_text(found)
+    path = repository_file(upstream, _TAGGER, repository=REPOSITORY)
+    with readable(path, again=_AGAIN, error=MissingError):
+        code = read_text(path)
     try:
-        known = _headings(code)
+        headings = _headings(code)
     except (SyntaxError, ValueError, KeyError):
-        known = {}
-    if set(known) != set(SECTIONS):
-        raise UsageError(f"{found}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
+        headings = {}
+    if set(headings) != set(SECTIONS):
+        raise UsageError(f"{path}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
     return code
 
 
@@ -310,16 +310,16 @@ def _is_mistral(text: str) -> bool:
 
 
 def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
-    found = repository_file(upstream, path, repository=REPOSITORY)
+    source = repository_file(upstream, path, repository=REPOSITORY)
     try:
-        with readable(found, again=_AGAIN, error=MissingError):
-            text = read_text(found)
+        with readable(source, again=_AGAIN, error=MissingError):
+            text = read_text(source)
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{found}: is no JSON in UTF-8. {_AGAIN}") from error
-    if wrong := _wrong(content, found.name):
-        raise UsageError(f"{found}: {wrong}. {_AGAIN}")
-    return found, text
+        raise UsageError(f"{source}: is no JSON in UTF-8. {_AGAIN}") from error
+    if wrong := _wrong(content, source.name):
+        raise UsageError(f"{source}: {wrong}. {_AGAIN}")
+    return source, text
 
 
 def _wrong(content: object, name: str) -> str | None:

@@ -65,7 +65,7 @@ def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINE
         return [text]
     if method == "sent":
         return [text[start:end] for start, end in punkt_spans(text, punkt)]
-    ends = [found.end() for found in _RUN.finditer(text)]
+    ends = [match.end() for match in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -93,7 +93,7 @@ def official_sentences(
     segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(target="")]
-    found: list[OfficialSentence] = []
+    sentences: list[OfficialSentence] = []
     later: list[int] = []  # what the next sentence that has any cites, with repeats
     for segment in reversed(segments):
         output = " ".join(segment.split())
@@ -104,13 +104,13 @@ def official_sentences(
         asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
-        found.append(
+        sentences.append(
             OfficialSentence(
                 target=remove_citations_official(output), citations=tuple(citations), asked=asked
             )
         )
         later = own or later
-    return found[::-1]
+    return sentences[::-1]
 
 
 _PREDICTION: Final = "entailment_prediction"
@@ -140,7 +140,7 @@ def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
         isinstance(one, dict) and _PREDICTION in one for one in records
     ):
         return _NO_DECISION
-    return tuple(bool(one[_PREDICTION] == 1) for one in records)
+    return tuple(bool(record[_PREDICTION] == 1) for record in records)
 
 
 def gpt_question(reply: str) -> tuple[bool, ...]:
@@ -304,8 +304,10 @@ class _Replies:
         lines: list[Line[Any]] = [
             self._sentence(number, sentence) for number, sentence in enumerate(self._split(punkt))
         ]
-        (recall, precision), *found = yield from side_by_side([about, *lines])
-        section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
+        (recall, precision), *sentences = yield from side_by_side([about, *lines])
+        section = Section(
+            reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
+        )
         return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
     def _split(self, punkt: Punkt | None) -> list[OfficialSentence]:
@@ -324,7 +326,7 @@ class _Replies:
             replace(question, read=read, once=True, pair=None) for question in questions
         ]
         self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
-        return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
+        return [take(outcome) if isinstance(outcome, Verdict) else None for outcome in outcomes]
 
     def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""
@@ -392,8 +394,8 @@ class _Replies:
             section=unit.section,
         )
         read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
-        (found,) = yield from self._ask([question], read, _cited)
-        entailed, supports = found or (None, (None,) * len(citations))
+        (verdict,) = yield from self._ask([question], read, _cited)
+        entailed, supports = verdict or (None, (None,) * len(citations))
         return SentenceVerdict(entailed=entailed, supports=supports)
 
 
@@ -416,8 +418,8 @@ def official_sources(text: str) -> dict[int, str]:
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
-    said = mistral_claim(reply)
-    return said if isinstance(said, Unreadable) else (said,)
+    verdict = mistral_claim(reply)
+    return verdict if isinstance(verdict, Unreadable) else (verdict,)
 
 
 def _either(
@@ -430,7 +432,7 @@ def _either(
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:
     value = outcome.value
-    if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
+    if not isinstance(value, tuple) or not all(isinstance(entry, bool) for entry in value):
         raise wrong_verdict(outcome, "is no list of true and false")
     return value
 

@@ -127,7 +127,7 @@ def split_question(question: str) -> list[str]:
     """Splits a question into its sentences, without the white space around them."""
     # In small letters, character by character: a few letters would become two, and places would
     # shift.
-    small = "".join(lower if len(lower := each.lower()) == 1 else each for each in question)
+    small = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in question)
     return [
         text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())
     ]
@@ -189,11 +189,11 @@ def find_markers(text: str) -> list[Marker]:
     A range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose.
     """
     markers = []
-    for found in _MARKER.finditer(alike(text)):
-        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
+    for match in _MARKER.finditer(alike(text)):
+        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", match[1])]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
             ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
-            markers.append(Marker(found.start(), found.end(), ids))
+            markers.append(Marker(match.start(), match.end(), ids))
     return markers
 
 
@@ -253,8 +253,8 @@ def _blocks(text: str) -> list[str]:
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
     above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
-    for found in _LINE.finditer(text):
-        line = found[0]
+    for match in _LINE.finditer(text):
+        line = match[0]
         if blocks and (
             not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)
         ):
@@ -329,8 +329,8 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
     if place == len(block) or stop[0][0] in "。！？" or end > stop.end() or behind_marker:
         return True
     following = block[place]
-    found = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
-    word = found[0] if found else ""
+    match = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    word = match[0] if match else ""
     if place == end:  # "pain.He": small letters, a capital, and no space between
         return (
             following.isupper()

@@ -66,10 +66,10 @@ def load_prompts(
     settings: dict[str, object] = {_CITATIONS: "yes" if citations else "no"}
     if drawn:
         settings |= {"seed": SEED, "examples": drawn}
-    said = [part for section in openings for part in (section, *openings[section])]
+    shown = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
         name=name,
-        sha256=texts_sha256(form, *said, LABELLED, texts["source"], texts["answer"]),
+        sha256=texts_sha256(form, *shown, LABELLED, texts["source"], texts["answer"]),
         render=render,
         settings=settings,
     )
@@ -159,19 +159,19 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     form = task.options["form"]
 
     def render(item: Item) -> tuple[Message, ...]:
-        given = official_input(item.fields["sentences"], form)
-        return (*before[_section(item)], {"role": "user", "content": given})
+        source = official_input(item.fields["sentences"], form)
+        return (*before[_section(item)], {"role": "user", "content": source})
 
-    said = [
+    shown = [
         part
         for section in before
-        for one in before[section]
-        for part in (section, one["role"], one["content"])
+        for message in before[section]
+        for part in (section, message["role"], message["content"])
     ]
     if form not in DIALOGUES:
-        said.append("small letters")
+        shown.append("small letters")
     return PromptSet(
-        name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"}
+        name="official", sha256=texts_sha256(*shown), render=render, settings={_CITATIONS: "yes"}
     )
 
 
@@ -231,7 +231,7 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
-    each = shots // KINDS
+    per_kind = shots // KINDS
     of: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:
         of[item.groups["modality"], item.groups["anatomy"]].append(item)
@@ -243,10 +243,11 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )
     drawn = [
-        _first(task, of[kind], each, needs=f"of kind {' '.join(map(str, kind))}") for kind in kinds
+        _first(task, of[kind], per_kind, needs=f"of kind {' '.join(map(str, kind))}")
+        for kind in kinds
     ]
     # One of each kind, then the second of each.
-    return tuple(of_kind[place] for place in range(each) for of_kind in drawn)
+    return tuple(of_kind[place] for place in range(per_kind) for of_kind in drawn)
 
 
 def _first(task: TaskSpec, items: Sequence[Item], count: int, *, needs: str) -> list[Item]:

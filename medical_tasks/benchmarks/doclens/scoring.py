@@ -95,11 +95,11 @@ def score_items(
         for item, answer in zip(items, answers, strict=True)
     ]
     texts = text_metrics(pairs, arguments or {})
-    found = iter(verdicts)
+    judged = iter(verdicts)
     return [
         item_score(
             item.id,
-            {unit.section: next(found) for unit in some},
+            {unit.section: next(judged) for unit in some},
             texts=values,
             official=theirs,
             cites=settings.citations,
@@ -138,8 +138,8 @@ def _official(
         given=_joined(settings, units),
         punkt=settings.punkt,
     )
-    found = iter(verdicts)
-    return [list(islice(found, len(some))) for some in parts]
+    judged = iter(verdicts)
+    return [list(islice(judged, len(some))) for some in parts]
 
 
 def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, tuple[str, ...]]]:
@@ -256,22 +256,25 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 def _counted(tally: Tally) -> str:
     hits, missing, more = (
-        sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more")
+        sum(getattr(verdict, part) for verdict in tally.verdicts)
+        for part in ("hits", "missing", "more")
     )
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
 
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
-    known = {section: verdict.section for section, verdict in verdicts.items()}
+    sections = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [
-            name for name, one in known.items() if one.reference_claims is None
+            name for name, one in sections.items() if one.reference_claims is None
         ],
         "no list of claims of the output": [
-            name for name, one in known.items() if one.output_claims is None
+            name for name, one in sections.items() if one.output_claims is None
         ],
-        "without sentences": [name for name, one in known.items() if cites and not one.sentences],
+        "without sentences": [
+            name for name, one in sections.items() if cites and not one.sentences
+        ],
     }
     parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
     return "; ".join([*parts, *sorted(reasons)])
@@ -362,13 +365,13 @@ def join_claims(
     Of several records with the same text that of the unit's own id counts, else the first.
     """
     files = _ClaimFiles(records)
-    found: dict[str, tuple[str, ...]] = {}
+    joined: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     odd: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
         claims = files.of(unit, text)
-        found[unit.id] = claims or () if text else ()
+        joined[unit.id] = claims or () if text else ()
         if text and claims is None:
             missing.append(unit.id)
         if claims and not text:
@@ -384,7 +387,7 @@ def join_claims(
             f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file "
             "made of these texts."
         )
-    return found
+    return joined
 
 
 class _ClaimFiles:
@@ -422,18 +425,18 @@ _MEDCON_VARIANT: Final = "aci-bench"
 
 def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics of texts."""
-    made = [word_metrics(output, reference) for output, reference in pairs]
+    metrics = [word_metrics(output, reference) for output, reference in pairs]
     others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
     for row, (_, reference), found in zip(
-        made, pairs, metrics_of_models(others, arguments, pairs), strict=True
+        metrics, pairs, metrics_of_models(others, arguments, pairs), strict=True
     ):
         row |= found if reference.strip() else dict.fromkeys(found, math.nan)
     if "umls" in arguments and pairs:
         for row, each in zip(
-            made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
+            metrics, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
         ):
             row |= medcon_metrics(*each)
-    return made
+    return metrics
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
@@ -441,10 +444,10 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 
     ROUGE without stemming, BLEU, and `words`, what stands between white space.
     """
-    found = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
-    values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
-    values["rougeL_recall"] = found["rougeL"].recall
-    values["rougeL_precision"] = found["rougeL"].precision if rouge_tokens(output) else math.nan
+    scores = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
+    values = {name: scores[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
+    values["rougeL_recall"] = scores["rougeL"].recall
+    values["rougeL_precision"] = scores["rougeL"].precision if rouge_tokens(output) else math.nan
     if not rouge_tokens(reference):
         values = dict.fromkeys(values, math.nan)
     values["bleu"] = sacrebleu_sentence(output, reference).score if reference.strip() else math.nan

@@ -388,8 +388,8 @@ class DocLens(Benchmark):
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""
-        asked = _HUB_QUESTIONS.get(task.dataset)
-        return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+        question = _HUB_QUESTIONS.get(task.dataset)
+        return {} if question is None else hub_question(**question, scorer={"name": "f1"})
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]

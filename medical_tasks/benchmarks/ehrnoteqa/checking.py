@@ -25,7 +25,7 @@ from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.cells import plain
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
@@ -78,8 +78,8 @@ def _read(request: CheckRequest) -> CheckSet:
     task = ehrnoteqa_task(form)
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
-    known, revision = _questions(task, request.data, request.config)
-    strange = [row for row in scores.rows if row.item not in known]
+    questions, revision = _questions(task, request.data, request.config)
+    strange = [row for row in scores.rows if row.item not in questions]
     if strange:
         raise UsageError(
             f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
@@ -89,10 +89,10 @@ def _read(request: CheckRequest) -> CheckSet:
             "configuration with --config."
         )
     # Named after the row: several models' answers to one question are several items.
-    items = [replace(known[row.item], id=row.id) for row in scores.rows]
+    items = [replace(questions[row.item], id=row.id) for row in scores.rows]
     pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
-    asked = [item for item in items if item.id in kept]
+    wanted = [item for item in items if item.id in kept]
     responses = [row.response for row in scores.rows if row.id in kept]
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
@@ -102,14 +102,14 @@ def _read(request: CheckRequest) -> CheckSet:
             _label(score.values["accuracy"] == 1.0)
             if "accuracy" in score.values
             else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, asked, responses, judging=judging)
+            for score in score_items(task, wanted, responses, judging=judging)
         ]
 
     return CheckSet(
         name=check_set_of(task),
         pairs=pairs,
         ask=ask,
-        answers=len(known),
+        answers=len(questions),
         ways=len(CORRECTNESS.classes),
         views=(CORRECTNESS,),
         source={scores.path.name: file_sha256(scores.path)},
@@ -125,7 +125,7 @@ def _questions(
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, task.split, spec=DATASET)
     levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
-    items = {item.id: item for each in levels for item in load_items(each, rows)}
+    items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,
@@ -177,8 +177,8 @@ class HumanScore:
     @property
     def id(self) -> str:
         """Names the answer without its text."""
-        told = "\0".join((self.item, self.model, self.response))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = "\0".join((self.item, self.model, self.response))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,16 +200,14 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
-    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
-    columns = _columns(path, header, raters)
+    table = read_table(path, form=_FORM, knows=knows)
+    columns = _columns(path, table.columns, raters)
     scores: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for where, cells in rows:
-        line, texts = (
-            int(where.split()[1]),
-            {name: plain(cell or "") for name, cell in cells.items()},
-        )
+    for row in table.rows:
+        line = row.number
+        texts = {name: plain(cell or "") for name, cell in row.cells.items()}
         score = _human_score(path, line, texts, columns, kinds)
         if score.id in lines:
             raise UsageError(
@@ -297,9 +295,9 @@ def _mark(
     place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
-        said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
+        received = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
         raise UsageError(
-            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}."
+            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:

@@ -83,12 +83,12 @@ def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
     Ids are row numbers from 0, as the paper counts them.
     """
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    asked = [_asked(path, row.number, row.cells) for row in rows]
-    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
+    questions = [_asked(path, row.number, row.cells) for row in rows]
+    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in questions)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
-    clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
+    clinicians = paper_clinicians() if len(questions) == DISCQ_ROWS else {}
     read = ("", "")  # questions about a text stand together
-    for number, (name, question, trigger) in enumerate(asked):
+    for number, (name, question, trigger) in enumerate(questions):
         if name != read[0]:
             read = (name, _read_text(texts[name]))
         yield one_note_row(
@@ -144,11 +144,11 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     lines = partial(listed, between="\n  ")
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
-    found: dict[str, list[Path]] = {name: [] for name in names}
+    paths: dict[str, list[Path]] = {name: [] for name in names}
     for file in walked(path.absolute().parent):
         if file.name in wanted:
-            found[wanted[file.name]].append(file)
-    missing = [name for name, files in found.items() if not files]
+            paths[wanted[file.name]].append(file)
+    missing = [name for name, files in paths.items() if not files]
     if missing:
         raise MissingError(
             f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about "
@@ -158,7 +158,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
     several = [
-        f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1
+        f"{name}: {', '.join(map(str, files))}" for name, files in paths.items() if len(files) > 1
     ]
     if several:
         raise UsageError(
@@ -166,7 +166,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
             f"{lines(several, 10)}\nKeep one of "
             "each there."
         )
-    return {name: files[0] for name, files in found.items()}
+    return {name: files[0] for name, files in paths.items()}
 
 
 def _read_text(file: Path) -> str:
@@ -217,7 +217,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Qu
     if config in _READERS:
         return _READERS[config](files["questions"])
     questions = [
-        each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]
+        read_question
+        for read_question in read_questions(files["questions"])
+        if read_question.level in _LEVEL_OF[config]
     ]
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])

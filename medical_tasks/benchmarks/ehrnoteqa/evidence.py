@@ -47,7 +47,7 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
     for another text of that title.
     """
     ids = _Unique()
-    found = left_out = 0
+    count = left_out = 0
     with reading(path) as on_read:
         notes = _Notes(path)
         for paragraph in _walk(path, on_read):
@@ -58,31 +58,33 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
             text = _note(place, content)
             note_id = notes.name(place, content, text)
             for found_here, value in enumerate(place.listed(content, "qas"), start=1):
-                found += 1
+                count += 1
                 place = replace(place, question=found_here)
                 question = place.mapping(value)
-                asked, evidence = _asked(place, question), _evidence(place, question)
+                question_text, evidence = _asked(place, question), _evidence(place, question)
                 if not evidence:
                     left_out += 1
                     continue
                 yield one_note_row(
-                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{asked}")),
-                    asked,
+                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{question_text}")),
+                    question_text,
                     note_id=note_id,
                     text=text,
-                    categories=question_categories(asked),
+                    categories=question_categories(question_text),
                     evidence=evidence,
                 )
-    if found == left_out:
-        told = (
-            f"none of its {found:,} questions has a passage that answers it"
-            if found
+    if count == left_out:
+        problem = (
+            f"none of its {count:,} questions has a passage that answers it"
+            if count
             else "has no question"
         )
-        raise UsageError(f"{path}: {told}. Give --source the file of questions and answers itself.")
+        raise UsageError(
+            f"{path}: {problem}. Give --source the file of questions and answers itself."
+        )
     if left_out:
         print(
-            f"note: {path.name}: {left_out:,} of {found:,} questions have no passage that "
+            f"note: {path.name}: {left_out:,} of {count:,} questions have no passage that "
             "answers them and are left out",
             file=sys.stderr,
         )
@@ -215,10 +217,10 @@ def _note(place: _Place, content: _Object) -> str:
 def _asked(place: _Place, question: _Object) -> str:
     """What is asked, of paraphrases the first."""
     texts = place.texts("question", question.get("question"))
-    asked = next((text.strip() for text in texts if text.strip()), "")
-    if not asked:
+    first = next((text.strip() for text in texts if text.strip()), "")
+    if not first:
         raise place.wrong("question", "must not be empty", question["question"])
-    return asked
+    return first
 
 
 def _evidence(place: _Place, question: _Object) -> list[str]:
@@ -281,17 +283,17 @@ def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterat
         with readable(path), open_file(path) as stream:
             if stream.peek(3).startswith(codecs.BOM_UTF8):
                 stream.read(3)
-            for found in _file(ijson.basic_parse(stream, use_float=True)):
+            for paragraph in _file(ijson.basic_parse(stream, use_float=True)):
                 on_read(stream.tell())
-                yield found
-                behind = f"behind entry {found.entry}, paragraph {found.number}"
+                yield paragraph
+                behind = f"behind entry {paragraph.entry}, paragraph {paragraph.number}"
     except (_FormError, ijson.JSONError) as error:
         # The library's words quote the file.
         reason = error if isinstance(error, _FormError) else "it is cut off, damaged or not UTF-8"
-        told = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
+        message = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
     else:
         return
-    raise UsageError(told)
+    raise UsageError(message)
 
 
 _Event = tuple[str, object]

@@ -57,7 +57,7 @@ def load_judge_prompts(
         path, prompts = read_prompt_dict(upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
-    said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
+    requests = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
     return JudgePrompts(
-        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *said), texts=texts
+        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *requests), texts=texts
     )

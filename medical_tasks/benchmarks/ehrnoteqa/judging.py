@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from medical_tasks.benchmarks.asking import check_different, user_message
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     AGAIN,
     CHOICE,
@@ -49,21 +50,28 @@ from medical_tasks.judges.reading import (
     schema_of,
     whole_number,
 )
+from medical_tasks.judges.rounds import Line, ask_together
 from medical_tasks.spec import Item, texts_sha256
 
 NO_GOLD: Final = "no gold: for people to score"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
-    """An answer to be judged."""
+    """An answer to be judged.
+
+    Attributes:
+        item: what it answers.
+        answer: with the white space around it, which the authors' script sends too.
+        letter: the choice whose letter it names, for judges that do not know what letters stand
+            for; "" for none.
+        form: whether it is written freely or is a choice.
+    """
 
     item: Item
-    answer: str  # with the white space around it, which the authors' script sends too
-    form: Literal["open", "choice"]
-    letter: str = (
-        ""  # the choice whose letter it names, for judges that do not know what letters stand for
-    )
+    answer: str
+    letter: str = ""
+    form: Literal["open", "choice"] = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,20 +96,19 @@ def gold_texts(item: Item) -> tuple[str, ...]:
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers."""
+    """Asks a judge about answers; one verdict an answer, in order."""
     if judging.mode != "single":
         raise UsageError(
             "answers to EHRNoteQA are judged one at a time, so that --judging must be single. "
             "Leave it out."
         )
-    if len({case.item.id for case in cases}) != len(cases):
-        raise UsageError("two items to judge have the same id. Give each item one response.")
-    asked = [questions(case, judging) for case in cases]
-    outcomes = iter(judging.judge.ask([question for each in asked for question in each]))
-    return [
-        _verdict(case, [next(outcomes) for _ in each])
-        for case, each in zip(cases, asked, strict=True)
-    ]
+    check_different((case.item.id for case in cases), "two items to judge")
+    return ask_together(judging.judge, [_answer_line(case, judging) for case in cases])
+
+
+def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
+    outcomes = yield questions(case, judging)
+    return _verdict(case, outcomes)
 
 
 def questions(case: Case, judging: Judging) -> list[Question]:
@@ -109,26 +116,21 @@ def questions(case: Case, judging: Judging) -> list[Question]:
 
     One question, of entailment one a passage; none if it is empty or without gold.
     """
-    gold = gold_texts(case.item)
-    fields, name, prompts = case.item.fields, case.item.id, judging.prompts
-    choices = tuple(fields["choices"])
+    gold, prompts = gold_texts(case.item), judging.prompts
+    row, name = case.item.fields, case.item.id
+    choices, right = row["choices"], row["answer"]
     theirs = prompts.name == "official" and judging.judge.reads == "prompt" and choices
     output = case.answer if theirs else case.answer.strip()
     if not gold or not (output or theirs):
         return []
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
-        asked = {
-            "choices": choices,
-            "letter": fields["answer"],
-            "output": output,
-            "chosen": chosen,
-        }
-        return [choice_question(prompts, f"{name}/{CHOICE}", **asked)]
-    about = {"notes": fields["notes"], "question": fields["question"], "output": output}
+        about = {"choices": choices, "letter": right, "output": output, "chosen": chosen}
+        return [choice_question(prompts, f"{name}/{CHOICE}", **about)]
+    about = {"notes": row["notes"], "question": row["question"], "output": output}
     if choices:
-        right = choices[LETTERS.index(fields["answer"])]
-        return [open_question(prompts, f"{name}/{OPEN}", right=right, **about)]
+        text = choices[LETTERS.index(right)]
+        return [open_question(prompts, f"{name}/{OPEN}", right=text, **about)]
     if judging.judge.reads != "pair":
         return [evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)]
     return [
@@ -312,9 +314,6 @@ when it cannot be, its schema."""
 # reads its name.
 _EMPTY: Final = "nan"
 
-# Names alone: the forms of ours have braces of their own.
-_SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|answer|output)\}")
-
 
 def _tidied(text: str, prompts: JudgePrompts) -> str:
     """A text for a prompt of ours; the authors' script sends every text as it is."""
@@ -334,15 +333,13 @@ def _question(
     text = prompts.texts[kind]
     officially = prompts.name == "official" and (kind, True) in _READERS
     read, again, schema = _READERS[kind, officially]
+    messages = user_message(text, {**slots, "output": quoted(output)})
     if officially:
         content = fill_template(text, {**slots, "output": output or _EMPTY})
-    else:
-        # All slots at once: what stands in a note or an answer is never a slot.
-        filled = {**slots, "output": quoted(output)}
-        content = _SLOT.sub(lambda slot: filled[slot[1]], text)
+        messages = ({"role": "user", "content": content},)
     return Question(
         id=name,
-        messages=({"role": "user", "content": content},),
+        messages=messages,
         template=texts_sha256(text, again),
         read=read,
         again=again,

@@ -147,7 +147,7 @@ def _marks_in_lines(text: str) -> str:
 
     `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect".
     """
-    behind = [(found[1], found[2]) for found in _MARKED_BEHIND.finditer(text)]
+    behind = [(match[1], match[2]) for match in _MARKED_BEHIND.finditer(text)]
     before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:
@@ -190,13 +190,13 @@ def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     }
     letter = re.compile(_filled(_GRAMMAR["letter"], own))
     words = [_words(choice) for choice in choices]
-    known = [
+    distinct = [
         number
         for number, text in enumerate(words)
         if words.count(text) == 1 and len("".join(text)) > 1
     ]
     parts = []
-    for number in sorted(known, key=lambda number: -len(" ".join(words[number]))):
+    for number in sorted(distinct, key=lambda number: -len(" ".join(words[number]))):
         article = len(words[number]) > 2 and words[number][0] in ("a", "an", "the")
         text = "[\\W_]{1,4}".join(map(re.escape, words[number][article:]))
         parts.append(
@@ -409,26 +409,26 @@ class _Answer:
     def _confirmed(self) -> Iterator[_Claim]:
         """A choice that is asked about and then affirmed: `Is it D? Yes.`, or so."""
         for start, end in itertools.pairwise(self._ends):
-            asked = self.text[start:end]
-            if "?" in asked[-4:] and _RULES["yes"].match(self.text[end : end + 20].lstrip()):
-                taken = _taken(asked)
+            question = self.text[start:end]
+            if "?" in question[-4:] and _RULES["yes"].match(self.text[end : end + 20].lstrip()):
+                taken = _taken(question)
                 if len(taken) == 1:
                     yield _Claim(start, taken, "asked and confirmed", _PLAINLY)
 
     def _by_verdicts(self) -> Iterator[_Claim]:
         """The one choice that is called right where each has a line that says whether it is."""
         right: dict[int, int] = {}
-        told = set()
+        judged = set()
         for part in _VERDICT_PARTS.finditer(self.text):
             match = _RULES["verdict_line"].fullmatch(part[0])
             if match:
-                told.add(_number(match[1]))
+                judged.add(_number(match[1]))
                 denied = _RULES["negation"].search(
                     part[0][max(0, match.start(2) - 12) : match.start(2)]
                 )
                 if match[2].lower() in ("correct", "right", "yes", "true") and not denied:
                     right[_number(match[1])] = part.start()
-        if len(told) > 2 and len(right) == 1:
+        if len(judged) > 2 and len(right) == 1:
             ((number, place),) = right.items()
             yield _Claim(place, frozenset((number,)), "called correct", _PLAINLY)
 

@@ -87,7 +87,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
     The memory is that of these notes.
     """
     notes: dict[str, list[Note]] = {patient: [] for patient in expected}
-    found = dict.fromkeys(expected, 0)
+    counts = dict.fromkeys(expected, 0)
     seen: set[str] = set()
     with reading(path) as on_read:
         wanted = {"subject_id": expected.keys()}
@@ -97,12 +97,12 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
             if note.note_id in seen:
                 raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
             seen.add(note.note_id)
-            found[patient] += 1
+            counts[patient] += 1
             if (
-                found[patient] <= expected[patient]
+                counts[patient] <= expected[patient]
             ):  # a file with too many is refused below: not all of them are held
                 notes[patient].append(note)
-    _check_numbers(path, found, expected)
+    _check_numbers(path, counts, expected)
     for each in notes.values():
         each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
     return notes
@@ -158,10 +158,10 @@ def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, 
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
-    told = [
+    problems = [
         f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ
     ]
-    lines = listed(told, 10, between="\n  ")
+    lines = listed(problems, 10, between="\n  ")
     raise UsageError(
         f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes "
         "that their question's num_notes "

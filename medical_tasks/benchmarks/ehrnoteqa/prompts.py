@@ -164,8 +164,8 @@ def shortened(item: Item, words: int) -> Item:
         return item
     notes, left = [], words
     for note in item.fields["notes"]:
-        made, gone = _without(note, left)
-        notes.append(made)
+        shorter, gone = _without(note, left)
+        notes.append(shorter)
         left -= gone
     return dataclasses.replace(item, fields={**item.fields, "notes": notes})
 
@@ -198,10 +198,8 @@ def read_prompt_dict(
 
     `part`: for models or for the judge.
     """
-    found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
-    tree = parse_python(
-        found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}")
-    )
+    path = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
+    tree = parse_python(path, lambda _: UsageError(f"{path}: is no Python file in UTF-8. {_AGAIN}"))
     values = [
         node.value
         for node in tree.body
@@ -210,15 +208,15 @@ def read_prompt_dict(
     ]
     if len(values) != 1:
         raise UsageError(
-            f"{found}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
+            f"{path}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
         )
     try:
         prompts = ast.literal_eval(values[0])
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{found}: {_NAME} holds more than literals. {_AGAIN}") from error
+        raise UsageError(f"{path}: {_NAME} holds more than literals. {_AGAIN}") from error
     if not isinstance(prompts, dict):
-        raise UsageError(f"{found}: {_NAME} is no dict. {_AGAIN}")
-    return found, prompts
+        raise UsageError(f"{path}: {_NAME} is no dict. {_AGAIN}")
+    return path, prompts
 
 
 def check_template(text: object, slots: Collection[str], *, where: str) -> str:

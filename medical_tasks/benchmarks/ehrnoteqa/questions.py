@@ -117,9 +117,9 @@ def question_categories(question: str) -> tuple[str, ...]:
     `FALLBACK` alone where no word is found.
     """
     text = " ".join(question.lower().replace("\u2019", "'").split())
-    asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
-    found = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(asked))
-    return found or (FALLBACK,)
+    core = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
+    categories = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(core))
+    return categories or (FALLBACK,)
 
 
 LETTERS = "ABCDE"
@@ -414,7 +414,7 @@ def one_note_row(
     clinician: str = "",
 ) -> QuestionRow:
     """Makes the row of a question about one note, of a set without levels and choices."""
-    asked = Question(
+    built = Question(
         patient_id=note_id,
         level=0,
         num_notes=1,
@@ -425,6 +425,6 @@ def one_note_row(
         categories=tuple(categories),
     )
     note = Note(note_id=note_id, hadm_id="", charttime="", seq=0, text=text)
-    row = joined_row(asked, [note])
+    row = joined_row(built, [note])
     row["id"], row["evidence"] = row_id, list(evidence)
     return row

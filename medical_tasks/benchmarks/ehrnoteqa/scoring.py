@@ -16,6 +16,7 @@ import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
@@ -70,47 +71,36 @@ def score_items(
     """
     check_lengths(task, items, responses)
     if readings is not None:
-        return [
-            _letter_score(
-                task, item, read_letter(readings.get(item.id, response), item.fields["choices"])
-            )
-            for item, response in zip(items, responses, strict=True)
-        ]
+        answers = [readings.get(item.id, text) for item, text in zip(items, responses, strict=True)]
+        return list(map(partial(_letter_score, task), items, _letters(items, answers)))
     if task.asks == "choices":
-        return [
-            probability_score(task, item, response)
-            for item, response in zip(items, responses, strict=True)
-        ]
+        return list(map(partial(probability_score, task), items, responses))
     if judging is None:
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
         )
-    written = list(map(as_written, responses))
-    answers = [answer.strip() for answer in written]
+    answers = list(map(as_written, responses))
     if task.options["format"] == "mc":
-        letters = [
-            read_letter(answer, item.fields["choices"])
-            for item, answer in zip(items, answers, strict=True)
-        ]
-        cases = [
-            Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
-            for item, answer, letter in zip(items, written, letters, strict=True)
-        ]
-        verdicts = judge_answers(cases, judging)
-        return [
-            choice_score(task, item, verdict, letter)
-            for item, verdict, letter in zip(items, verdicts, letters, strict=True)
-        ]
-    cases = [
-        Case(item=item, answer=answer, form="open")
-        for item, answer in zip(items, written, strict=True)
-    ]
+        return _choice_scores(task, items, answers, judging)
+    cases = list(map(partial(Case, form="open"), items, answers))
     verdicts = judge_answers(cases, judging)
+    answers = list(map(str.strip, answers))
     similar = _similarities(task, items, answers, arguments or {})
-    return [
-        open_score(item, answer, verdict, similar=similar[place])
-        for place, (item, answer, verdict) in enumerate(zip(items, answers, verdicts, strict=True))
-    ]
+    return list(map(open_score, items, answers, verdicts, similar))
+
+
+def _letters(items: Sequence[Item], answers: Sequence[str]) -> list[Letter | None]:
+    choices = [item.fields["choices"] for item in items]
+    return list(map(read_letter, answers, choices))
+
+
+def _choice_scores(
+    task: TaskSpec, items: Sequence[Item], answers: Sequence[str], judging: Judging
+) -> list[ItemScore]:
+    letters = _letters(items, [answer.strip() for answer in answers])
+    named = [letter.letter if letter else "" for letter in letters]
+    cases = list(map(partial(Case, form="choice"), items, answers, named))
+    return list(map(partial(choice_score, task), items, judge_answers(cases, judging), letters))
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
@@ -135,7 +125,7 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def open_score(
-    item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
+    item: Item, answer: str, verdict: AnswerVerdict, similar: Mapping[str, float] | None = None
 ) -> ItemScore:
     """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
@@ -176,7 +166,7 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         return ItemScore(id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer")
     try:
         scores = ChoiceScores.from_text(response)
-        found = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
+        score = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
     except ValueError as error:
         raise UsageError(
             f"{task.name}: the response to item {item.id} is not how probable the choices are: "
@@ -185,17 +175,17 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
             "1]}, a number a choice."
         ) from error
     values = {
-        name: found.metrics[name][0]
+        name: score.metrics[name][0]
         for name in names
-        if found.metrics[name][0] == found.metrics[name][1]
+        if score.metrics[name][0] == score.metrics[name][1]
     }
-    limits = {name: found.metrics[name] for name in names if name not in values}
+    limits = {name: score.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
     return ItemScore.counted(
         {name: _one(values.get(name)) for name in names},
         id=item.id,
         values=values,
-        parsed="" if found.chosen is None else LETTERS[found.chosen],
+        parsed="" if score.chosen is None else LETTERS[score.chosen],
         why=f"right: {gold}"
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
@@ -247,22 +237,22 @@ def _similarities(
     Of several golds that of the most similar one; nan without gold.
     """
     check_scoring_args(task, arguments)
-    made: list[dict[str, float]] = [{} for _ in items]
+    metrics: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
-        return made
+        return metrics
     owners = [
         (place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))
     ]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
-        for row in made:
+        for row in metrics:
             row[name] = math.nan
         for (place, _), value in zip(
             owners, similarities(name, folder, pairs) if pairs else (), strict=True
         ):
-            row = made[place]
+            row = metrics[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
-    return made
+    return metrics
 
 
 def _references(golds: Sequence[str]) -> tuple[str, ...]:
@@ -312,14 +302,14 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
     """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open."""
     below = -math.inf if scores.below is None else scores.below
     pairs = list(zip(scores.logprobs, by, strict=True))
-    told = [None if value is None else value / divisor for value, divisor in pairs]
+    reported = [None if value is None else value / divisor for value, divisor in pairs]
     most = [(below if value is None else value) / divisor for value, divisor in pairs]
-    own = told.pop(place)
+    own = reported.pop(place)
     highest = most.pop(place)
-    if any(score is not None and score >= highest for score in told):
+    if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
     if own is not None and all(
-        score is not None or own >= end for score, end in zip(told, most, strict=True)
+        score is not None or own >= end for score, end in zip(reported, most, strict=True)
     ):
         return 1.0, 1.0
     return 0.0, 1.0

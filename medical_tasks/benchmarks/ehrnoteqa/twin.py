@@ -52,17 +52,17 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
     drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        told = {
+        details = {
             "creatinine": creatinine,
             "pressure": draw.choice(PRESSURES),
             "past": past,
             "date": date,
         }
-        told |= {
+        details |= {
             "activity": draw.choice(words["activities"]),
             "advice": draw.choice(words["advice"]),
         }
-        drawn.append({**kind, **told})
+        drawn.append({**kind, **details})
         month += draw.randrange(1, 20)
     return drawn
 
@@ -85,11 +85,11 @@ class Writer:
             draw.randrange(970, 1020) / 10,
             draw.randrange(55, 120),
         )
-        told = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
-        told |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
-        told["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
+        values = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
+        values |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
+        values["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
         head, course, tail = (
-            "".join(lines).format(**told) for lines in twin_words()["note"].values()
+            "".join(lines).format(**values) for lines in twin_words()["note"].values()
         )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
@@ -151,7 +151,7 @@ def possible_answers(field: str) -> Sequence[str]:
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
     lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
-    return lists[field] if field in lists else [each[field] for each in words["stays"]]
+    return lists[field] if field in lists else [stay[field] for stay in words["stays"]]
 
 
 def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
@@ -159,7 +159,14 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
     return _placed(
-        draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]]
+        draw,
+        text,
+        stay[field],
+        [
+            possible_answer
+            for possible_answer in possible_answers(field)
+            if possible_answer != stay[field]
+        ],
     )
 
 
@@ -257,11 +264,11 @@ def twin_patients(
             return
         subject += draw.randrange(1, 60)
         level, count = _SHAPES[number % len(_SHAPES)]
-        told = draw_stays(draw, count)
+        stays = draw_stays(draw, count)
         length = int(draw.uniform(*_TOKENS[level]) * _CHARS_A_TOKEN * scale / count)
         yield TwinPatient(
-            question=asker.question(subject, level, told),
-            notes=_notes(draw, writer, subject, hadm, told, [length] * count),
+            question=asker.question(subject, level, stays),
+            notes=_notes(draw, writer, subject, hadm, stays, [length] * count),
         )
         hadm += count
 

@@ -65,16 +65,17 @@ def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
 
     `<name>` stands for a pattern above, `<words, parted by commas>` for one of the words.
     """
-    made: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for name, form in forms.items():
         groups = form.values() if isinstance(form, dict) else [form]
         lines = [
             line for group in groups for line in ([group] if isinstance(group, str) else group)
         ]
-        made[name] = "|".join(
-            re.sub("<([^<>]+)>", lambda at: made.get(at[1]) or _one(at[1]), line) for line in lines
+        patterns[name] = "|".join(
+            re.sub("<([^<>]+)>", lambda at: patterns.get(at[1]) or _one(at[1]), line)
+            for line in lines
         )
-    return made
+    return patterns
 
 
 _FORMS: Final = packaged(__file__, "abstention.json")
@@ -94,17 +95,17 @@ def abstention(text: str) -> Abstention:
     between, or courtesy alone.
     """
     refuses = False
-    words = said = 0
+    words = content = 0
     for clause in dict.fromkeys(_clauses(text)):
         size, kind = len(clause.split()), _kind(clause)
         words += size
         refuses |= kind in ("refusal", "doubtful")
-        said += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
+        content += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
     if not any(map(str.isalnum, text)):
         return "sure"
-    if refuses and said == 0 and words <= LONGEST:
+    if refuses and content == 0 and words <= LONGEST:
         return "sure"
-    if said >= ANSWER_WORDS or (said and not refuses):
+    if content >= ANSWER_WORDS or (content and not refuses):
         return "none"
     return "unsure"
 

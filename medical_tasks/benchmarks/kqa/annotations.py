@@ -93,9 +93,9 @@ def find_annotations(source: Path | None) -> Path:
 
 def read_annotations(path: Path) -> list[Annotation]:
     """Reads the official CSV file, in its order."""
-    found = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
+    annotations = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
     lines: dict[str, int] = {}
-    for number, entry in enumerate(found, start=1):
+    for number, entry in enumerate(annotations, start=1):
         if entry.id in lines:
             raise UsageError(
                 f"{path}: rows {lines[entry.id]} and {number} are the same statement about the "
@@ -103,7 +103,7 @@ def read_annotations(path: Path) -> list[Annotation]:
                 "once in the released file; remove one of them."
             )
         lines[entry.id] = number
-    return found
+    return annotations
 
 
 def _annotation(path: Path, row: StreamedRow) -> Annotation:
@@ -114,10 +114,8 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
-        said = ", ".join(cells[name] for name in _LABEL_COLUMNS)
-        rule = (
-            f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
-        )
+        listed = ", ".join(cells[name] for name in _LABEL_COLUMNS)
+        rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({listed})"
         raise _wrong(path, row, "majority_label", rule)
     if cells["category_x"] not in _IMPORTANCE:
         raise _wrong(

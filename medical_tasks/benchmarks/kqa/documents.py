@@ -102,13 +102,13 @@ def _files(place: Path) -> Iterator[Path]:
     def fail(error: OSError) -> None:
         raise UsageError(f"{error.filename}: cannot be read ({system_reason(error)}).") from error
 
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder, folders, names in os.walk(place, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder) / name for name in names if not name.startswith(".")]
+        paths += [Path(folder) / name for name in names if not name.startswith(".")]
     # By parts and not by the path's text: a folder's files stay together whatever the character
     # behind its name.
-    yield from sorted((path for path in found if path.is_file()), key=lambda path: path.parts)
+    yield from sorted((path for path in paths if path.is_file()), key=lambda path: path.parts)
 
 
 def _printable(path: Path) -> str:

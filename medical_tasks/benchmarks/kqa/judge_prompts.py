@@ -79,13 +79,13 @@ def load_judge_prompts(
 
 
 def _official_text(upstream: Path | None, name: str) -> str:
-    found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
-    with readable(found, again="Download it again.", error=MissingError):
-        text = read_text(found)
+    path = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
+    with readable(path, again="Download it again.", error=MissingError):
+        text = read_text(path)
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(
-            f"{found}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
+            f"{path}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
             f"{wrong[0]} stands "
             f"{text.count(wrong[0])} times. Download it again."
         )
@@ -134,10 +134,10 @@ def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
 
     A label for each that got one, in the order of `ids`; see `read_verdicts`.
     """
-    found = read_verdicts(text, _VERDICT, ids)
-    if isinstance(found, Unreadable):
-        return found
-    return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
+    verdicts = read_verdicts(text, _VERDICT, ids)
+    if isinstance(verdicts, Unreadable):
+        return verdicts
+    return tuple((name, _WORDS[verdicts[name]["verdict"]]) for name in ids if name in verdicts)
 
 
 def label_is_true(text: str) -> bool:
@@ -207,10 +207,10 @@ def batched_question(
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
-    asked = _question(
+    request = _question(
         prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens
     )
-    return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
+    return replace(request, schema=schema_of_verdicts(_VERDICT, ids))
 
 
 def abstention_question(

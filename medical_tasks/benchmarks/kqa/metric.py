@@ -66,13 +66,13 @@ def score_answers(
     check_counts(answers, verdicts=verdicts)
     pairs = zip(answers, references, strict=True)
     cases = [case_of(str(row), reference, text) for row, (text, reference) in enumerate(pairs)]
-    given = [_lexical(case) for case in cases] if verdicts is None else verdicts
-    labels = list(map(_checked, cases, given))
-    known = [
+    labelled = [_lexical(case) for case in cases] if verdicts is None else verdicts
+    labels = list(map(_checked, cases, labelled))
+    judged = [
         _verdict(case, of_answer, given=verdicts is not None)
         for case, of_answer in zip(cases, labels, strict=True)
     ]
-    scores = score_cases(cases, known)
+    scores = score_cases(cases, judged)
     task = KQA.reporting(())
     if weights is not None:
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
@@ -80,10 +80,12 @@ def score_answers(
             _weighted(case, of_answer, of_case, relation, normalised)
             for case, of_answer, of_case in zip(cases, labels, _laid(weights, cases), strict=True)
         ]
-        scores = list(map(_with_weighted, scores, known, counts))
+        scores = list(map(_with_weighted, scores, judged, counts))
     items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
     figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
-    stated = [one for verdict in known for one in verdict.statements if one.stated]
+    stated = [
+        statement for verdict in judged for statement in verdict.statements if statement.stated
+    ]
     coverage = {
         "answers": len(cases),
         "statements": len(stated),

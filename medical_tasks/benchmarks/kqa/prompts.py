@@ -65,10 +65,10 @@ def load_prompts(
     no documents were given.
     """
     check_prompt_set(task, name)
-    given = dict(arguments or {})
-    check_settings(task, given)
+    settings = dict(arguments or {})
+    check_settings(task, settings)
     examples = task.options["shots"] != "0"
-    retriever = open_retriever(task.name, given) if task.options["retrieval"] == "bm25" else None
+    retriever = open_retriever(task.name, settings) if task.options["retrieval"] == "bm25" else None
 
     def render(item: Item) -> tuple[Message, ...]:
         return ({"role": "user", "content": _asked(item, examples, retriever)},)
@@ -190,14 +190,14 @@ class Index:
         """
         import numpy as np
 
-        known = (
+        words = (
             [word for word in search_words(question) if word in self._bm25.vocab_dict]
             if self.searchable
             else []
         )
-        if not known:
+        if not words:
             return []
-        scores = self._bm25.get_scores(known)
+        scores = self._bm25.get_scores(words)
         if count < len(scores):
             least = np.partition(scores, -count)[-count]
             candidates = np.flatnonzero((scores >= least) & (scores > 0))
@@ -365,7 +365,7 @@ def search_words(text: str) -> list[str]:
     Digits count as letters (`B12`).
     """
     folded = _APOSTROPHE.sub("", unicodedata.normalize("NFKC", text).casefold())
-    return [word for found in _WORD.findall(folded) if (word := _search_word(found))]
+    return [word for match in _WORD.findall(folded) if (word := _search_word(match))]
 
 
 @lru_cache(maxsize=1 << 16)

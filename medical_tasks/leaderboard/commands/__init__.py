@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import fields
 
 from medical_tasks.guard.policy import Attestation, attestation_from
+from medical_tasks.leaderboard.options import WithVerification
 from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
-from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.models.opener import full_name
 
 
-def verification(arguments: argparse.Namespace) -> tuple[VerifyOptions, Attestation]:
-    """What a package is checked against, and where its data may go; defaults for what is None."""
+def verification(arguments: WithVerification) -> tuple[VerifyOptions, Attestation]:
+    """What a package is checked against, and where its data may go."""
     given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    for setting in ("task_args", "judge_args"):
-        option = f"--{setting.replace('_', '-')}"
-        given[setting] = parse_model_args(given[setting] or "", option=option)
-    given["judge"] = full_name(given["judge"]) if given["judge"] else None
-    options = VerifyOptions(**{name: value for name, value in given.items() if value is not None})
-    return options, attestation_from(arguments)
+    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
+    return VerifyOptions(**given), attestation_from(arguments)

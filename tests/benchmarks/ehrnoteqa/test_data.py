@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.ehrnoteqa_twin import write_twin
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
     SOURCES,
@@ -27,7 +26,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_questions,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
 from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
@@ -84,35 +82,6 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
         == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
     )
     assert row["notes"][2] == cases(__file__, "prepared_note")
-
-
-def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
-    folder = write_twin(tmp_path, seed=3, questions=15, notes=120, scale=0.3)
-    patients = [
-        each
-        for each in twin_patients(seed=3, questions=15, notes=120, scale=0.3)
-        if each.question is not None
-    ]
-    rows = rows_of(folder)
-    assert len(rows) == len(patients) == 15
-    for row, patient in zip(rows, patients, strict=True):
-        assert patient.question is not None
-        assert (row["id"], row["question"], row["num_notes"]) == (
-            patient.question.patient_id,
-            patient.question.question,
-            len(patient.notes),
-        )
-        assert [each["charttime"] for each in row["notes"]] == sorted(
-            each.charttime for each in patient.notes
-        )
-        assert {each["note_id"] for each in row["notes"]} == {
-            each.note_id for each in patient.notes
-        }
-    by_level = [rows_of(folder, f"level{level}") for level in (1, 2)]
-    assert [{row["level"] for row in part} for part in by_level] == [{1}, {2}]
-    assert sorted(row["id"] for part in by_level for row in part) == sorted(
-        row["id"] for row in rows
-    )
 
 
 def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
-from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "kqa"
@@ -280,20 +279,6 @@ def test_the_release(tmp_path: Path) -> None:
         assert row["sources"]
         assert "".join(row["sources"]) == "".join(line["Sources"].split())
         assert all(address.startswith("http") for address in row["sources"])
-    items = load_items(KQA, answered)
-    # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three
-    # and four; of the blank ones each stands among more than three, and leaves its question in its
-    # group.
-    assert Counter(item.groups["must_haves"] for item in items) == {
-        "up to 2": 59,
-        "3 to 4": 60,
-        "5 or more": 82,
-    }
-    assert Counter(item.groups["question_form"] for item in items) == {
-        "yes or no": 90,
-        "open": 56,
-        "other": 55,
-    }
     for config, rows, other in (
         ("answered", answered, QUESTIONS),
         ("questions", questions, ANSWERED),
@@ -320,24 +305,11 @@ def test_the_demo() -> None:
             assert isinstance(dict(row)[column.name], list if column.repeated else str)
     assert demo_ids() == {item.id for item in DEMO_ITEMS}
     assert len(demo_ids()) == 13
-    sizes = [(len(row["must_have"]), len(row["nice_to_have"])) for row in DEMO_ROWS]
-    assert (1, 0) in sizes
-    assert any(must > 1 and nice == 0 for must, nice in sizes)
-    assert any(must == 1 and nice > 0 for must, nice in sizes)
-    assert max(must + nice for must, nice in sizes) >= 12
-    assert any(not row["question"].isascii() for row in DEMO_ROWS)
-    assert {item.groups["must_haves"] for item in DEMO_ITEMS} == {"up to 2", "3 to 4", "5 or more"}
-    assert {item.groups["question_form"] for item in DEMO_ITEMS} == {"yes or no", "open", "other"}
-    checked = 0
     for row in DEMO_ROWS:
-        statements = [*row["must_have"], *row["nice_to_have"]]
-        checked += len(statements)
-        assert len({statement.casefold() for statement in statements}) == len(statements)
-        for statement in statements:
+        for statement in [*row["must_have"], *row["nice_to_have"]]:
             assert statement == statement.strip()
             assert statement.endswith(".")
             assert "\n" not in statement
-    assert checked >= 80
     assert len(demo_documents()) == 9
     assert len({document.name for document in demo_documents()}) == 9
     for document in demo_documents():
