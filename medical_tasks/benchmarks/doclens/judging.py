@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from medical_tasks.benchmarks.asking import check_different
 from medical_tasks.benchmarks.doclens.judge_prompts import (
     Cited,
     QuestionMaker,
@@ -26,6 +25,7 @@ from medical_tasks.benchmarks.doclens.measures import (
     unsupported,
 )
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
+from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import json_objects, shown, text_id
@@ -67,12 +68,12 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         "claim_recall": Tally(verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)),
         "claim_precision": Tally(verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)),
         "citation_recall": Tally(
-            verdicts=(_verdicts(name, cited, unasked=uncited),),
+            verdicts=(count_verdicts(cited, name, unasked=uncited),),
             due=section.reference_claims is None or bool(section.reference_claims),
         ),
         "citation_precision": Tally(
             verdicts=tuple(
-                _verdicts("/".join(filter(None, (name, kind))), outcomes)
+                count_verdicts(outcomes, "/".join(filter(None, (name, kind))))
                 for kind, outcomes in citations.items()
                 if outcomes
             )
@@ -91,15 +92,7 @@ def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) 
         return Verdicts(kind=kind, more=MAX_CLAIMS)
     if blank and not any(claim is not False for claim in claims):
         return Verdicts(kind=kind, unasked=len(claims))
-    return _verdicts(kind, claims)
-
-
-def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -> Verdicts:
-    missing = outcomes.count(None)
-    known = len(outcomes) - missing
-    return Verdicts(
-        kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked
-    )
+    return count_verdicts(claims, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
