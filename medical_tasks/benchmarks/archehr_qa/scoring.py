@@ -360,10 +360,15 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
-    """An answer as the script has it; without citations it ends with an error."""
+    """An answer as the script has it; without citations it ends with an error.
 
-    text: str  # at most 75 words between spaces
-    citations: tuple[str, ...]  # each once, in order of first mention; spaces are part of them
+    Attributes:
+        text: at most 75 words between spaces.
+        citations: each once, in order of first mention; spaces are part of them.
+    """
+
+    text: str
+    citations: tuple[str, ...]
 
 
 def official_answer(answer: str) -> OfficialAnswer:
@@ -538,12 +543,19 @@ _APART: Final = "\n\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A text and what it is held against."""
+    """A text and what it is held against.
 
-    prediction: str  # without citations
-    reference: str  # of all metrics but SARI
-    source: str  # SARI's source, the text that is rewritten
-    target: str  # SARI's reference
+    Attributes:
+        prediction: without citations.
+        reference: of all metrics but SARI.
+        source: SARI's source, the text that is rewritten.
+        target: SARI's reference.
+    """
+
+    prediction: str
+    reference: str
+    source: str
+    target: str
 
 
 def labels_of(item: Item) -> dict[str, str]:

@@ -246,11 +246,14 @@ def _sentence_line(
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of a sentence."""
+    """What is known of a sentence.
+
+    Attributes:
+        supports: by number cited, whether it entails the sentence alone or is needed; all False
+            for one that is not entailed.
+    """
 
     entailed: bool | None
-    # by number cited, whether it entails the sentence alone or is needed; all False for one that is
-    # not entailed
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 

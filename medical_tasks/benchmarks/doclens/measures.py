@@ -27,11 +27,14 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Verdicts on a number of things, as far as they are known."""
+    """Verdicts on a number of things, as far as they are known.
+
+    Attributes:
+        due: whether nothing at all is a miss (0), as of an output that had something to say and
+            has no sentence.
+    """
 
     verdicts: tuple[Verdicts, ...] = ()
-    # whether nothing at all is a miss (0), as of an output that had something to say and has no
-    # sentence
     due: bool = False
 
     def __add__(self, other: Tally) -> Tally:
@@ -97,12 +100,15 @@ def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceVerdict:
-    """A sentence of the output."""
+    """A sentence of the output.
 
-    entailed: bool | None  # whether all that it cites entails it together
-    supports: tuple[
-        bool | None, ...
-    ] = ()  # of each citation, whether the sentence needs it or it entails it alone
+    Attributes:
+        entailed: whether all that it cites entails it together.
+        supports: of each citation, whether the sentence needs it or it entails it alone.
+    """
+
+    entailed: bool | None
+    supports: tuple[bool | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.entailed is False and any(support is not False for support in self.supports):
@@ -114,10 +120,12 @@ class Section:
     """A section of an output beside the same section of the reference.
 
     A text without sections is one section.
+
+    Attributes:
+        reference_claims: for each claim whether the output entails it; None when the reference
+            has no list because making one failed.
     """
 
-    # for each claim whether the output entails it; None when the reference has no list because
-    # making one failed
     reference_claims: tuple[bool | None, ...] | None
     output_claims: tuple[bool | None, ...] | None
     sentences: tuple[SentenceVerdict, ...] = ()
@@ -154,15 +162,18 @@ Side = Literal["reference", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """The claims of one example."""
+    """The claims of one example.
+
+    Attributes:
+        claims: by section, `full` where there is but one; a section without claims is there.
+        texts: what they were made from, as far as the file has it.
+        source: the numbered input, "" when the file has none.
+    """
 
     id: str
-    # by section, `full` where there is but one; a section without claims is there
     claims: Mapping[str, tuple[str, ...]]
-    texts: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what they were made from, as far as the file has it
-    source: str = ""  # the numbered input, "" when the file has none
+    texts: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 _FORM: Final = (

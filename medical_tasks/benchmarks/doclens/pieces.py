@@ -140,13 +140,17 @@ def numbered_question(sentences: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence."""
+    """One sentence.
+
+    Attributes:
+        text: what is judged: without markers, white space run together; "" where there are
+            markers and nothing else.
+        citations: each number once, in order of first mention.
+    """
 
     raw: str
-    # what is judged: without markers, white space run together; "" where there are markers and
-    # nothing else
     text: str
-    citations: tuple[int, ...]  # each number once, in order of first mention
+    citations: tuple[int, ...]
 
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:

@@ -269,14 +269,16 @@ Limits = tuple[float, float]
 
 
 class ProbabilityScore(NamedTuple):
-    """What is known of one item."""
+    """What is known of one item.
 
-    metrics: dict[
-        str, Limits
-    ]  # name to smallest and largest value, which are equal where it is decided
-    chosen: (
-        int | None
-    )  # place of the choice with the largest sum; None in a tie, or where it is not certain
+    Attributes:
+        metrics: name to smallest and largest value, which are equal where it is decided.
+        chosen: place of the choice with the largest sum; None in a tie, or where it is not
+            certain.
+    """
+
+    metrics: dict[str, Limits]
+    chosen: int | None
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:

@@ -39,13 +39,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text, its paragraphs divided by blank lines."""
+    """One text, its paragraphs divided by blank lines.
 
-    # path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique
+    Attributes:
+        name: path under the folder, `/` between parts, with the line behind a colon for JSON
+            Lines; unique.
+        url: where it is from, "" when that is not known.
+    """
+
     name: str
     title: str
     text: str
-    url: str = ""  # where it is from, "" when that is not known
+    url: str = ""
 
 
 def read_documents(place: Path) -> list[Document]:
