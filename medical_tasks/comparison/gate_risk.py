@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.averages import average_of
+from medical_tasks.scoring.bootstrap import linear
 from medical_tasks.scoring.estimates import Comparison, Estimate, Floats, cluster_codes
 from medical_tasks.scoring.intervals import binomial_tail, wilson_interval
 from medical_tasks.scoring.means import average_interval
@@ -232,14 +233,12 @@ def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
     Of one ratio that is `numerator - target * denominator`, but for a factor; of several it is so
     to first order.
     """
-    distance = np.zeros(table.shape[1])
-    for index, share in enumerate(shares):
-        above, below = table[2 * index], table[2 * index + 1]
-        if not below.any():
-            return np.full(table.shape[1], np.nan)
-        ratio = above.sum() / below.sum()
-        distance += share * (above - ratio * below) / below.mean()
-    return distance + (_value(shares, table) - target) * _weights(shares, table)
+    clusters = table.shape[1]
+    if not table[1::2].any(axis=1).all():
+        return np.full(clusters, np.nan)
+    value = _value(shares, table)
+    added = linear(shares, list(table), np.ones(clusters, dtype=np.bool_))
+    return added - value + (value - target) * _weights(shares, table)
 
 
 def _value(shares: Sequence[float], table: Floats) -> float:

@@ -44,10 +44,9 @@ from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.comparison.compared import NONE
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
-from medical_tasks.io.files import packaged, read_text, readable
-from medical_tasks.runs import recipes
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.runs.calibrating import SUFFIX
-from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.recipes import DIFFERENCES, mapping, one_line, recipe_differences
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -137,7 +136,7 @@ class Scope:
 
     def unlike(self, run: Json, other: Json, task: TaskSpec) -> str:
         """What makes a run's results another test than those it is held against; "" if nothing."""
-        differences = recipes.recipe_differences(
+        differences = recipe_differences(
             self.task, other["recipe"], run["recipe"], metrics=task.metrics
         )
         kept = [each for each in differences.warned if each.kind not in _ALWAYS_ALIKE | self.accept]
@@ -238,7 +237,7 @@ def _scope(name: str, table: Any, where: str) -> Scope:
     least = table.get("least_items")
     if least is not None and least < 1:
         raise UsageError(f"{where}: least_items must be at least 1, got {least}.")
-    kinds = packaged(recipes.__file__, "differences.json").keys()
+    kinds = DIFFERENCES.keys()
     accept = table.get("accept", [])
     if unknown := [each for each in accept if each not in kinds]:
         raise UsageError(

@@ -115,6 +115,42 @@ class ComparedTask(TypedDict):
     refused: list[str]
 
 
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """A metric of two runs on the same items, in the same order.
+
+    Attributes:
+        shares: of each component in it; one of 1 for a metric that is no average.
+        first: a numerator and a denominator in turns for each component; `nan` where undecided.
+        values: both runs' values on each item; None for an average.
+        clusters: of each item; None where each stands alone.
+        missing: metrics of an average that are not reported.
+    """
+
+    metric: MetricSpec
+    shares: tuple[float, ...]
+    first: tuple[Floats, ...]
+    second: tuple[Floats, ...]
+    values: tuple[Floats, ...] | None
+    clusters: Sequence[Any] | None
+    missing: tuple[str, ...] = ()
+
+    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
+        """The same of some of the items."""
+        return replace(
+            self,
+            first=tuple(column[chosen] for column in self.first),
+            second=tuple(column[chosen] for column in self.second),
+            values=None
+            if self.values is None
+            else (self.values[0][chosen], self.values[1][chosen]),
+            clusters=None if self.clusters is None else [self.clusters[index] for index in chosen],
+        )
+
+
 class Compare(Protocol):
     """Compares the columns of a metric."""
 
@@ -289,36 +325,6 @@ def _few_said(comparison: Comparison) -> str:
     if comparison.n_clusters == 1:
         return f"only {pairs}: nothing tells how much it would vary, so that the interval is all that is possible"
     return f"only {pairs}, fewer than {FEWEST}: the interval is rough, at worst all that is possible; conclude nothing from it"
-
-
-Rows = Sequence[Row]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Columns:
-    """A metric of two runs on the same items, in the same order."""
-
-    metric: MetricSpec
-    shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
-    first: tuple[
-        Floats, ...
-    ]  # a numerator and a denominator in turns for each component; `nan` where undecided
-    second: tuple[Floats, ...]
-    values: tuple[Floats, ...] | None  # both runs' values on each item; None for an average
-    clusters: Sequence[Any] | None  # of each item; None where each stands alone
-    missing: tuple[str, ...] = ()  # metrics of an average that are not reported
-
-    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
-        """The same of some of the items."""
-        return replace(
-            self,
-            first=tuple(column[chosen] for column in self.first),
-            second=tuple(column[chosen] for column in self.second),
-            values=None
-            if self.values is None
-            else (self.values[0][chosen], self.values[1][chosen]),
-            clusters=None if self.clusters is None else [self.clusters[index] for index in chosen],
-        )
 
 
 def columns_of(

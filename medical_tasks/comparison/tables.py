@@ -36,7 +36,10 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-_LONGEST_NAME = 160
+_LONGEST_NAME: Final = 160
+_DIGITS: Final = re.compile(r"(\d+)")
+_NAMED: Final = 3
+_SPECIAL: Final = "\\`*_[]|~$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,9 +214,6 @@ def _p_value(value: float | None) -> str:
     return "<1e-6" if value < 1e-6 else f"{value:.3g}"
 
 
-_SPECIAL = "\\`*_[]|~$"
-
-
 def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
     """Sets tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
@@ -258,9 +258,6 @@ def _markdown_row(cells: Sequence[str]) -> str:
 def _escaped(text: str) -> str:
     text = html.escape(" ".join(text.split()), quote=False)
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
-
-
-_NAMED: Final = 3
 
 
 def headline_notes(pairs: Sequence[Pair]) -> list[str]:
@@ -343,9 +340,6 @@ def _few(metrics: Differences) -> list[str]:
         for note in entry["notes"]:
             notes.setdefault(note, []).append(name)
     return [f"{listed(names, _NAMED)}: {note}" for note, names in notes.items()]
-
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 def flipped_items(

@@ -1,18 +1,7 @@
-"""Correlate scores: how far benchmarks, judges or metrics put models in the same order as clinicians do.
-
-    medical-tasks correlate scores.csv --against clinician
-    medical-tasks correlate clinicians.csv benchmarks.csv --against clinician_a,clinician_b --out correlations.csv
-
-A file has a header and a row a model; the first column that holds text names the model (or --names), the others hold scores,
-and an empty cell is a missing one. Several files are joined by those names. Every other column of scores is set against each
-one given: Spearman's rho (equal scores share the mean of their ranks), Kendall's tau-b, 95 % bootstrap intervals over the
-rows, and how many rows have both scores. Exit code 5 when a pair has no coefficient: fewer than three rows with both scores, or
-a column that is the same in all of them.
-"""
+"""The verb `correlate` on the command line; `Correlate` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 from collections.abc import Sequence
@@ -20,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.cli import check_out
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import check_out, tell
 from medical_tasks.io.score_table import ScoreTable, read_scores, shown
 from medical_tasks.io.table import align, figure
+from medical_tasks.lab.options import Correlate
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -36,7 +25,7 @@ _OUT_HEADER = (
 )  # fmt: skip
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Correlate) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -352,22 +352,31 @@ def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
 
     Submitted ones, the newest first, then those of papers.
     """
-    accepted: list[tuple[Submission, list[Row]]] = []
-    made: list[tuple[Submission, Row, Entry]] = []
+    read: list[tuple[Submission, Json]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
-            results = board.results(submission.id)
+            read.append((submission, board.results(submission.id)))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
-            continue
-        rows = admission.rows_of(submission, results)
-        accepted.append((submission, rows))
-        made += [(submission, row, _submitted_entry(submission, row, results)) for row in rows]
-    held = admission.places(accepted)
-    listed = [entry for one, row, entry in made if held.get((admission.key_of(one), row)) is one]
-    listed += published_entries() if published else ()
+    return sorted_entries([*submitted_entries(read), *(published_entries() if published else ())])
+
+
+def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Sorts entries by task, in the catalogue's order."""
     order = {name: number for number, name in enumerate(tasks())}
-    return sorted(listed, key=lambda entry: order[entry.task])
+    return sorted(entries, key=lambda entry: order[entry.task])
+
+
+def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
+    """Makes the entries that accepted submissions have, given with their results."""
+    rows = [(submission, admission.rows_of(submission, results)) for submission, results in read]
+    held = admission.places(rows)
+    return [
+        _submitted_entry(submission, row, results)
+        for (submission, results), (_, own) in zip(read, rows, strict=True)
+        for row in own
+        if held.get((admission.key_of(submission), row)) is submission
+    ]
 
 
 def _submitted_entry(submission: Submission, row: Row, results: Json) -> Entry:

@@ -12,7 +12,6 @@ benchmark, and judges whose verdicts cannot be compared.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +29,14 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.untrusted import shown
 from medical_tasks.leaderboard.admission import BASELINE, is_earlier
 from medical_tasks.leaderboard.export import write_files
+from medical_tasks.leaderboard.options import SubmitEvalResults
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.folders import check_entry
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, Json, damaged, read_results
+from medical_tasks.runs.results import RESULTS_FILE, damaged, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -57,42 +57,6 @@ _DATE: Final = re.compile(
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
-OPTIONS: Final[Mapping[str, Json]] = {
-    "--dataset-repo": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]OWNER/NAME",
-        "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
-    },
-    "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
-    "--out": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": f"where the files go (default: {DEFAULT_OUT})",
-    },
-    "--dataset-revision": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]COMMIT",
-        "help": "commit of that repository with the rows the run was on",
-    },
-    "--date": {"metavar": "ISO", "help": "when it was run (default: left to the commit)"},
-    "--source-url": {"metavar": "URL", "help": "a page that says more, such as the run's report"},
-    "--source-name": {"metavar": "TEXT", "help": "how the page is called"},
-    "--source-user": {"metavar": "NAME", "help": "user of the Hub whose page it is"},
-    "--source-org": {"metavar": "NAME", "help": "organisation of the Hub whose page it is"},
-    "--notes": {"metavar": "TEXT", "help": "one line of your own, before what is always noted"},
-    "--variant": {
-        "metavar": "NAME",
-        "help": "tells it from another result of the same benchmark, in file name and notes",
-    },
-    "--allow-partial": {
-        "action": "store_true",
-        "help": "also where items have no score; the notes say so",
-    },
-    "--force": {"action": "store_true", "help": "write over files that say something else"},
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
@@ -111,7 +75,7 @@ class Beside:
     source: Mapping[str, str] = field(default_factory=dict)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitEvalResults) -> int:
     """Writes a file a task."""
     source = {name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")}
     names = () if arguments.tasks is None else parse_task_names(arguments.tasks)

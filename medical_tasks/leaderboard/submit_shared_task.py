@@ -19,7 +19,6 @@ folder or a git work tree.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,53 +32,17 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.options import SubmitSharedTask
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
-from medical_tasks.runs.results import Json, read_results
+from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item, TaskSpec
 
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
-
-OPTIONS: Final[Mapping[str, Json]] = {
-    "--out": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the submission (default: submission.json, or submission.zip for 2026)",
-    },
-    "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
-    "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
-    "--responses": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the file that `score` scored, if RUN is of that",
-    },
-    "--upstream": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "the authors' checkout, if the run used --prompts official",
-    },
-    "--check": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "check this submission instead, write nothing",
-    },
-    "--data": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the built dataset (default: the user's data home)",
-    },
-    "--source": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the dataset's release, in place of --data",
-    },
-    "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
-    "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
-}
 
 
 class Problem(Protocol):
@@ -157,7 +120,7 @@ def shared_tasks() -> dict[str, SharedTask]:
     return {name: target for name, target in known.items() if target is not None}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitSharedTask) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
     to, checked = arguments.to, arguments.check
     if (arguments.run is None) == (checked is None):
@@ -177,9 +140,9 @@ def run(arguments: argparse.Namespace) -> int:
     if checked is not None:
         split = {name: getattr(arguments, name) for name in _OF_CHECK}
         check_submission(checked, shared_tasks()[to], name=arguments.task, **data, **split)
-        return 0
-    made = {name: getattr(arguments, name) for name in _OF_RUN}
-    write_submission(arguments.run, to, name=arguments.task, **data, **made)
+    elif arguments.run is not None:
+        made = {name: getattr(arguments, name) for name in _OF_RUN}
+        write_submission(arguments.run, to, name=arguments.task, **data, **made)
     return 0
 
 
@@ -211,11 +174,10 @@ def check_submission(
     task = task_spec(named[0])
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
-    place = argparse.Namespace(data=data, source=source, config=config)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(place, task) as found:
+        with with_source(task, source=source, data=data, config=config) as (built, chosen):
             there = load_task_data(
-                every, spec, data=found.data, config=found.config, split=split or task.split
+                every, spec, data=built, config=chosen, split=split or task.split
             )
         cases = target.cases(task, there.items)
         problems += target.problems_of(task, cases, records)

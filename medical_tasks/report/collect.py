@@ -54,7 +54,7 @@ from medical_tasks.report.texts import (
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.runs.results import Json, JsonDict, Row, item_of
-from medical_tasks.spec import MetricSpec, Plot, TaskSpec
+from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
@@ -124,52 +124,70 @@ def report_data(
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
     shown, again = without_repeats(folders)
-    begun = [folder for folder in shown if is_unfinished(folder)]
-    if begun and len(begun) < len(shown):
-        shown = [folder for folder in shown if folder not in begun]
-        tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
-    read = [read_run(folder, items=places.items) for folder in shown]
+    runs = _read_runs(_finished(shown, tell), places)
+    # Those of one task stand together.
+    order = list(dict.fromkeys(name for run in runs for name in run.entries))
+    parts = []
+    for name in order:
+        for run in (each for each in runs if name in each.entries):
+            parts.append(_read_task(name, run, places, max_text_bytes))
+            del run.rows[name]  # a large run's rows take more room than its page
+    tasks_shown, lacking = _fitted(parts, max_text_bytes)
+    for what, where in lacking.items():
+        tell(f"{', '.join(where)}: {what}")
+    return ReportData(
+        title=title or report_title(tasks_shown),
+        tasks=tuple(tasks_shown),
+        suite=f"medical-tasks {__version__}",
+        notes=report_notes(tasks_shown, again),
+    )
+
+
+def _finished(folders: Sequence[Path], tell: Callable[[str], None]) -> Sequence[Path]:
+    """Leaves out runs that have no results yet, if others have."""
+    begun = [folder for folder in folders if is_unfinished(folder)]
+    if not begun or len(begun) == len(folders):
+        return folders
+    tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
+    return [folder for folder in folders if folder not in begun]
+
+
+def _read_runs(folders: Sequence[Path], places: TextPlaces) -> list[FinishedRun]:
+    """Reads runs, each under a name of its own, and checks that the places of texts are of them."""
+    read = [read_run(folder, items=places.items) for folder in folders]
     names = run_names(read)
     runs = [replace(run, name=name) for run, name in zip(read, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
     check_places(places.responses, recipes)
-    if places.source is not None and not any(
-        recipe.get("data", {}).get("config") == "own" for recipe in recipes
-    ):
+    configs = {recipe.get("data", {}).get("config") for recipe in recipes}
+    if places.source is not None and "own" not in configs:
         raise UsageError(
             f"{places.source}: --source is for runs on data of your own (configuration own). Leave "
             "it out."
         )
-    # Those of one task stand together.
-    order = list(dict.fromkeys(name for run in runs for name in run.entries))
-    made = []
-    for name in order:
-        for run in (each for each in runs if name in each.entries):
-            made.append(_read_task(name, run, places, max_text_bytes))
-            del run.rows[name]  # a large run's rows take more room than its page
-    fitted = fit_texts([(task.name, task.items) for task, _, _ in made], max_text_bytes)
-    shown_tasks = []
+    return runs
+
+
+_Part = tuple[ReportTask, str, int]
+"""A task with whole texts, what it is without, and how many items' texts were not read."""
+
+
+def _fitted(parts: Sequence[_Part], most: int) -> tuple[list[ReportTask], dict[str, list[str]]]:
+    """Cuts the texts of all tasks to what a report may hold; also says what is missing of which."""
+    fitted = fit_texts([(task.name, task.items) for task, _, _ in parts], most)
+    shown: list[ReportTask] = []
     lacking: dict[str, list[str]] = {}
-    for (task, missing, unread), part in zip(made, fitted, strict=True):
-        short = _said(part, unread, max_text_bytes)
-        note = " ".join(filter(None, (task.texts, short)))
-        shown_tasks.append(replace(task, items=part.items, texts=note))
+    for (task, missing, unread), part in zip(parts, fitted, strict=True):
+        short = _said(part, unread, most)
+        texts = " ".join(filter(None, (task.texts, short)))
+        shown.append(replace(task, items=part.items, texts=texts))
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
-    for said, where in lacking.items():
-        tell(f"{', '.join(where)}: {said}")
-    return ReportData(
-        title=title or report_title(shown_tasks),
-        tasks=tuple(shown_tasks),
-        suite=f"medical-tasks {__version__}",
-        notes=report_notes(shown_tasks, again),
-    )
+    return shown, lacking
 
 
-def _read_task(
-    name: str, run: FinishedRun, places: TextPlaces, room: int
-) -> tuple[ReportTask, str, int]:
-    """A task of a run, with whole texts, what it is without, and how many items' texts there was no room to read."""
+def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _Part:
+    """Reads a task of a run; `room` is what its texts may take."""
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
@@ -177,43 +195,21 @@ def _read_task(
     # without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
-    declared = (
-        {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
-    )
-    metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
-    metrics += [
-        _unknown(each, value, declared)
-        for each, value in entry["metrics"].items()
-        if each not in declared
-    ]
+    metrics = _metrics(task, entry)
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
+    note_words: frozenset[str] | None = frozenset() if private else None
     if task is not None and dataset is not None:
-        withheld = withheld and text_allowed(dataset)
-        where = replace(places, items=False) if withheld else places
-        texts = find_texts(task, dataset, run, where, room=room)
-        if withheld:
-            texts = replace(texts, missing="", remark=_WITHHELD)
+        texts = _texts(task, dataset, run, places, room, withheld=withheld)
         plots += task.benchmark.plots(task, rows, texts.items)
         plots += judge_plots(task, entry) if task.judge else []
-        if repeats := entry["recipe"].get("repeats"):
-            said = f"Answers, readings and verdicts are those of the first of {repeats} repeats, values are means over all."
-            texts = replace(texts, remark=f"{texts.remark} {said}".strip())
+        note_words = task.benchmark.note_words() if private else None
     items: tuple[ReportItem, ...] = ()
     if places.items:
-        items = report_items(
-            rows,
-            [metric.name for metric in metrics],
-            texts,
-            verdicts_by_item(
-                run.verdicts.get(name, ()), [row["id"] for row in rows], private=private
-            ),
-            note_words=None
-            if not private
-            else task.benchmark.note_words()
-            if task is not None
-            else frozenset(),
-        )
+        ids = [row["id"] for row in rows]
+        verdicts = verdicts_by_item(run.verdicts.get(name, ()), ids, private=private)
+        names = [metric.name for metric in metrics]
+        items = report_items(rows, names, texts, verdicts, note_words=note_words)
     shown = ReportTask(
         run=run.name,
         folder=str(run.folder),
@@ -222,7 +218,7 @@ def _read_task(
         benchmark="" if task is None else task.benchmark.title,
         access="credentialed" if private else "open",
         entry=shown_entry(entry, private=private),
-        metrics=tuple(metrics),
+        metrics=metrics,
         items=items,
         texts=texts.note if places.items else f"{_NO_ITEMS} {texts.missing}".strip(),
         published=published_results(name),
@@ -231,6 +227,39 @@ def _read_task(
         tables=tuple(texts.tables),
     )
     return shown, texts.missing, texts.unread
+
+
+def _metrics(task: TaskSpec | None, entry: Entry) -> tuple[MetricSpec, ...]:
+    """The metrics that an entry reports: those declared, then those of other versions."""
+    metrics = () if task is None else task.metrics
+    declared = {metric.name: metric for metric in metrics if not metric.part}
+    reported = entry["metrics"]
+    known = [metric for name, metric in declared.items() if name in reported]
+    others = [name for name in reported if name not in declared]
+    return (*known, *(_unknown(name, reported[name], declared) for name in others))
+
+
+def _texts(
+    task: TaskSpec,
+    dataset: DatasetSpec,
+    run: FinishedRun,
+    places: TextPlaces,
+    room: int,
+    *,
+    withheld: bool,
+) -> TaskTexts:
+    """The texts of a task's items; of a run that was `withheld` only what plots need is read."""
+    withheld = withheld and text_allowed(dataset)
+    where = replace(places, items=False) if withheld else places
+    texts = find_texts(task, dataset, run, where, room=room)
+    if withheld:
+        texts = replace(texts, missing="", remark=_WITHHELD)
+    repeats = run.entries[task.name]["recipe"].get("repeats")
+    if repeats:
+        first = f"Answers, readings and verdicts are those of the first of {repeats} repeats"
+        remark = f"{texts.remark} {first}, values are means over all.".strip()
+        texts = replace(texts, remark=remark)
+    return texts
 
 
 def _said(part: FittedItems, unread: int, max_bytes: int) -> str:

@@ -368,41 +368,40 @@ def _views(
 def _view(
     view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str
 ) -> Markup:
+    """Draws a view: the groups of a breakdown, or the tasks of a family side by side."""
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
     runs = [task for each in family.values() for task in each] or list(tasks)
-    names = [
-        counted_as(runs, name)
-        for name in view.metrics
-        if any(name in task.entry["metrics"] for task in runs)
-    ]
+    reported = {name for task in runs for name in task.entry["metrics"]}
+    names = [counted_as(runs, name) for name in view.metrics if name in reported]
     if view.plane:
-        return (
-            _plane(view, family or {"": tasks}, names, base)
-            if len(names) == len(view.metrics)
-            else Markup("")
-        )
-    groups = dict.fromkeys(
-        group for task in tasks for group in task.entry["breakdown"].get(view.by, {})
-    )
-    rows = [(label, each, "") for label, each in family.items()] or [
-        (group, tasks, group) for group in groups
-    ]
-    several = sum(not _unit(runs, name) for name in names) > 1
+        whole = len(names) == len(view.metrics)
+        return _plane(view, family or {"": tasks}, names, base) if whole else Markup("")
+    shares = [name for name in names if not _unit(runs, name)]
+    several = len(shares) > 1
     lines = [
         Line(name if several else label, points, heading=label if several else "")
-        for label, each, group in rows or [("", tasks, "")]
-        for name in names
-        if not _unit(runs, name) and (points := _points(each, name, view.by, group))
+        for label, of_row, group in _view_rows(view, tasks, family)
+        for name in shares
+        if (points := _points(of_row, name, view.by, group))
     ]
-    series = list(dict.fromkeys(task.run for task in runs))
+    if len(lines) <= 1:
+        return Markup("")
     title = view.title if several else f"{view.title}: {' '.join(names)}"
-    return (
-        intervals_chart(_few_last(lines), id=base, title=title, series=series)
-        if len(lines) > 1
-        else Markup("")
-    )
+    series = list(dict.fromkeys(task.run for task in runs))
+    return intervals_chart(_few_last(lines), id=base, title=title, series=series)
+
+
+def _view_rows(
+    view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
+) -> list[tuple[str, Sequence[ReportTask], str]]:
+    """The rows of a view: label, the runs of its task, and the group of a breakdown ("" for all)."""
+    if family:
+        return [(label, of_task, "") for label, of_task in family.items()]
+    by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)
+    groups = dict.fromkeys(group for parts in by_task for group in parts)
+    return [(group, tasks, group) for group in groups] or [("", tasks, "")]
 
 
 _IN_ORDER = 12

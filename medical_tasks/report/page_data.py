@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, markup
@@ -335,32 +335,23 @@ def _columns(
     decides: MetricSpec | None,
 ) -> JsonDict:
     items = task.items
-    columns: dict[str, list[Any]] = {
-        "i": [number(item.id) for item in items],
-        "s": [number(decision(item, decides)) for item in items],
-        "q": [number(item.question) for item in items],
-        "a": [number(item.answer) for item in items],
-        "e": [number(item.gold) for item in items],
-        "p": [number(item.parsed) for item in items],
-        "w": [number(item.why) for item in items],
-        "u": [number(item.unscored) for item in items],
-        "n": [number(item.unclear) for item in items],
-        "h": [number(item.answer_sha256) for item in items],
-        "d": [
-            [
-                [
-                    number(v.id),
-                    number(v.value),
-                    number(v.unscored),
-                    number(v.text),
-                    [number(vote) for vote in v.votes],
-                ]
-                for v in item.verdicts
-            ]
-            or 0
-            for item in items
-        ],
+    # By their letters in the page: the texts of items, each a number of `strings`.
+    texts: dict[str, Callable[[ReportItem], str]] = {
+        "i": lambda item: item.id,
+        "s": lambda item: decision(item, decides),
+        "q": lambda item: item.question,
+        "a": lambda item: item.answer,
+        "e": lambda item: item.gold,
+        "p": lambda item: item.parsed,
+        "w": lambda item: item.why,
+        "u": lambda item: item.unscored,
+        "n": lambda item: item.unclear,
+        "h": lambda item: item.answer_sha256,
     }
+    columns: dict[str, list[object]] = {
+        letter: [number(text(item)) for item in items] for letter, text in texts.items()
+    }
+    columns["d"] = [_verdict_numbers(item, number) or 0 for item in items]
     for column in columns.values():  # what the last items lack takes no room
         while column and column[-1] == 0:
             column.pop()
@@ -371,6 +362,13 @@ def _columns(
         "v": values,
         "g": [_group_numbers(task, by, number) for by in groups],
     }
+
+
+def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[object]:
+    return [
+        [*map(number, (one.id, one.value, one.unscored, one.text)), list(map(number, one.votes))]
+        for one in item.verdicts
+    ]
 
 
 def _written(value: float | None) -> float | None:

@@ -185,9 +185,9 @@ def breakdown_table(
 
     Of the parts of an item only some metrics are.
     """
-    parts = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
-    groups = list(dict.fromkeys(group for _, of_task in parts for group in of_task))
-    entries = [metrics for _, of_task in parts for metrics in of_task.values()]
+    parts = [(task.run, task.entry["breakdown"].get(by, {})) for task in tasks]
+    groups = list(dict.fromkeys(group for _, of_run in parts for group in of_run))
+    entries = [metrics for _, of_run in parts for metrics in of_run.values()]
     names = _in_all(entries, list(tasks[0].entry["metrics"]))
     if not names:
         return None
@@ -195,23 +195,15 @@ def breakdown_table(
     first = headline if headline in names else names[0]
     others = [name for name in names if name != first]
     values = [clean(metrics[first]) for metrics in entries]
-    unit = str(entries[0][first].get("unit", ""))
     ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
-    scale = scale_of(ends, unit)
-    rows = [
-        Row(
-            [
-                group,
-                task.run,
-                *metric_cells(of_task[group][first], scale=scale),
-                *(_other(of_task[group][name]) for name in others),
-            ]
-        )
-        for group in groups
-        for task, of_task in parts
-        if group in of_task
-    ]
-    more = "; further metrics with theirs in brackets." if others else "."
+    scale = scale_of(ends, str(entries[0][first].get("unit", "")))
+    rows = []
+    for group in groups:
+        for run, of_run in parts:
+            if group in of_run:
+                metrics = of_run[group]
+                more = [_other(metrics[name]) for name in others]
+                rows.append(Row([group, run, *metric_cells(metrics[first], scale=scale), *more]))
     columns = [
         Column(name="group", label=by, header=True),
         _RUN,
@@ -219,19 +211,24 @@ def breakdown_table(
         _plot(scale),
         _INTERVAL,
         _N,
-        *(
-            Column(name=f"m{place}", label=_label(tasks, name), kind="number")
-            for place, name in enumerate(others)
-        ),
+        *_numbers(_label(tasks, name) for name in others),
     ]
+    further = "; further metrics with theirs in brackets." if others else "."
     table = Table(
         id=id,
         columns=columns,
         rows=rows,
-        caption=f"{_label(tasks, first)} by {by}, with 95 % intervals{more}",
+        caption=f"{_label(tasks, first)} by {by}, with 95 % intervals{further}",
         filter_label=f"Filter rows of this table ({by})" if len(rows) >= _FILTER_FROM else "",
     )
     return table if len(tasks) > 1 else table.without("run")
+
+
+def _numbers(labels: Iterable[str]) -> list[Column]:
+    """Columns of further metrics."""
+    return [
+        Column(name=f"m{place}", label=label, kind="number") for place, label in enumerate(labels)
+    ]
 
 
 def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> list[str]:
@@ -278,31 +275,29 @@ def published_table(
     order = {spec.name: place for place, spec in enumerate(tasks[0].metrics)}
     names = list(dict.fromkeys(name for result in results for name in result.figures))
     names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
-    notes = list(dict.fromkeys(each.differences for each in results if each.differences))
+    notes = list(dict.fromkeys(filter(None, (result.differences for result in results))))
     rows = []
     for result in results:
-        figures = [_figure(result.figures.get(name), units.get(name, "")) for name in names]
         n = result.n_items
-        items = Cell(NOT_STATED if n is None else f"{n:,}", n)
         note: Cell | str = "none named"
         if result.differences:
             place = notes.index(result.differences) + 1
             note = Cell(f"note {place}", href=f"#{id}-note-{place}")
-        source = Cell(result.source, href=result.link)
-        rows.append(
-            Row([result.model, result.setting, *figures, items, result.judge, source, note])
-        )
+        cells: Cells = [
+            result.model,
+            result.setting,
+            *(_figure(result.figures.get(name), units.get(name, "")) for name in names),
+            Cell(NOT_STATED if n is None else f"{n:,}", n),
+            result.judge,
+            Cell(result.source, href=result.link),
+            note,
+        ]
+        rows.append(Row(cells))
+    with_units = (f"{name} ({units[name]})" if units.get(name) else f"{name}, %" for name in names)
     columns = [
         Column(name="model", label="Model", header=True),
         Column(name="setting", label="Setting"),
-        *(
-            Column(
-                name=f"m{place}",
-                label=f"{name} ({units[name]})" if units.get(name) else f"{name}, %",
-                kind="number",
-            )
-            for place, name in enumerate(names)
-        ),
+        *_numbers(with_units),
         replace(_N, help="Items, where the paper says."),
         Column(name="judge", label="Judge"),
         Column(name="source", label="Source"),

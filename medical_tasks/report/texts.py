@@ -294,47 +294,48 @@ def _scored_file(recipe: Recipe) -> str:
 def _answers(
     task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, shown: Collection[str]
 ) -> tuple[dict[str, str], str]:
-    """The answers that were scored to the items shown, by id, and a sentence about what is missing ("" for nothing)."""
-    recipe, given = run.entries[task.name]["recipe"], places.responses
-    unanswered = {
+    """The answers that were scored, by id of the items shown, and what is missing of them."""
+    recipe = run.entries[task.name]["recipe"]
+    wanted = {
         row["id"]
         for row in run.rows[task.name]
-        if str(row.get("unscored") or "").startswith(UNANSWERED)
+        if row["id"] in shown and not str(row.get("unscored") or "").startswith(UNANSWERED)
     }
-    wanted = {row["id"] for row in run.rows[task.name] if row["id"] in shown} - unanswered
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
         # A store is asked for these alone; a file, or a baseline that draws on other items, goes
         # with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
-    asked = (("prompts", "set"), ("baseline", "prompts"))
-    official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
-    upstream = places.upstream if official else None
+    upstream = places.upstream if _asked_officially(recipe) else None
     digest = _scored_file(recipe)
-    file = next(
-        (place for place in given if digest and place.is_file() and file_sha256(place) == digest),
-        None,
-    )
-    found: dict[str, str] = {}
-    reason = ""
+    files = (path for path in places.responses if digest and path.is_file())
+    file = next((path for path in files if file_sha256(path) == digest), None)
     # A run scored anew has its answers in the folder of the first one.
-    for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
+    others = [] if digest else [path for path in places.responses if path.is_dir()]
+    answers: dict[str, str] = {}
+    reason = ""
+    for folder in (run.folder, *others):
         try:
-            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream)
+            there = run_responses(task, data, recipe, folder, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue
-        found |= {
-            item: text for item, text in there.items() if item in wanted and item not in found
-        }
-        if len(found) == len(wanted):
-            return found, ""
-    if reason and not found:
-        return found, f"Answers are not shown: {reason}"
-    return found, (
-        f"{len(wanted) - len(found)} of {len(wanted)} answers are not in the run's store. If "
+        answers = {**{item: there[item] for item in there if item in wanted}, **answers}
+        if len(answers) == len(wanted):
+            return answers, ""
+    if reason and not answers:
+        return answers, f"Answers are not shown: {reason}"
+    return answers, (
+        f"{len(wanted) - len(answers)} of {len(wanted)} answers are not in the run's store. If "
         "`score` scored another run's answers, give that run's folder with --responses; else give "
         "the run's command again."
     )
+
+
+def _asked_officially(recipe: Recipe) -> bool:
+    """Whether the authors' prompts were put, to a model or by a baseline that goes by them."""
+    prompts = (recipe.get("prompts") or {}).get("set", "own")
+    baseline = (recipe.get("baseline") or {}).get("prompts", "own")
+    return (prompts, baseline) != ("own", "own")
 
 
 def said(error: MedicalTasksError) -> str:

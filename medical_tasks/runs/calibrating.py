@@ -233,14 +233,7 @@ class Calibration:
 
         labels = _decided(self.check["labels"])
         gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
-        if metric.verdict == "several":
-            raise correction.NotCorrectableError(
-                "more than one verdict goes into each count, so that errors do not average out"
-            )
-        if metric.verdict == "contradiction" and "not_entailment" in judged:
-            raise correction.NotCorrectableError(
-                "the judge tells entailed from not entailed and no more"
-            )
+        _check_verdicts(metric, judged)
         ids, classes, verdicts = run.verdicts(metric, (gold, judged))
         gold, judged = (
             [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
@@ -387,6 +380,18 @@ class _Run:
         if counts is not None and counts.of > unasked:
             return None
         return 0.0, 0.0, 0.0, value * of, of
+
+
+def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
+    """Refuses metrics of which labels do not say how their verdicts err."""
+    from medical_tasks.scoring.correction import NotCorrectableError
+
+    if metric.verdict == "several":
+        raise NotCorrectableError(
+            "more than one verdict goes into each count, so that errors do not average out"
+        )
+    if metric.verdict == "contradiction" and "not_entailment" in judged:
+        raise NotCorrectableError("the judge tells entailed from not entailed and no more")
 
 
 def _by_class(

@@ -52,6 +52,37 @@ Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Estimated:
+    """What stands for an undecided metric of an answered item.
+
+    Attributes:
+        value: the value.
+        weight: its denominator, 1 but for a pooled ratio.
+        own: whether verdicts on the item itself went into it.
+    """
+
+    value: float
+    weight: float
+    own: bool
+
+
+class _Share(NamedTuple):
+    """What an item adds to a metric's numerator and denominator."""
+
+    above: float
+    below: float
+    cluster: str
+
+
+class _Open(NamedTuple):
+    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
+
+    low: float
+    high: float
+    weight: float
+
+
 class Estimator:
     """A task's scores, with estimates for the verdicts that are missing.
 
@@ -292,22 +323,6 @@ def _average_bound(name: BoundName, totals: Sequence[tuple[float, Figure]]) -> f
     ends = [(share, total[name]) for share, total in totals]
     finite = [share * end for share, end in ends if end is not None]
     return math.fsum(finite) if ends and len(finite) == len(ends) else None
-
-
-class _Share(NamedTuple):
-    """What an item adds to a metric's numerator and denominator."""
-
-    above: float
-    below: float
-    cluster: str
-
-
-class _Open(NamedTuple):
-    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
-
-    low: float
-    high: float
-    weight: float
 
 
 class _Tally:
@@ -563,21 +578,6 @@ def _inside(figure: Figure, *, whole: bool) -> Figure:
 def _number(value: float) -> float | None:
     """JSON has neither nan nor inf; a value that cannot be computed, or has no end, is null."""
     return float(value) if math.isfinite(value) else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """What stands for an undecided metric of an answered item.
-
-    Attributes:
-        value: the value.
-        weight: its denominator, 1 but for a pooled ratio.
-        own: whether verdicts on the item itself went into it.
-    """
-
-    value: float
-    weight: float
-    own: bool
 
 
 def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:

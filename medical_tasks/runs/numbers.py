@@ -19,8 +19,16 @@ PARTIAL = "partial"
 _DECIMALS = {"cosine": 3, "kappa": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
+_SPREADS: Final = {
+    "items": "sd_items",
+    "answers to an item": "sd_run",
+    "votes on an answer": "sd_judge",
+}
 FEWEST: Final = 10
-"""Fewer independent items than these, and no interval is to be relied on; a group of fewer gets none in a comparison."""
+"""Fewer independent items than these, and no interval is to be relied on.
+
+A group of fewer gets none in a comparison.
+"""
 _DETECTABLE: Final = 1.43
 """What half a 95 % interval times this is, so many items detect in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
 
@@ -153,57 +161,65 @@ def unclear_notes(entry: Json) -> list[str]:
     return notes
 
 
-def _repeats_said(name: str, metric: Json) -> str:
-    """Writes what the repeats of a metric were, and where its variance comes from."""
-    repeats, unit = metric["repeats"], metric.get("unit", "")
-    parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
-    sds = [
-        f"sd of {of} {number(repeats[sd], unit)}"
-        for of, sd in parts.items()
-        if repeats.get(sd) is not None
-    ]
-    phrases = [
-        f"{len(repeats['values'])} repeats {', '.join(number(value, unit) for value in repeats['values'])}",
-        *sds,
-    ]
-    alike = repeats.get("stability")
-    return f"{name}: {'; '.join([*phrases, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
-
-
 def value_notes(entry: Json) -> list[str]:
     """Says why metrics have no value, and which are estimated in part.
 
-    What has nothing to count anywhere speaks for itself.
+    What has nothing to count anywhere speaks for itself. Metrics of which the same is to be said share
+    a sentence.
+
+    Example:
+        >>> value_notes(entry)
+        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them. ..."]
     """
-    why: dict[str, list[str]] = {}
-    estimated: dict[tuple[int, int], list[str]] = {}
-    for name, metric in entry["metrics"].items():
-        if metric.get("reason", NOTHING) not in _QUIET:
-            why.setdefault(str(metric["reason"]), []).append(name)
-        if metric.get("estimated"):
-            estimated.setdefault((metric["estimated"], metric["n"]), []).append(name)
-    notes = [f"{listed(names, _NAMED)}: n/a, {reason}." for reason, names in why.items()]
-    for (count, of), names in estimated.items():
-        named = listed(names, _NAMED)
-        notes.append(
-            f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: "
-            "whatever they would say."
-        )
-    if counted := [name for name, each in entry["metrics"].items() if "unanswered" in each]:
-        named = listed(counted, _NAMED)
-        notes.append(f"{named}: an item without an answer counts as 0, as in the authors' script.")
-    notes += [
-        _repeats_said(*each)
-        for each in [*entry["metrics"].items()][:1]
-        if "sd_run" in each[1].get("repeats", {})
-    ]
-    corrected: dict[str, list[str]] = {}
-    for name, metric in entry["metrics"].items():
-        if "said" in metric.get("calibration", {}):
-            corrected.setdefault(str(metric["calibration"]["said"]), []).append(name)
-    notes += [f"{listed(names, _NAMED)}: {text}." for text, names in corrected.items()]
+    metrics = entry["metrics"]
+    notes: list[str] = []
+    for note_of in (_no_value, _estimated, _unanswered, _repeats, _corrected):
+        # Of repeats the headline alone is told.
+        names = list(metrics)[:1] if note_of is _repeats else metrics
+        by_note: dict[str, list[str]] = {}
+        for name in names:
+            by_note.setdefault(note_of(metrics[name]), []).append(name)
+        by_note.pop("", None)
+        notes += [f"{listed(own, _NAMED)}: {note}." for note, own in by_note.items()]
     answered = entry["coverage"]["answered"]
-    notes += [
+    return notes + [
         f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()
     ]
-    return notes
+
+
+def _no_value(metric: Json) -> str:
+    reason = metric.get("reason", NOTHING)
+    return "" if reason in _QUIET else f"n/a, {reason}"
+
+
+def _estimated(metric: Json) -> str:
+    if not metric.get("estimated"):
+        return ""
+    return (
+        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones stand for them. "
+        "Bounds: whatever they would say"
+    )
+
+
+def _unanswered(metric: Json) -> str:
+    counts = "unanswered" in metric
+    return "an item without an answer counts as 0, as in the authors' script" if counts else ""
+
+
+def _repeats(metric: Json) -> str:
+    """What the repeats of a metric were, and where its variance comes from."""
+    repeats, unit = metric.get("repeats", {}), metric.get("unit", "")
+    if "sd_run" not in repeats:
+        return ""
+    values = [number(value, unit) for value in repeats["values"]]
+    phrases = [f"{len(values)} repeats {', '.join(values)}"]
+    for of, name in _SPREADS.items():
+        if repeats.get(name) is not None:
+            phrases.append(f"sd of {of} {number(repeats[name], unit)}")
+    if repeats.get("stability") is not None:
+        phrases.append(f"{percent(repeats['stability'])} % of items alike in all")
+    return "; ".join(phrases)
+
+
+def _corrected(metric: Json) -> str:
+    return str(metric.get("calibration", {}).get("said", ""))

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
-from medical_tasks.io.files import packaged
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
@@ -44,6 +43,13 @@ NO_SAMPLE_OF_GROUPS: Final = (
     "whole groups of items that are scored together, those of smallest hashed name: "
     "a quick look, no random sample, no estimate for the whole set"
 )
+
+
+_LONGEST: Final = 48
+_HASH: Final = re.compile(r"[0-9a-f]{16,}")
+_HASH_SHOWN: Final = 8
+_MOST: Final = 3
+_DEEPEST: Final = 6
 
 
 def make_recipe(
@@ -105,6 +111,116 @@ def _max_samples_note(task: TaskSpec) -> str:
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
+DIFFERENCES: Final[Mapping[str, str]] = {
+    "version": (
+        "the runs cannot be compared, their task version differs: {} and {}. Scores of another "
+        "version are of another test: run {name} again with one version of the suite."
+    ),
+    "interface": (
+        "the task version differs in its letter alone: {} and {}. That is the interface; the "
+        "scores mean the same, nothing needs to be done."
+    ),
+    "data": (
+        "the runs cannot be compared, their data differs: {}. Other rows are other questions: "
+        "build the dataset of {name} once and run both on it."
+    ),
+    "metrics": (
+        "the runs cannot be compared, the definitions of their metrics differ: {}. The same name "
+        "may stand for another number: score both with one version, medical-tasks score {name} "
+        "--responses RUN."
+    ),
+    "again": (
+        "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
+    ),
+    "scored_alone": (
+        "only the {alone} run was scored with {key}, so metrics that need it are left out. For "
+        "these, {again}."
+    ),
+    "left_out": (
+        "its setting differs ({values}), so that it is another measure in each run. For these, "
+        "{again}."
+    ),
+    "claims": (
+        "the claims of the answers were made in different ways ({values}), which moves recall and"
+        " precision. Have both made by one: give --task-args output_claims=FILE for both, or for "
+        "none."
+    ),
+    "asked_differently": (
+        "how the judge was asked differs: {values}. What differs may be that and not the models: "
+        "{again}."
+    ),
+    "scoring": (
+        "the runs cannot be compared, their scoring differs: {values}. That changes what the "
+        "metrics mean: {again}."
+    ),
+    "not_asked": (
+        "the prompts differ: only the {} run's model was asked by this suite (prompts {}), the {}"
+        " is answers from a file. How those were asked for is not known here: see their origin."
+    ),
+    "prompts": (
+        "the prompts differ: {}. What differs may be the way of asking and not the models: run "
+        "both with one --prompts and the same --task-args."
+    ),
+    "generation": (
+        "the limits of the answers or the models' settings differ: {}. Longer answers are cut "
+        "less often: run both with one --max-new-tokens, unless the setting is what you compare."
+    ),
+    "truncation": (
+        "the questions differ: {} and {} of them were shortened to fit the models' contexts. Who "
+        "reads less can know less: run both with one --truncate and contexts of one length."
+    ),
+    "recorded": (
+        "the verdicts of both runs were read from files (--judge recorded/FILE), and nothing here"
+        " says whether one judge gave them: what differs may be the judges and not the models: "
+        "have both runs judged by one"
+    ),
+    "judge": (
+        "the judge differs: {} and {}. What differs may be the judges and not the models: have "
+        "both runs judged by one (medical-tasks score TASK --responses RUN)"
+    ),
+    "votes": (
+        "the judge {} was asked differently: {} and {} votes a verdict. Fewer votes are noisier: "
+        "what differs may be the judges and not the models: have both runs judged by one and one "
+        "--votes"
+    ),
+    "judge_asked": (
+        "the judge {} was asked differently: {}. What differs may be the judges and not the "
+        "models: have both runs judged by one in one way"
+    ),
+    "protocol": (
+        "protocol differs: {}. More tries or other steps can change every answer: run both with "
+        "the same --task-args."
+    ),
+    "baseline": (
+        "baseline differs: {}. It is another baseline: run both with the same --task-args."
+    ),
+    "max_samples": (
+        "max samples differs: {}. Only items of both are compared, which are fewer: run both with"
+        " the same --max-samples, or with none."
+    ),
+    "subset": (
+        "the samples differ: {}. Only items of both are compared, which are fewer: give both the "
+        "same --subset and --seed."
+    ),
+    "repeats": (
+        "repeats differs: {}. An item's value is the mean over its repeats: with fewer a run is "
+        "noisier. Run both with the same --repeats."
+    ),
+    "shard": (
+        "shard differs: {}. A part's items are not the others': make one run of the parts "
+        "(medical-tasks merge), or compare the same part of both."
+    ),
+    "adjudication": (
+        "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
+        "not right in the other: give both their sheet, medical-tasks score {name} --responses "
+        "RUN --adjudicated FILE."
+    ),
+    "suite": (
+        "suite differs: {}. A repaired scorer can move a score: score the older again, "
+        "medical-tasks score {name} --responses RUN."
+    ),
+}
+"""What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
     "protocol", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
 )  # fmt: skip
@@ -115,7 +231,7 @@ class Difference(NamedTuple):
     """A difference of two recipes that a reader must know of.
 
     Attributes:
-        kind: what differs, such as `prompts`: a key of `differences.json`.
+        kind: what differs, such as `prompts`: a key of `DIFFERENCES`.
         text: the sentence that says so.
     """
 
@@ -326,14 +442,7 @@ def _differs(key: str, /, *parts: object, **named: str) -> Difference:
 
 
 def _said(key: str, /, *parts: object, **named: str) -> str:
-    return str(packaged(__file__, "differences.json")[key]).format(*parts, **named)
-
-
-_LONGEST: Final = 48
-_HASH: Final = re.compile(r"[0-9a-f]{16,}")
-_HASH_SHOWN: Final = 8
-_MOST: Final = 3
-_DEEPEST: Final = 6
+    return DIFFERENCES[key].format(*parts, **named)
 
 
 def mapping(value: Any) -> Json:

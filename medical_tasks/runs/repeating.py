@@ -113,6 +113,15 @@ def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, flo
         figure["ci_high"] = min(value + math.hypot(high - middle, margin), limits[1])
 
 
+def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None:
+    """Says how many items are decided, and estimated, where it is not all and none."""
+    figure["scored"], figure["estimated"] = scored, estimated
+    if scored == items:
+        del figure["scored"]
+    if not estimated:
+        del figure["estimated"]
+
+
 class RepeatedEstimator(Estimator):
     """Of a task whose items were answered several times."""
 
@@ -162,12 +171,8 @@ class RepeatedEstimator(Estimator):
         for name in BOUNDS:
             bounds = [each[name] for each in figures]
             figure[name] = None if None in bounds else fmean(bounds)
-        figure.pop("scored", None)
-        figure.pop("estimated", None)
-        if decided < len(items):
-            figure["scored"] = decided
-        if estimated := max(each.get("estimated", 0) for each in figures):
-            figure["estimated"] = estimated
+        estimated = max(each.get("estimated", 0) for each in figures)
+        _set_counts(figure, decided, len(items), estimated)
         figure["repeats"] = {**repeats, **self._spread_json(by_votes, stability)}
         return figure
 

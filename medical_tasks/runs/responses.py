@@ -88,17 +88,24 @@ _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
+_RESPONSES: Final = "responses/"
+_BASELINE: Final = "baseline/"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file."""
+    """One answer of a file.
+
+    Attributes:
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
 
     id: str
-    text: str | None  # the model's raw text; None where the file says that there is none
-    place: str  # where it stands (`line 3`, `record 3`)
+    text: str | None
+    place: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -560,17 +567,7 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
                 f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
                 "other out."
             )
-    submitted = _submitted(value)
-    id_name, text_name = (
-        next((name for name in names if name in value), "")
-        for names in (_SUBMITTED if submitted else _NAMES)
-    )
-    if not id_name or not text_name:
-        wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
-        if submitted:
-            wanted = "'case_id' and 'answer' or 'prediction'"
-        keys = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+    id_name, text_name = _field_names(value, where, form, in_list=in_list)
     identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
@@ -579,16 +576,28 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
     return Answer(id=identifier, text=response, place=place)
 
 
+def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+    """The names of the fields with an answer's id and text; a submission has names of its own."""
+    submitted = _submitted(value)
+    id_name, text_name = (
+        next((name for name in names if name in value), "")
+        for names in (_SUBMITTED if submitted else _NAMES)
+    )
+    if id_name and text_name:
+        return id_name, text_name
+    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    if submitted:
+        wanted = "'case_id' and 'answer' or 'prediction'"
+    keys = ", ".join(map(named, sorted(value)))
+    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+
+
 def _identifier(where: str, name: str, value: object) -> str:
     """The id of an answer: text, or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
         raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
     return str(value)
-
-
-_RESPONSES = "responses/"
-_BASELINE = "baseline/"
 
 
 class _Replay(Model):

@@ -56,6 +56,11 @@ _NAMED: Final = 5
 _LISTED: Final = 20
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
+_UNMEASURED: Final = (
+    "note: {task}: {model} does not say how long its context is, so that questions are not measured "
+    "before they are asked; those that are too long stay unanswered. --model-args "
+    "context=N,tokenizer=FOLDER tells it."
+)
 _TRIES: Final = 40
 """A search by halves takes as many as a document's word count has binary digits."""
 
@@ -91,19 +96,30 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One decision: the final answer of a reply, as somebody read it."""
+    """One decision: the final answer of a reply, as somebody read it.
 
-    text: str  # "" where the reply gives none
-    by: str  # `person`, or the judge's name
+    Attributes:
+        text: "" where the reply gives none.
+        by: `person`, or the judge's name.
+    """
+
+    text: str
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """The decisions of a sheet on the answers to one task."""
+    """The decisions of a sheet on the answers to one task.
 
-    sha256: str  # of the file
-    readings: Mapping[str, Reading]  # by item
-    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+    Attributes:
+        sha256: of the file.
+        readings: by item.
+        unfilled: rows without a reading, whose answers stay unclear.
+    """
+
+    sha256: str
+    readings: Mapping[str, Reading]
+    unfilled: int = 0
 
     @property
     def texts(self) -> dict[str, str]:
@@ -560,21 +576,15 @@ def fit_items(
         lengths += measure(items[start : start + _BLOCK])
     measured = None not in lengths
     if not measured and model.is_main:
-        print(
-            f"note: {task.name}: {model.name} does not say how long its context is, so that "
-            "questions are not measured before they are asked; those that are too long stay "
-            "unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
-            file=sys.stderr,
-        )
+        print(_UNMEASURED.format(task=task.name, model=model.name), file=sys.stderr)
     over = _too_long(items, lengths)
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items)))
-    long = {item.id: item for item in items if item.id in over}
-    cut = _words_to_cut(long, measure, shorten, over)
-    whole = [shorten(item, cut[item.id]) if item.id in cut else item for item in items]
-    return Fitted(items=whole, shortened=cut, measured=measured)
+    cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
+    fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
+    return Fitted(items=fitted, shortened=cut, measured=measured)
 
 
 def _too_long(items: Sequence[Item], lengths: Sequence[Length | None]) -> dict[str, Length]:
@@ -601,10 +611,10 @@ def _words_to_cut(
     A word has one token or more, so that leaving out as many words as there are tokens too many is
     mostly enough.
     """
-    low = dict.fromkeys(items, 0)  # does not fit
+    low = dict.fromkeys(over, 0)  # does not fit
     high: dict[str, int] = {}  # fits
-    guess = {name: _excess(over[name]) for name in items}
-    searched = set(items)
+    guess = {name: _excess(length) for name, length in over.items()}
+    searched = set(over)
     for _ in range(_TRIES):
         if not searched:
             break

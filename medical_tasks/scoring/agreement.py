@@ -33,15 +33,17 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others."""
+    """Each rater against the majority of the others.
 
-    references: tuple[
-        tuple[str | None, ...], ...
-    ]  # by rater, the others' majority on each item; None for none
-    accuracy: tuple[
-        float, ...
-    ]  # by rater, the share of items with a reference on which it agrees; `nan` for none
-    counted: tuple[int, ...]  # by rater, the number of items with a reference
+    Attributes:
+        references: by rater, the others' majority on each item; None for none.
+        accuracy: by rater, the share of items with a reference on which it agrees; `nan` for none.
+        counted: by rater, the number of items with a reference.
+    """
+
+    references: tuple[tuple[str | None, ...], ...]
+    accuracy: tuple[float, ...]
+    counted: tuple[int, ...]
 
     @property
     def mean(self) -> float:
@@ -183,13 +185,13 @@ def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None) -> Es
     return mean_interval(_agreed_pairs(counts), clusters=clusters)
 
 
-def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
+def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None) -> Estimate:
     """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval.
 
     Clusters are drawn whole.
     """
     return bootstrap_statistic(
-        _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, seed=seed, limits=KAPPA_LIMITS
+        _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, limits=KAPPA_LIMITS
     )
 
 
@@ -275,7 +277,6 @@ def agreement_of(
     *,
     classes: Sequence[str],
     clusters: Clusters | None = None,
-    seed: int = 0,
 ) -> Agreement:
     """Compares two sets of labels of the same items."""
     check_same_length(one=one, other=other)
@@ -288,7 +289,7 @@ def agreement_of(
     kept = None if clusters is None else [clusters[number] for number in both]
     return Agreement(
         agreement=accuracy_interval(left, right, clusters=kept),
-        kappa=cohen_interval(left, right, classes=classes, clusters=kept, seed=seed),
+        kappa=cohen_interval(left, right, classes=classes, clusters=kept),
     )
 
 

@@ -18,10 +18,15 @@ Sums = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Components:
-    """What an average is made of."""
+    """What an average is made of.
 
-    shares: Mapping[str, float]  # adding up to 1; none where no metric is reported
-    missing: tuple[str, ...]  # metrics of the average that are not reported
+    Attributes:
+        shares: adding up to 1; none where no metric is reported.
+        missing: metrics of the average that are not reported.
+    """
+
+    shares: Mapping[str, float]
+    missing: tuple[str, ...]
 
 
 def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:

@@ -41,13 +41,96 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 
+# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times
+# the size.
+_CHUNK = 2**17
+# So many rows for each distinct one, and drawing how often each occurs is faster than drawing rows.
+_FEW_DISTINCT = 8
+# From so many clusters on, 1 - 2^(1-K) is above 99 %.
+_FEW_CLUSTERS = 8
+
+Statistic = Callable[..., npt.ArrayLike]
+"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
+
 
 class Drawing(TypedDict, total=False):
-    """How draws are made, and how wide the interval is."""
+    """How draws are made.
 
-    seed: int  # 0 unless given
-    resamples: int  # 2000 unless given
-    confidence: float  # 0.95 unless given
+    Attributes:
+        seed: 0 unless given.
+        resamples: 2000 unless given.
+    """
+
+    seed: int
+    resamples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeats:
+    """Standard deviations in repeats of the same items, and what runs add to an interval.
+
+    `nan` where nothing can be said.
+
+    Attributes:
+        sd_items: between items.
+        sd_run: within an item from run to run; where there are votes without the judge's part.
+        sd_judge: between votes on one answer.
+        margin: half of the interval that the mean would have if only runs as a whole differed.
+    """
+
+    sd_items: float = math.nan
+    sd_run: float = math.nan
+    sd_judge: float = math.nan
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """A statistic, and its values on resampled clusters.
+
+    Attributes:
+        values: shape (resamples,), `nan` where not defined; empty when there is nothing to draw
+            from.
+        effective: number of clusters of equal weight.
+    """
+
+    value: float
+    values: Floats
+    effective: float
+
+    @property
+    def all_same(self) -> bool:
+        """Whether all draws that are defined gave the statistic of the data, but for rounding."""
+        apart = np.abs(self.values - self.value) > ROUNDING * max(1.0, abs(self.value))
+        return not bool(apart.any())
+
+    @property
+    def undefined(self) -> int:
+        """On how many draws the statistic is not defined."""
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def size(self) -> float:
+        """The number of clusters of equal weight, but at least two.
+
+        Less one it is the degrees of freedom.
+        """
+        return max(2.0, self.effective)
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters for percentiles."""
+        return self.effective < _FEW_CLUSTERS
+
+    @property
+    def standard_error(self) -> float:
+        """Of the statistic, freed of the bootstrap's narrowness.
+
+        Infinite where a draw is not defined.
+        """
+        if self.undefined:
+            return math.inf
+        return math.sqrt(self.size / (self.size - 1.0)) * float(self.values.std())
 
 
 def bootstrap_statistic(
@@ -78,23 +161,6 @@ def bootstrap_statistic(
     weights = np.abs(np.stack(kept)).sum(axis=0)
     table = sum_table(kept, weights, clusters)
     return _estimate(table, function, limits, **drawing)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repeats:
-    """Standard deviations in repeats of the same items, and what runs add to an interval.
-
-    `nan` where nothing can be said.
-    """
-
-    sd_items: float = math.nan  # between items
-    sd_run: float = (
-        math.nan
-    )  # within an item from run to run; where there are votes without the judge's part
-    sd_judge: float = math.nan  # between votes on one answer
-    margin: float = (
-        0.0  # half of the interval that the mean would have if only runs as a whole differed
-    )
 
 
 def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
@@ -172,61 +238,6 @@ def _estimate(
     return Estimate(value, low, high, table.n)
 
 
-Statistic = Callable[..., npt.ArrayLike]
-"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
-
-# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times
-# the size.
-_CHUNK = 2**17
-# So many rows for each distinct one, and drawing how often each occurs is faster than drawing rows.
-_FEW_DISTINCT = 8
-# From so many clusters on, 1 - 2^(1-K) is above 99 %.
-_FEW_CLUSTERS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """A statistic, and its values on resampled clusters."""
-
-    value: float
-    values: Floats  # shape (resamples,), `nan` where not defined; empty when there is nothing to draw from
-    effective: float  # number of clusters of equal weight
-
-    @property
-    def all_same(self) -> bool:
-        """Whether all draws that are defined gave the statistic of the data, but for rounding."""
-        apart = np.abs(self.values - self.value) > ROUNDING * max(1.0, abs(self.value))
-        return not bool(apart.any())
-
-    @property
-    def undefined(self) -> int:
-        """On how many draws the statistic is not defined."""
-        return int(np.isnan(self.values).sum())
-
-    @property
-    def size(self) -> float:
-        """The number of clusters of equal weight, but at least two.
-
-        Less one it is the degrees of freedom.
-        """
-        return max(2.0, self.effective)
-
-    @property
-    def few(self) -> bool:
-        """Whether there are too few clusters for percentiles."""
-        return self.effective < _FEW_CLUSTERS
-
-    @property
-    def standard_error(self) -> float:
-        """Of the statistic, freed of the bootstrap's narrowness.
-
-        Infinite where a draw is not defined.
-        """
-        if self.undefined:
-            return math.inf
-        return math.sqrt(self.size / (self.size - 1.0)) * float(self.values.std())
-
-
 def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
     """The statistic on as many resamples as asked for.
 
@@ -250,14 +261,15 @@ def draw_interval(
     *,
     seed: int = 0,
     resamples: int = 2000,
-    confidence: float = 0.95,
 ) -> tuple[Draws, tuple[float, float]]:
     """A statistic on resamples, and its interval."""
     draws = draw(table, function, seed=seed, resamples=resamples)
-    return draws, interval_of(draws, confidence=confidence, limits=limits)
+    return draws, interval_of(draws, limits=limits)
 
 
-def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
+def interval_of(
+    draws: Draws, *, limits: Limits | None, confidence: float = 0.95
+) -> tuple[float, float]:
     """The expanded percentile interval, or, of data without variation, what the module's head says."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits if limits is not None else (-math.inf, math.inf)

@@ -59,12 +59,15 @@ class JudgeError:
     """What the labels leave open of a corrected value.
 
     Were the true value x more, its weights were `weights + x slope`.
+
+    Attributes:
+        freedom: of Student's t.
     """
 
     weights: Floats
     slope: Floats
     covariance: Floats
-    freedom: float  # of Student's t
+    freedom: float
 
     @property
     def variance(self) -> float:
@@ -98,18 +101,24 @@ class Rescoring:
     """What a verdict of each class counts, and how well that is known.
 
     The first class is the one that counts.
+
+    Attributes:
+        classes: of each stratum in turn.
+        table: labels by gold class and judged class.
+        covariance: between the rows of errors: by gold class, or by judged class for `prediction`.
+        clusters: of equal weight.
+        errors: of each label.
+        rows: the row that it is in.
     """
 
-    classes: tuple[str, ...]  # of each stratum in turn
+    classes: tuple[str, ...]
     form: Form
-    table: Floats  # labels by gold class and judged class
+    table: Floats
     scores: Floats
-    covariance: (
-        Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
-    )
-    clusters: float  # of equal weight
-    errors: Floats  # of each label
-    rows: npt.NDArray[np.intp]  # the row that it is in
+    covariance: Floats
+    clusters: float
+    errors: Floats
+    rows: npt.NDArray[np.intp]
     strata: int = 1
 
     @property
@@ -242,12 +251,19 @@ def _equal(sizes: npt.NDArray[np.generic]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """A run's verdicts, an entry an item."""
+    """A run's verdicts, an entry an item.
 
-    counts: Floats  # of each class, shape (items, classes)
-    unit: Floats  # what one verdict adds
-    fixed: Floats  # what is added without a judge
-    of: Floats  # denominators
+    Attributes:
+        counts: of each class, shape (items, classes).
+        unit: what one verdict adds.
+        fixed: what is added without a judge.
+        of: denominators.
+    """
+
+    counts: Floats
+    unit: Floats
+    fixed: Floats
+    of: Floats
     clusters: Clusters | None = None
 
 

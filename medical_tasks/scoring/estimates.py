@@ -146,13 +146,18 @@ def check_limits(limits: Limits | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Sums per cluster, in an order that neither the items' order nor clusters' names decide."""
+    """Sums per cluster, in an order that neither the items' order nor clusters' names decide.
 
-    rows: (
-        Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
-    )
-    n: int  # how many items they come from
-    effective: float  # how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey Sampling)
+    Attributes:
+        rows: shape (clusters, columns), sorted by the first column, then the second, and so on.
+        n: how many items they come from.
+        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965,
+            Survey Sampling).
+    """
+
+    rows: Floats
+    n: int
+    effective: float
 
     @property
     def n_clusters(self) -> int:

@@ -22,6 +22,11 @@ from medical_tasks.scoring.estimates import (
     check_whole,
 )
 
+_STANDARD_NORMAL = NormalDist()
+_TINY = 1e-300
+_MOST_TERMS = 100_000
+_MOST_STEPS = 2_000
+
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of `successes` out of `n`, without continuity correction.
@@ -67,12 +72,6 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     low = 0.0 if p == 0.0 else max(0.0, min(p, (centre - spread) / scale))
     high = 1.0 if p == 1.0 else min(1.0, max(p, (centre + spread) / scale))
     return low, high
-
-
-_STANDARD_NORMAL = NormalDist()
-_TINY = 1e-300
-_MOST_TERMS = 100_000
-_MOST_STEPS = 2_000
 
 
 def normal_quantile(p: float) -> float:

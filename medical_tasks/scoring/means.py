@@ -86,9 +86,7 @@ def mean_interval(
     return _interval([column, counted], [1.0], clusters, limits, confidence)
 
 
-def proportion_interval(
-    values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
-) -> Estimate:
+def proportion_interval(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Estimate:
     """The proportion of items that are right.
 
     Wilson's interval, and `mean_interval` of clusters.
@@ -98,9 +96,9 @@ def proportion_interval(
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
         if len(np.unique(codes)) < len(codes):
-            return mean_interval(column, clusters=clusters, confidence=confidence)
+            return mean_interval(column, clusters=clusters)
     decided = column[counted]
-    low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)
+    low, high = wilson_interval(int(decided.sum()), len(decided))
     value = float(decided.mean()) if len(decided) else math.nan
     return Estimate(value, low, high, len(decided))
 
@@ -111,7 +109,6 @@ def ratio_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
 
@@ -122,7 +119,7 @@ def ratio_interval(
     above, below = as_column("numerators", numerators), as_column("denominators", denominators)
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
-    return _interval([above, below], [1.0], clusters, limits, confidence)
+    return _interval([above, below], [1.0], clusters, limits)
 
 
 def average_interval(
@@ -131,7 +128,6 @@ def average_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """An average of pooled ratios over the same items, such as an overall score.
 
@@ -141,11 +137,10 @@ def average_interval(
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
-        confidence: as for `mean_interval`.
     """
     _check_limits(limits)
     named = [as_column(f"columns[{index}]", column) for index, column in enumerate(columns)]
-    return _interval(named, shares, clusters, limits, confidence)
+    return _interval(named, shares, clusters, limits)
 
 
 def score_ends(
@@ -247,7 +242,7 @@ def _interval(
     shares: Sequence[float],
     clusters: Clusters | None,
     limits: Limits | None,
-    confidence: float,
+    confidence: float = 0.95,
 ) -> Estimate:
     """The estimate of an average of ratios with its interval, or what it is of too few clusters."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0

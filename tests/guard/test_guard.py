@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import asyncio
 import contextlib
@@ -35,6 +34,7 @@ from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
 from medical_tasks.models import chat_client
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
+from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
@@ -170,25 +170,23 @@ def test_hosts_are_read_in_their_standard_form() -> None:
     assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
-def parsed(*words: str) -> policy.Attestation:
-    parser = argparse.ArgumentParser()
-    policy.add_guard_arguments(parser)
-    return policy.attestation_from(parser.parse_args(words))
+def options_given(*hosts: str, retention: bool = False) -> policy.Attestation:
+    return policy.attestation_from(
+        WithAttestation(allow_remote=hosts, attest_zero_retention=retention)
+    )
 
 
 def test_one_flag_alone_is_wrong_use() -> None:
     with pytest.raises(
         UsageError, match="--allow-remote h alone changes nothing: add --attest-zero-retention"
     ):
-        parsed("--allow-remote", "h")
+        options_given("h")
     with pytest.raises(
         UsageError, match="--attest-zero-retention alone changes nothing: name the host"
     ):
-        parsed("--attest-zero-retention")
-    assert parsed() == policy.NOTHING_ATTESTED
-    both = parsed(
-        "--allow-remote", "a.example", "--allow-remote", "b.example:1", "--attest-zero-retention"
-    )
+        options_given(retention=True)
+    assert options_given() == policy.NOTHING_ATTESTED
+    both = options_given("a.example", "b.example:1", retention=True)
     assert both.hosts == (
         Address(scheme="host", host="a.example"),
         Address(scheme="host", host="b.example", port=1),
@@ -581,15 +579,12 @@ def test_unusable_sockets() -> None:
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:
-    folders = [
-        ROOT / "medical_tasks" / "cli",
-        *sorted((ROOT / "medical_tasks" / "benchmarks").iterdir()),
-    ]
-    commands = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    rooms = [ROOT / "medical_tasks" / room for room in ("cli", "lab", "construct", "leaderboard")]
     commands = [
         path
-        for path in commands
-        if path.parent.name == "cli" or "\ndef add_arguments" in path.read_text("utf-8")
+        for room in rooms
+        for path in sorted(room.rglob("*.py"))
+        if "\ndef run(" in path.read_text("utf-8")
     ]
     commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")  # `run` and `score`
     assert len(commands) > 20
@@ -607,7 +602,7 @@ def test_every_command_that_reads_items_is_guarded() -> None:
             reading.append(path.stem)
             if "protect" not in used:
                 unguarded.append(path.stem)
-    assert {"evaluating", "errors_report"} <= set(reading)
+    assert {"evaluating", "error_report"} <= set(reading)
     assert unguarded == []
 
 

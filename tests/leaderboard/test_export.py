@@ -17,8 +17,9 @@ from lxml import etree
 
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
-from medical_tasks.io.files import packaged
 from medical_tasks.leaderboard.export import FORMATS
+from medical_tasks.leaderboard.options import Export
+from medical_tasks.options import parameters
 from medical_tasks.runs.results import read_items
 from tests.report.tiny_runs import built, ran
 from tests.support import write_run
@@ -290,5 +291,4 @@ def test_what_is_left_open_and_what_is_missing_is_told(
     monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)
     assert main([*words, "inspect-log"]) == 3
     assert "which is not installed: pip install 'inspect-ai" in capsys.readouterr().err
-    options = packaged(str(Path(mt.__file__).parent / "cli" / "entry.py"), "options.json")
-    assert options["verbs"]["export"]["options"][""]["--to"]["choices"] == list(FORMATS)
+    assert parameters(Export)["to"].choices == tuple(FORMATS)

@@ -9,7 +9,6 @@ import csv
 import hashlib
 import random
 import re
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -21,6 +20,7 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
+from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
     SheetRow,
@@ -45,7 +45,7 @@ COLUMNS: Final = (
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
 
 
-def export_answers(arguments: Namespace) -> dict[str, Any]:
+def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     """Writes sheets, notes, answers and key, as parsed options say.
 
     Sheets that are there stay, so a stopped export goes on.
@@ -105,7 +105,7 @@ def _shuffled(models: Sequence[str], seed: str) -> list[str]:
 
 
 def _collected(
-    arguments: Namespace,
+    arguments: EhrnoteqaAnswerSheet,
 ) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
     """Items and gold by question, and the answers by model and question."""
     from medical_tasks.runs.responses import check_recipe, run_responses

@@ -181,8 +181,9 @@ def _item_rows(
         cells["unclear"] = cells["unclear"] or ""  # None in folders of older versions
         cells |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
         answered = not str(row["unscored"] or "").startswith(UNANSWERED)
-        stated = str(row.get("response_sha256") or "")
-        digest = stated if answers is None else contents.answer_sha256(answers.get(item))
+        digest = str(row.get("response_sha256") or "")
+        if answers is not None:
+            digest = contents.answer_sha256(answers.get(item))
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {item!r} of {task.name} is not found again, or was not "

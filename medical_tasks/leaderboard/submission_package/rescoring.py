@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -244,10 +244,7 @@ class Replay(RunJudge):
 
 
 def check_verdicts(
-    judge: str,
-    rows: Sequence[Row],
-    made: Sequence[Row],
-    replay: Replay | None,
+    judge: str, rows: Sequence[Row], made: Sequence[Row], replay: Replay | None
 ) -> Found:
     """Compares the verdicts of a package with those that scoring again led to.
 
@@ -260,45 +257,42 @@ def check_verdicts(
     checked = replay.checked
     if checked is None:
         return "not checked", "no question was asked"
-    wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
-    kind = judge.partition("/")[0]
-    texts = all("text" in row for row in rows)  # of credentialed data there are none
-    if kind != _FROM_FILE:
-        wrong += [
-            f"{shown(each)} has no text of a judge that says why"
-            for each in checked.silent
-            if texts
-        ]
-        wrong += [
-            f"{shown(row['id'])} is not by a judge of that kind"
-            for row in rows
-            if ("reads" in row) != (kind == "nli")
-        ]
-    asked = {each for each, _ in checked.asked}
-    wrong += [
-        f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked
-    ]
-    here = {row["id"] for row in rows}
-    wrong += [f"{shown(each)} has no verdict" for each in sorted(asked - here)]
-    wrong += [
-        f"{shown(row['id'])} was given on another question or answer"
-        for row in rows
-        if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
-    ]
-    if wrong:
+    if wrong := list(_unsound(judge, rows, checked)):
         return "mismatch", f"{len(wrong)} are not sound: {wrong[0]}"
     if len(rows) != len(made):
         return "mismatch", f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
+    by_words = checked.by_words
     # Where every verdict is the same, any two judges may agree.
-    if (
-        all(checked.by_words)
-        and len(checked.by_words) >= LEAST_VERDICTS
-        and len(checked.values) > 1
-    ):
-        detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
-        return "not checked", detail
+    if all(by_words) and len(by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
+        return (
+            "not checked",
+            f"all {len(by_words):,} on entailment are what the judge that compares words says; "
+            f"--judge asks {judge}",
+        )
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
     return "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}"
+
+
+def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str]:
+    """Says of each verdict that is not one of this judge, on these very questions, why."""
+    for question in checked.contradicted:
+        yield f"{shown(question)} contradicts the judge's own text"
+    kind = judge.partition("/")[0]
+    from_file = kind == _FROM_FILE
+    has_texts = all("text" in row for row in rows)  # of credentialed data there are none
+    for question in () if from_file or not has_texts else checked.silent:
+        yield f"{shown(question)} has no text of a judge that says why"
+    asked = {question for question, _ in checked.asked}
+    for row in rows:
+        name = shown(row["id"])
+        if not from_file and ("reads" in row) != (kind == "nli"):
+            yield f"{name} is not by a judge of that kind"
+        if row["id"] not in asked:
+            yield f"{name} is a verdict on no question"
+        elif (row["id"], row["sha256"]) not in checked.asked:
+            yield f"{name} was given on another question or answer"
+    for question in sorted(asked - {row["id"] for row in rows}):
+        yield f"{shown(question)} has no verdict"
 
 
 def ask_again(

@@ -281,6 +281,7 @@ class _Undecided:
 def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
     own = {metric.name: metric for metric in task.metrics}
     endless = {name for name, metric in own.items() if not all(map(math.isfinite, metric.limits))}
+    intervals = {name for name in endless if own[name].kind == "mean"}
     estimates: set[str] = set()
     bounds: set[str] = set()
     for name, metric in own.items():
@@ -289,21 +290,25 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
         lacking = [row for row in rows if row[name] is None]
         lacks_verdict = any(row["answer_sha256"] for row in lacking)
         # What an unanswered item can be at most, only the benchmark knows.
-        if (lacks_verdict or (lacking and name in endless)) and metric.official is None:
+        is_estimate = lacks_verdict or (bool(lacking) and name in endless)
+        if is_estimate and metric.official is None:
             estimates.add(name)
-        if name in estimates or lacks_verdict or (lacking and endless):
+        if lacks_verdict or (lacking and endless):
             bounds.add(name)
-    for name, metric in own.items():
-        if metric.kind == "average":
-            parts = components(metric, own).shares
-            bounds |= {name} if bounds.intersection(parts) else set()
-            estimates |= {name} if estimates.intersection(parts) else set()
-    intervals = {name for name in endless if own[name].kind == "mean"}
+    return _Undecided(
+        *(_with_wholes(own, names) for names in (bounds | estimates, intervals, estimates))
+    )
 
-    def with_wholes(names: set[str]) -> frozenset[str]:
-        return frozenset(names | {own[name].whole for name in names if own[name].whole})
 
-    return _Undecided(*map(with_wholes, (bounds, intervals, estimates)))
+def _with_wholes(own: Mapping[str, MetricSpec], names: set[str]) -> frozenset[str]:
+    """With these metrics go the averages of them, and what they are parts of."""
+    averages = {
+        name
+        for name, metric in own.items()
+        if metric.kind == "average" and names.intersection(components(metric, own).shares)
+    }
+    wider = names | averages
+    return frozenset(wider | {own[name].whole for name in wider if own[name].whole})
 
 
 def same_value(stated: object, here: object) -> bool:

@@ -17,7 +17,7 @@ from medical_tasks.leaderboard.submission_package.contents import NAN, PackageEr
 from medical_tasks.leaderboard.submission_package.json_reader import JsonReader
 from medical_tasks.leaderboard.submission_package.results import verdicts_of_items
 from medical_tasks.report.entries import Entry
-from medical_tasks.runs.results import JsonDict, Row, unanswered_value, weight_column
+from medical_tasks.runs.results import Json, JsonDict, Row, unanswered_value, weight_column
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
 Rows = dict[str, list[JsonDict]]
@@ -113,16 +113,19 @@ def check_verdicts(name: str, entry: Entry, rows: Sequence[Row], verdicts: Seque
     for row in rows:
         if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
             raise not_sound(
-                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those "
-                "whose hash it tells"
+                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose "
+                "hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
             raise _wrong_verdicts(f"{shown(row['id'])} of {name} is judged and has no answer")
     judge = entry.get("judge")
-    if judge is None:
-        if verdicts:
-            raise _wrong_verdicts(f"{name} is scored without a judge and has verdicts")
-        return
+    if judge is not None:
+        _check_counts(name, judge, verdicts)
+    elif verdicts:
+        raise _wrong_verdicts(f"{name} is scored without a judge and has verdicts")
+
+
+def _check_counts(name: str, judge: Json, verdicts: Sequence[Row]) -> None:
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
     decided = [row for row in verdicts if "value" in row]
     counts = {"asked": len(verdicts), "decided": len(decided), "unscored": dict(reasons)}
@@ -186,13 +189,14 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
     if answered != bool(row["answer_sha256"]):
         raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")
     counted = {name for name, metric in metrics.items() if unanswered_value(metric) is not None}
-    if not answered and {*undecided} != {*metrics} - counted:
-        raise not_sound(f"{where}: is not answered and has values all the same")
+    if not answered:
+        if {*undecided} != {*metrics} - counted:
+            raise not_sound(f"{where}: is not answered and has values all the same")
+        return
     # An answer that ends an official script is scored all the same.
-    without_reason = [name for name in undecided if not (answered and metrics[name].official)]
-    if reason is None and without_reason:
+    if reason is None and not all(metrics[name].official for name in undecided):
         raise not_sound(f"{where}, {undecided[0]}: is null, and unscored does not say why")
-    if answered and reason is not None and not undecided:
+    if reason is not None and not undecided:
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(reason)}."
         )

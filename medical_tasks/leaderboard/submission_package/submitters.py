@@ -30,27 +30,52 @@ _BETWEEN_DIGITS: Final = re.compile(
 
 
 def name_problem(name: str) -> str:
-    """Says why a text can be no name on a leaderboard, naming the character; "" when it can."""
+    """Says why a text can be no name on a leaderboard, naming the character; "" when it can.
+
+    `name_problem("Mеdical")`, with a Cyrillic letter, is `mixes scripts at U+0435 ...`.
+    """
     text = unicodedata.normalize("NFC", name)
-    patterns, like_latin, _ = _name_data()
+    return _characters_problem(text) or _scripts_problem(text) or _marks_problem(text)
+
+
+def _characters_problem(text: str) -> str:
+    patterns = _name_data()[0]
     if not any(char.isalnum() for char in text):
         return "has no letter and no digit"
     for char in text:
         if not patterns["all"].fullmatch(char):
-            return f"has {_character(char)}: a name is of letters and digits in common use, spaces and ASCII punctuation"
-    scripts = [script for script in patterns if script != "all"]
-    single = [script for script in scripts if script not in map("".join, _EAST_ASIAN)]
-    if not any(patterns[script].fullmatch(text) for script in scripts):
+            return (
+                f"has {_character(char)}: a name is of letters and digits in common use, spaces and "
+                "ASCII punctuation"
+            )
+    return ""
+
+
+def _scripts_problem(text: str) -> str:
+    """A name is in one script, or in Latin with an East Asian one."""
+    scripts = {name: form for name, form in _name_data()[0].items() if name != "all"}
+    for end in range(1, len(text) + 1):
         # The first character that fits no script that all before it fit.
-        cut = next(
-            n
-            for n in range(1, len(text) + 1)
-            if not any(patterns[each].fullmatch(text[:n]) for each in scripts)
-        )
-        return f"mixes scripts at {_character(text[cut - 1])}: write it in one script, or in Latin with Chinese, Japanese or Korean"
+        if not any(form.fullmatch(text, 0, end) for form in scripts.values()):
+            return (
+                f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in Latin "
+                "with Chinese, Japanese or Korean"
+            )
     other = [char for char in text if char.isalnum() and not char.isascii()]
-    if other and all(char in like_latin for char in other):
-        return f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin letters"
+    if other and _name_data()[1].issuperset(other):
+        return (
+            f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin "
+            "letters"
+        )
+    return ""
+
+
+def _marks_problem(text: str) -> str:
+    """A letter has few marks, each once, and of its own script."""
+    together = {"".join(scripts) for scripts in _EAST_ASIAN}
+    single = [
+        form for name, form in _name_data()[0].items() if name not in together and name != "all"
+    ]
     letters: list[str] = []  # each with its marks
     for char in text:
         if letters and unicodedata.category(char) == "Mn":
@@ -58,16 +83,19 @@ def name_problem(name: str) -> str:
         else:
             letters.append(char)
     for letter in letters:
-        marks = letter[1:]
-        if (
-            len(marks) > _MOST_MARKS
-            or len(set(marks)) < len(marks)
-            or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
-        ):
-            return f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: write the letter alone"
+        base, marks = letter[0], letter[1:]
+        too_many = len(marks) > _MOST_MARKS or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
+        if too_many or len(set(marks)) < len(marks):
+            return (
+                f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: "
+                "write the letter alone"
+            )
         # A mark of Japanese is none on a Latin letter.
-        if marks and not any(patterns[script].fullmatch(letter) for script in single):
-            return f"has {_character(marks[0])} on {_character(letter[0])}, which is of another script: write the letter alone"
+        if marks and not any(form.fullmatch(letter) for form in single):
+            return (
+                f"has {_character(marks[0])} on {_character(base)}, which is of another script: "
+                "write the letter alone"
+            )
     return ""
 
 
