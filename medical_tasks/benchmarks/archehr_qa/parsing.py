@@ -487,12 +487,12 @@ class Group:
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Reads an id list: what stands between the marks. Each id counts once.
+    """Reads an id list: what stands between the marks; each id counts once.
 
-    What is no number is an id all the same, which no note has; so is a range that runs backwards or
-    over `MAX_RANGE` sentences.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards
+    or over `MAX_RANGE` sentences.
 
-    Example: "sentences 2-3 and S5" names 2, 3 and 5.
+    Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names "5-2".
     """
     if _NONE.fullmatch(text):
         return ()

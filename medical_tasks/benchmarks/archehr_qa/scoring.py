@@ -329,8 +329,11 @@ def _open_limits(
 ) -> dict[str, tuple[float, float]]:
     """What the figures could be of a reply that leaves open which sentences it cites.
 
-    Pooled shares are of the cited sentences, too, and their number is as open: the limits of their
-    numerators are wide enough for any, at the denominator that is counted.
+    Pooled shares are of the cited sentences, too, and their number is as open: the limits of
+    their numerators are wide enough for any, at the denominator that is counted.
+
+    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two right
+    sentences lies between 0 and 1, whichever were meant.
     """
     sentences = len(item.fields["sentence_ids"])
     right = len(positives(labels_of(item), lenient=True))
@@ -496,7 +499,10 @@ def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
 
 
 def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
-    """Counts a case; what is cited twice counts once."""
+    """Counts a case; what is cited twice counts once.
+
+    Example: cited are 2, 3 and 9, right are 2 and 4: one hit, two wrong, one missed.
+    """
     named, true = frozenset(cited), frozenset(right)
     return Counts(hits=len(named & true), wrong=len(named - true), missed=len(true - named))
 
@@ -506,10 +512,15 @@ def factuality_values(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Makes an item's metrics of its counts, and the denominators of pooled ones.
 
-    A count of None has nothing to be right.
+    Micro figures add counts up over cases before they divide, so that each needs its denominator
+    as a weight; macro figures are means of the cases' own shares. Example: of cases with 1 of 2
+    and 3 of 3 cited sentences right, micro precision is 4/5, macro precision 3/4.
 
-    A share of nothing is nan; `official` it is 0, and 1 in the subtask of evidence where nothing is
-    named and nothing right.
+    Args:
+        kind: kind of task, which names the metrics.
+        counted: `strict` or `lenient` to the counts; None where nothing can be right.
+        official: whether a share of nothing is 0, as in the scripts, and not nan; in the subtask
+            of evidence it is 1 where nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}

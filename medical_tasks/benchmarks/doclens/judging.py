@@ -110,7 +110,10 @@ def judged_text(text: str) -> str:
 def make_claims(
     texts: Mapping[str, tuple[str, str, str]], judging: Judging
 ) -> dict[str, Claims | Unscored]:
-    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
+    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section.
+
+    A judge of entailment makes no claims: there each sentence of the text is one.
+    """
     judged = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     claims: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":

@@ -53,7 +53,17 @@ class Tally:
 
 
 def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
-    """Counts a section."""
+    """Counts the verdicts on a section, for the four metrics (paper, section 3).
+
+    Claim recall is the share of the reference's claims that the output entails, claim precision
+    the share of the output's that the reference entails; citation recall is the share of the
+    output's sentences that what they cite entails, citation precision the share of citations that
+    are needed.
+
+    Example: with reference claims True and None, output claims True and one sentence that its two
+    citations entail, of which one is needed, recall lies between 1/2 and 2/2, precision is 1/1,
+    citation recall 1/1 and citation precision 1/2.
+    """
     # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
     sides = section.reference_claims, section.output_claims
     cited = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]

@@ -85,9 +85,9 @@ class AnswerVerdict:
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:
-    """What an open answer is compared with.
+    """What an open answer is compared with; nothing without gold.
 
-    The right choice's text, else the passages of evidence; nothing without gold.
+    That is the right choice's text, else the passages of evidence.
     """
     choices = item.fields["choices"]
     if choices:
