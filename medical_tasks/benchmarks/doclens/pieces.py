@@ -207,7 +207,10 @@ def cited_ids(text: str) -> tuple[int, ...]:
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it, or behind it where it begins a line."""
+    """Takes the markers out, each with the spaces before it.
+
+    Where one begins a line, the spaces behind it go.
+    """
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):
