@@ -487,7 +487,7 @@ def verify(package: str | os.PathLike[str], **more: Any) -> Verification:
 
 def verified(arguments: Verify) -> tuple[str, Verification]:
     """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.commands.verify import verification
+    from medical_tasks.leaderboard.commands import verification
     from medical_tasks.leaderboard.submission_package.reading import read_package
     from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 

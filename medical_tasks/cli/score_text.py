@@ -12,9 +12,8 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
 from medical_tasks.io.output import check_out, tell_figures
-from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
-from medical_tasks.lab.correlate_command import column_names
+from medical_tasks.io.tables import column_names, folded, has_columns, read_table
 from medical_tasks.options import ScoreText
 from medical_tasks.runs.numbers import interval, metric_label, valued
 from medical_tasks.scoring.rouge import rouge_tokens
@@ -185,7 +184,6 @@ def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Mapping[str, 
     for part in ("prediction", "reference"):
         names = column_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
         compared.append("|".join(re.escape(folded(name)) for name in names))
-    rows = read_table(path, form=_FORM, knows=has_columns(*compared, numbers="|".join(compared)))
-    if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
-        raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")
-    return rows
+    knows = has_columns(*compared, numbers="|".join(compared))
+    table = read_table(path, record=_FORM, knows=knows)
+    return [(row.at, row.cells) for row in table.rows]

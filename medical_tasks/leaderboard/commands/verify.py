@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 from medical_tasks._api import verified
-from medical_tasks.guard.policy import Attestation, attestation_from
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.options import Verify, WithVerification
-from medical_tasks.leaderboard.submission_package.contents import Verification, VerifyOptions
-from medical_tasks.models.opener import full_name
+from medical_tasks.leaderboard.options import Verify
+from medical_tasks.leaderboard.submission_package.contents import Verification
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
-
-
-def verification(arguments: WithVerification) -> tuple[VerifyOptions, Attestation]:
-    """What a package is checked against, and where its data may go."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
-    return VerifyOptions(**given), attestation_from(arguments)
 
 
 def run(arguments: Verify) -> int:

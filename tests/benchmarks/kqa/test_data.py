@@ -31,7 +31,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
-from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "kqa"
