@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.metric import METRIC_COLUMNS, score_answers
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\

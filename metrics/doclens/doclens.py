@@ -13,8 +13,8 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.benchmarks.doclens.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.doclens.declarations import OWN
 from medical_tasks.benchmarks.doclens.metric import score_texts
-from medical_tasks.benchmarks.doclens.spec import OWN
 from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\

@@ -12,9 +12,9 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
 from medical_tasks.benchmarks.ehrnoteqa.questions import METRIC_COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\

@@ -13,8 +13,8 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.benchmarks.kqa.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.metric import score_answers
-from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.harness.evaluate_rows import DatasetRows
 
 _DESCRIPTION = """\

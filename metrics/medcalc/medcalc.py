@@ -13,9 +13,9 @@ import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluat
 import evaluate  # noqa: TID253
 
 from medical_tasks.benchmarks.medcalc_bench.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.harness.evaluate_rows import DatasetRows
 from medical_tasks.scoring.intervals import wilson_interval
 

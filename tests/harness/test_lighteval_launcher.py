@@ -18,7 +18,8 @@ import pytest
 import typer
 from typer.main import get_command
 
-from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, DATASET
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
 from medical_tasks.cli.lighteval import _FLAGS, _read

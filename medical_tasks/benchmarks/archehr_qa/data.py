@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -27,7 +28,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     read_key,
     read_mapping,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import OFFICIAL
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item
 

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     note_sentences,
@@ -26,7 +27,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_answer,
     unfenced,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line, packaged
 from medical_tasks.scoring.reasoning import spoken

@@ -5,110 +5,28 @@ Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import (
+    DATASET,
+    READ,
+    READS,
+    metrics_of,
+)
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
-    DatasetSpec,
     Item,
-    MetricSpec,
     MultiStep,
-    Official,
     PaperSetting,
     TaskSpec,
     View,
     hub_question,
 )
-
-WORD_LIMIT: Final = 75
-"""Most words of an answer."""
-
-DATASET = DatasetSpec(
-    name="archehr_qa",
-    title="ArchEHR-QA",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/archehr-qa-bionlp-task-2025/",
-    paper="https://arxiv.org/abs/2506.04156",
-    citation="""\
-@article{soni2025archehrqa,
-  title   = {A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization},
-  author  = {Sarvesh Soni and Dina Demner-Fushman},
-  journal = {arXiv preprint arXiv:2506.04156},
-  year    = {2025},
-  url     = {https://arxiv.org/abs/2506.04156}
-}""",
-    configs=("official", "questions", "demo"),
-    default_config="official",
-    how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
-        "archehr-qa_mapping.json",
-        "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
-        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
-        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
-        "questions --source FOLDER",
-        "without any download: medical-tasks build archehr_qa --config demo",
-    ),
-    version="1.0.0",
-)
-
-ENDS: Final = {
-    "cited": "official script ends: no citations or no words",
-    "question": "official script ends: empty text",
-    "answer": "official script ends: empty text",
-    "evidence": "official script ends: unknown ids",
-    "alignment": "official script ends: unknown ids",
-}
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
-
-OFFICIAL: Final = "_official"
-
-
-def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share by its kind of task (a key of `ENDS`), strict or lenient, micro or macro, and f1, precision or recall."""
-    if kind == "cited":
-        parts = ["factuality", which, how, part]
-        return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
-    return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
-
-
-_READS: Final = (
-    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
-)
-_READ: Final = ("cited", "evidence")
-"""Kinds of tasks whose reader can be unclear."""
-
-
-def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    made = []
-    read = {
-        share_name(kind, which, how, part)
-        for which in ("strict", "lenient")
-        for how in ("micro", "macro")
-        for part in ("f1", "precision", "recall")
-    } | ({"overall_score"} if kind == "evidence" else set())
-    for each in packaged(__file__, "metrics.json")[kind]:
-        low, high = each.get("limits", (0.0, 1.0))
-        limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other set.
-        official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in _READ and each["name"] in read
-        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
-        made.append(
-            MetricSpec(
-                **{**each, **named},
-                official=official if each["name"].endswith(OFFICIAL) else None,
-            )
-        )
-    return tuple(made)
-
 
 # How a system asks its models is its own: a shared task.
 _PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
@@ -225,7 +143,7 @@ def _answer_task(
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=_metrics("cited"),
+        metrics=metrics_of("cited"),
         version="3-A",
         generation_size=512,
         groups=("source",),
@@ -236,7 +154,7 @@ def _answer_task(
         baseline=baseline,
         protocol=protocol,
         paper=_PAPER,
-        reads=_READS,
+        reads=READS,
     )
 
 
@@ -277,7 +195,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         dataset=DATASET.name,
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
-        metrics=_metrics(name),
+        metrics=metrics_of(name),
         version="2-A" if name == "question" else "3-A",
         generation_size=size,
         groups=("source",),
@@ -285,7 +203,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         options={"form": name},
         scoring_arguments=dict(scoring),
         paper=replace(_PAPER, items=147 if name == "alignment" else 47),
-        reads=_READS if name in _READ else "",
+        reads=READS if name in READ else "",
     )
 
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.doclens.declarations import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -28,7 +29,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     kind_of,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import (
+    DATASET,
+    METRICS,
+    TITLES,
+    Format,
+)
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
     Benchmark,
-    DatasetSpec,
-    MetricSpec,
     PaperSetting,
     PublishedAnswer,
     TaskSpec,
@@ -23,52 +26,6 @@ if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
-DATASET = DatasetSpec(
-    name="ehrnoteqa",
-    title="EHRNoteQA",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-    paper="https://arxiv.org/abs/2402.16040",
-    citation="""\
-@inproceedings{kweon2024ehrnoteqa,
-  title     = {{EHRNoteQA}: An {LLM} Benchmark for Real-World Clinical Practice Using Discharge Summaries},
-  author    = {Sunjun Kweon and Jiyoun Kim and Heeyoung Kwak and Dongchul Cha and Hangyul Yoon and Kwanghyun Kim and
-               Jeewon Yang and Seunghyun Won and Edward Choi},
-  booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
-  year      = {2024},
-  url       = {https://arxiv.org/abs/2402.16040}
-}""",
-    configs=("level1", "level2", "all", "own", "evidence", "discq", "demo"),
-    default_config="all",
-    how_to_get=(
-        "become a credentialed PhysioNet user and sign the data use agreements of both projects below",
-        "download EHRNoteQA.jsonl from https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-        "download note/discharge.csv.gz and SHA256SUMS.txt from https://physionet.org/content/mimic-iv-note/2.2/",
-        "put them into one folder (or keep the tree that wget makes and give its physionet.org/files)",
-        "then: medical-tasks build ehrnoteqa --source FOLDER",
-        "config evidence: test.final.json of https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
-        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, the n2c2 texts below its folder",
-        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own notes",
-        "without any download: medical-tasks build ehrnoteqa --config demo",
-    ),
-    version="1.1.0",
-)
-
-Format = Literal["open", "mc", "mc_prob_index", "mc_prob_value"]
-
-_TITLES: dict[Format, str] = {
-    "open": "open-ended",
-    "mc": "five choices, answered in words",
-    "mc_prob_index": "five choices, by the probability of the letter",
-    "mc_prob_value": "five choices, by the probability of the choice's text",
-}
-_METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    form: tuple(
-        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed
-    )
-    for form, listed in packaged(__file__, "metrics.json").items()
-}
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
     "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
@@ -159,9 +116,9 @@ class EHRNoteQA(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
-        from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
+        from medical_tasks.benchmarks.ehrnoteqa.checking import check_set
 
-        return {"ehrnoteqa": CHECK_SET}
+        return {"ehrnoteqa": check_set(TASKS)}
 
 
 BENCHMARK = EHRNoteQA()
@@ -174,11 +131,11 @@ def _task(form: Format, level: int) -> TaskSpec:
     written = form in ("open", "mc")
     return TaskSpec(
         name=f"ehrnoteqa_{form}_level{level}",
-        title=f"EHRNoteQA, {_TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
+        title=f"EHRNoteQA, {TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=_METRICS[form],
+        metrics=METRICS[form],
         version="3-A" if written else "2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
@@ -200,7 +157,7 @@ def _task(form: Format, level: int) -> TaskSpec:
     )
 
 
-TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
+TASKS = tuple(_task(form, level) for form in TITLES for level in (1, 2))
 
 EHRNoteQA.tasks = TASKS
 EHRNoteQA.views = (
@@ -210,7 +167,7 @@ EHRNoteQA.views = (
             metrics=("accuracy",),
             tasks={f"ehrnoteqa_{form}_level{n}": f"level {n}" for n in (1, 2)},
         )
-        for form in _TITLES
+        for form in TITLES
     ),
     View(title="By number of notes", metrics=("accuracy",), by="num_notes"),
 )

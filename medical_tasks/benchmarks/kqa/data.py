@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -25,7 +26,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     answer_text,
     release_texts,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
 from medical_tasks.construct.archehr.rounds import (

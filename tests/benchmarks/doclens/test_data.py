@@ -29,8 +29,9 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
+from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
+from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
