@@ -30,15 +30,15 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
-from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item, fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact
-from medical_tasks.benchmarks.medcalc_bench.fresh.notes import MARKERS, UNDATED_MARKERS
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import AMOUNTS
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
 from medical_tasks.cli.calc import from_arguments
+from medical_tasks.construct.fresh import draw_item, fresh_rows
+from medical_tasks.construct.fresh.chart import Chart, Fact
+from medical_tasks.construct.fresh.notes import MARKERS, UNDATED_MARKERS
+from medical_tasks.construct.fresh.quantities import AMOUNTS
 from medical_tasks.data.fetching import build_dataset
 
 Row = dict[str, Any]

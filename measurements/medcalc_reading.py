@@ -21,11 +21,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind, answer_kind
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import find
+from medical_tasks.construct.fresh import fresh_rows
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "medcalc_scoring.md"
 BEGIN, END = "<!-- forms: begin -->", "<!-- forms: end -->"

@@ -19,9 +19,9 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Final, TypedDict
 
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import SCORE_IDS, AnswerKind, answer_kind
 from medical_tasks.calculators import CALCULATORS, AnyCalculator
+from medical_tasks.construct.fresh import fresh_rows
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "benchmarks" / "medcalc_bench"
 GOLDS: Final = 4

@@ -20,22 +20,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
-from medical_tasks.benchmarks.medcalc_bench.fresh.twins import KINDS, twin_rows
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_TWINS
 from medical_tasks.calculators import CalculatorInputError, calculate, find
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
+from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
 
 LEXICON: Final = json.loads(
     (
-        Path(__file__).resolve().parents[1]
-        / "tests"
-        / "benchmarks"
-        / "medcalc_bench"
-        / "fresh"
-        / "lexicon.json"
+        Path(__file__).resolve().parents[1] / "tests" / "construct" / "fresh" / "lexicon.json"
     ).read_text(encoding="utf-8")
 )
 ELSEWHERE: Final = re.compile(

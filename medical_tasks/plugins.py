@@ -13,15 +13,19 @@ What another package registers can fail without harm to the rest: it is left out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-Group = Literal["medical_tasks.benchmarks", "medical_tasks.verbs"]
+from medical_tasks.errors import MissingError
+
+Group = Literal["medical_tasks.benchmarks", "medical_tasks.generators", "medical_tasks.verbs"]
+Rows = Callable[[str, Mapping[str, int]], Iterable[Mapping[str, Any]]]
+"""Makes the rows of a split from the options of `build`, such as seed and n."""
 OWN_PACKAGE: Final = "medical-tasks"
 
 
@@ -76,6 +80,21 @@ def registered(group: Group) -> tuple[Plugin, ...]:
     entries += [(_package(entry), entry) for entry in installed]
     return tuple(
         plugin for package, entry in entries if (plugin := _load(package, entry)) is not None
+    )
+
+
+def generator(name: str) -> Rows:
+    """Finds what makes the rows of a generated configuration.
+
+    Raises:
+        MissingError: Nothing is registered under the name.
+    """
+    for plugin in registered("medical_tasks.generators"):
+        if plugin.name == name and callable(plugin.value):
+            return plugin.value
+    raise MissingError(
+        f"no installed package makes the rows of {name} (entry points medical_tasks.generators). "
+        "Install medical-tasks whole."
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row
 from medical_tasks.calculators import CALCULATORS, find
 from medical_tasks.cli.entry import main
+from medical_tasks.construct.fresh import fresh_row
 from medical_tasks.construct.medcalc.extraction import (
     CRITERIA,
     figures,

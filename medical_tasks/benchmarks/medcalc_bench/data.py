@@ -36,6 +36,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     label_agrees,
     parse_entities,
 )
+from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 from medical_tasks.data.dataset_source import (
     BuildOption,
@@ -51,6 +52,7 @@ from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
 from medical_tasks.io.sheets import cell_text, folded, has_columns, read_table
+from medical_tasks.plugins import generator
 from medical_tasks.spec import Item, TaskSpec
 
 CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
@@ -325,11 +327,6 @@ def _own_cell(where: str, column: str, value: Any) -> str:
 
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
     """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (  # late: released rows must not pay for it
-        QUESTIONS,
-        named_drugs,
-    )
-
     cells, wrong = row.cells, row.wrong
     released = all(cells.values())
     for column, text in cells.items():
@@ -502,12 +499,8 @@ FRESH_OPTIONS = (
 def _generated(
     split: str, options: Mapping[str, int], *, twins: bool = False
 ) -> Iterator[Mapping[str, Any]]:
-    # Late: reading released rows must not pay for it.
-    from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-    from medical_tasks.benchmarks.medcalc_bench.fresh.twins import twin_rows
-
-    seed, n = options["seed"], options["n"]
-    return twin_rows(seed, n) if twins else fresh_rows(seed, n, options["level"])
+    name = "medcalc_twins" if twins else "medcalc_fresh"
+    return iter(generator(name)(split, options))
 
 
 SOURCE = DatasetSource(

@@ -558,7 +558,7 @@ def _release(arguments: Namespace) -> int:
 
 
 def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
+    from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
     entities, calculator = pair["entities"], pair["calculator"]
     asked, result = (

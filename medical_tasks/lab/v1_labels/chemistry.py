@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import medical_tasks.lab.v1_labels.entities as known
+import medical_tasks.lab.v1_labels.person as person
 from medical_tasks.calculators.units import CalculatorInputError
-from medical_tasks.lab.v1_labels import entities as known
-from medical_tasks.lab.v1_labels import person
 from medical_tasks.lab.v1_labels.entities import (
     Entities,
     amount_in,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from medical_tasks.lab.v1_labels import entities as known
+import medical_tasks.lab.v1_labels.entities as known
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.lab.v1_labels.entities import Entities, concentration, positive, round_v1
 from medical_tasks.lab.v1_labels.person import age_years

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import medical_tasks.lab.v1_labels.entities as known
 from medical_tasks.calculators.units import CalculatorInputError
-from medical_tasks.lab.v1_labels import entities as known
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.lab.v1_labels.circulation import mean_arterial_pressure
 from medical_tasks.lab.v1_labels.entities import (

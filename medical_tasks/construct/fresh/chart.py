@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
+from medical_tasks.calculators import AnyCalculator
+from medical_tasks.construct.fresh.findings import (
     FINDINGS,
     GRADES,
     PLACES,
@@ -20,15 +21,14 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
     Place,
     Voice,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
     Draw,
     Reading,
     System,
     read_json,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
-from medical_tasks.calculators import AnyCalculator
+from medical_tasks.construct.fresh.quantities import Place as ValuePlace
 
 __all__ = [
     "Chart",

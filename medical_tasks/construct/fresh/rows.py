@@ -5,24 +5,20 @@ Where published variants of a rule differ, every wording of the question names t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases import draw_chart
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact
-from medical_tasks.benchmarks.medcalc_bench.fresh.notes import ASKED, note_of
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
+from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Result
+from medical_tasks.construct.fresh.cases import draw_chart
+from medical_tasks.construct.fresh.cases_measures import steroid_words
+from medical_tasks.construct.fresh.chart import Chart, Fact
+from medical_tasks.construct.fresh.notes import ASKED, note_of
+from medical_tasks.construct.fresh.quantities import Draw
 
-__all__ = ["QUESTIONS", "FreshItem", "draw_item", "fresh_row", "fresh_rows", "named_drugs"]
-
-
-QUESTIONS: Final[Mapping[int, Sequence[str]]] = {
-    int(key): texts for key, texts in read_json("questions.json").items()
-}
+__all__ = ["FreshItem", "draw_item", "fresh_row", "fresh_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +54,6 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
         chart,
         others,
     )
-
-
-def named_drugs(
-    question: str, entities: Mapping[str, Any], words: Callable[[str], str] = str
-) -> str:
-    """The question of the calculator that converts a steroid names both drugs, in `words` of their names in the entities."""
-    if "{source}" not in question:
-        return question
-    source, target = entities["input steroid"][0], entities["target steroid"]
-    return question.replace("{source}", words(source)).replace("{target}", words(target))
 
 
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:

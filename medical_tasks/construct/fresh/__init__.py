@@ -5,7 +5,7 @@ The n-th row depends on seed and n alone.
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import (
+from medical_tasks.construct.fresh.rows import (
     FreshItem,
     draw_item,
     fresh_row,

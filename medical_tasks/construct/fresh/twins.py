@@ -14,21 +14,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF, draw_chart
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import steroid_words
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Person
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS
-from medical_tasks.benchmarks.medcalc_bench.fresh.notes import Background, note_with
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
+from medical_tasks.benchmarks.medcalc_bench.twins import TWIN_TEXTS
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
+from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
+from medical_tasks.construct.fresh.cases import CASE_OF, draw_chart
+from medical_tasks.construct.fresh.cases_measures import steroid_words
+from medical_tasks.construct.fresh.chart import Chart, Person
+from medical_tasks.construct.fresh.findings import FINDINGS
+from medical_tasks.construct.fresh.notes import Background, note_with
+from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
     Draw,
     Form,
     Reading,
     read_json,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
-from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
-from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 
 __all__ = ["KINDS", "twin_rows"]
 
@@ -42,7 +43,7 @@ KINDS: Final = (
     "negated",
 )  # in this order
 
-_TEXTS: Final = read_json("twins.json")
+_TEXTS: Final = TWIN_TEXTS
 _DATA: Final = read_json("cases.json")
 _AIM = (110, 150)  # words of a base
 _ADDED = 80  # words that a distractor adds

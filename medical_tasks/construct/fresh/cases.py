@@ -9,11 +9,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.benchmarks.medcalc_bench.fresh import cases_measures
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, draw_person
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import FINDINGS, GRADES
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
+import medical_tasks.construct.fresh.cases_measures as cases_measures
 from medical_tasks.calculators import AnyCalculator
+from medical_tasks.construct.fresh.chart import Chart, draw_person
+from medical_tasks.construct.fresh.findings import FINDINGS, GRADES
+from medical_tasks.construct.fresh.quantities import Draw, read_json
 
 __all__ = ["CASE_OF", "draw_chart"]
 

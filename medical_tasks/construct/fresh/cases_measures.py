@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+from medical_tasks.construct.fresh.chart import Chart
+from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
     Draw,
     Reading,

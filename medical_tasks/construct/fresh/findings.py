@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, frozen, read_json
+from medical_tasks.construct.fresh.quantities import Draw, frozen, read_json
 
 __all__ = [
     "FINDINGS", "GRADES", "PLACES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence",

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import draw_person
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+from medical_tasks.calculators import find, units
+from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.calculators.shared_inputs import SHARED, quantity
+from medical_tasks.calculators.units import convert
+from medical_tasks.construct.fresh.chart import draw_person
+from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
     MARGIN,
     Draw,
     System,
     background,
 )
-from medical_tasks.calculators import find, units
-from medical_tasks.calculators.inputs import Quantity
-from medical_tasks.calculators.shared_inputs import SHARED, quantity
-from medical_tasks.calculators.units import convert
 
 # The calculators' own measure of a quantity, which reads the notes' units back.
 _NAMES = {

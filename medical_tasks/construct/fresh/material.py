@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Person, settings_of
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
+from medical_tasks.construct.fresh.chart import Person, settings_of
+from medical_tasks.construct.fresh.quantities import Draw, read_json
 
 __all__ = ["CLAUSES", "DISEASES", "WORDS", "Clause", "Phrasing", "topics_of"]
 

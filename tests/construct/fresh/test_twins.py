@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from measurements.twins import ELSEWHERE, POLICIES, Row, agrees, by_family, floors
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
-from medical_tasks.benchmarks.medcalc_bench.fresh.twins import KINDS, twin_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_TWINS
 from medical_tasks.calculators import find
 from medical_tasks.cli.entry import main
+from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
-from tests.benchmarks.medcalc_bench.fresh import test_notes
+from tests.construct.fresh import test_notes
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 

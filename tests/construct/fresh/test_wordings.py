@@ -8,25 +8,25 @@ from typing import get_args
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASE_OF
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Setting, draw_person
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
+from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
+from medical_tasks.calculators import CALCULATORS
+from medical_tasks.construct.fresh.cases import CASE_OF
+from medical_tasks.construct.fresh.chart import Setting, draw_person
+from medical_tasks.construct.fresh.findings import (
     FINDINGS,
     GRADES,
     PLACES,
     STATEMENTS,
     list_sentence,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.material import (
+from medical_tasks.construct.fresh.material import (
     CLAUSES,
     DISEASES,
     WORDS,
     Phrasing,
     topics_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw, read_json
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import QUESTIONS, named_drugs
-from medical_tasks.calculators import CALCULATORS
+from medical_tasks.construct.fresh.quantities import Draw, read_json
 
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
 

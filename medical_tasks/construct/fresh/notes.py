@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases_measures import MONTHS, written_date
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Fact, Setting
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import PLACES, Kind, list_sentence
-from medical_tasks.benchmarks.medcalc_bench.fresh.material import (
+from medical_tasks.construct.fresh.cases_measures import MONTHS, written_date
+from medical_tasks.construct.fresh.chart import Chart, Fact, Setting
+from medical_tasks.construct.fresh.findings import PLACES, Kind, list_sentence
+from medical_tasks.construct.fresh.material import (
     CLAUSES,
     DISEASES,
     Clause,
@@ -27,7 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.material import (
     Phrasing,
     topics_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
     Amount,
     Draw,

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 from measurements.fresh import masked_words, shared_runs
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES, COLUMNS, load_items
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_row, fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
+from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response, own_exemplars
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_DIRECT
-from medical_tasks.calculators import CALCULATORS, calculate
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, calculate
 from medical_tasks.catalog import dataset_spec
 from medical_tasks.cli.calc import from_arguments
 from medical_tasks.cli.entry import main
+from medical_tasks.construct.fresh import draw_item, fresh_row, fresh_rows
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
@@ -56,7 +56,7 @@ def test_what_a_seed_gives_is_pinned_and_the_same_in_another_process() -> None:
     assert rows[:60] == list(fresh_rows(1, 60, 1))
     assert digest(rows, "note_id", "patient_note", "question", "relevant_entities") == PINNED
     code = (
-        "import json, sys; from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows; "
+        "import json, sys; from medical_tasks.construct.fresh import fresh_rows; "
         "sys.stdout.write(json.dumps(list(fresh_rows(4711, 110, 1))))"
     )
     for hash_seed in ("1", "2"):
@@ -232,3 +232,18 @@ def test_wrong_use(
     assert main(["build", "medcalc_bench", *words, "--out", str(tmp_path / "data")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("calculator", CALCULATORS, ids=lambda calculator: str(calculator.id))
+def test_the_worked_examples_of_one_shot_prompts_are_drawn_items(calculator: AnyCalculator) -> None:
+    example = own_exemplars()[str(calculator.id)]
+    item = draw_item(calculator, f"exemplar:{calculator.id}")
+    reply = json.loads(example.reply)
+    assert (example.note, example.question) == (item.note, item.question)
+    assert reply["step_by_step_thinking"] == item.result.explanation
+    if isinstance(item.result.answer, float):
+        assert float(reply["answer"]) == pytest.approx(item.result.answer, rel=1e-5)
+    elif isinstance(item.result.answer, str | int):
+        assert reply["answer"] == str(item.result.answer)
+    else:
+        assert reply["answer"] == f"({', '.join(item.result.answer)})"

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measurements.fresh import LINK, other_readings, recomputed
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh.rows import draw_item
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Choice, Flag, Quantity
+from medical_tasks.construct.fresh import fresh_rows
+from medical_tasks.construct.fresh.rows import draw_item
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
