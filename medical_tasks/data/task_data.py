@@ -28,7 +28,7 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +153,14 @@ def prompt_set(
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
     """Loads a task's prompts for a configuration, with what the task takes beside their name."""
-    known: dict[str, Any] = {"arguments": dict(arguments) if task.arguments else None}
-    if config in task.benchmark.asked_otherwise:
-        known["config"] = config
-    return task.benchmark.load_prompts(task, name, upstream, exemplars=exemplars, **known)
+    asking = Asking(
+        prompts=name,
+        upstream=upstream,
+        arguments=arguments,
+        exemplars=exemplars,
+        config=config if config in task.benchmark.asked_otherwise else "",
+    )
+    return task.benchmark.load_prompts(task, asking)
 
 
 def leaking_examples(
@@ -246,8 +250,8 @@ def open_protocol(
     upstream: Path | None = None,
 ) -> MultiStep:
     """Opens the protocol of a task that has one."""
-    own = dict(arguments) if task.arguments else None
-    return task.benchmark.open_protocol(task, arguments=own, prompts=prompts, upstream=upstream)
+    asking = Asking(prompts=prompts, upstream=upstream, arguments=arguments)
+    return task.benchmark.open_protocol(task, asking)
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:

@@ -56,6 +56,7 @@ from medical_tasks.harness.judging import (
 from medical_tasks.io.files import read_text
 from medical_tasks.runs.numbers import explanation
 from medical_tasks.spec import (
+    Answer,
     Ask,
     DatasetSpec,
     Dialogue,
@@ -228,10 +229,11 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
                     "the log's questions: -S config=NAME"
                 )
+            answer = Answer(text=text)
             if judge is not None:
-                (one,) = await asyncio.to_thread(judge.score, task, [item], [text])
+                (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
             else:
-                (one,) = task.benchmark.score_items(task, [item], [text])
+                (one,) = task.benchmark.score_items(task, [item], [answer])
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
                 shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()

@@ -45,7 +45,7 @@ from medical_tasks.harness.lighteval_launcher import (
 )
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import Answer, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -86,11 +86,9 @@ class _Score(SampleLevelComputation):
             else choices_texts(model_response, len(doc.choices))
         )
         # Settings of the scoring have no place on lighteval's command line.
-        settings: dict[str, str] | None = {} if self.task.scoring_arguments else None
         item = _item(self.task, doc.specific)
-        scores = self.task.benchmark.score_items(
-            self.task, [item] * len(texts), texts, arguments=settings
-        )
+        answers = [Answer(text=text) for text in texts]
+        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
@@ -148,7 +146,7 @@ class _JudgedAnswers:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
-            self._scores = self.judge.score(self.task, items, texts)
+            self._scores = self.judge.score(self.task, items, [Answer(text=one) for one in texts])
             self._texts = asked
             shown = redact_reason if policy.protecting() else str
             missing = Counter(

@@ -19,7 +19,7 @@ from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import SCHEMA_VERSION, ItemsFile, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
@@ -44,7 +44,7 @@ def _scored_blocks(
     Of each block the items, their scores, and the items whose unclear answers were decided by adjudication.
     """
     task, responses = answered.task, answered.responses
-    arguments = dict(answered.scoring_args) if task.scoring_arguments else None
+    scoring = Scoring(judging=judging, arguments=answered.scoring_args)
     size = max(1, len(answered.items)) if task.judge else _BLOCK
     end = 0
     while not end or end < len(answered.items):
@@ -57,17 +57,15 @@ def _scored_blocks(
             end += 1
         items = answered.items[start:end]
         asked = [item for item in items if item.id in responses]
-        texts = [responses[item.id] for item in asked]
         rows: list[dict[str, Any]] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
-            scores = task.benchmark.score_items(
-                task, asked, texts, judging=judging, arguments=arguments
-            )
+            answers = [answered.answer(item) for item in asked]
+            scores = task.benchmark.score_items(task, asked, answers, scoring)
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         found = {score.id: score for score in scores}
-        decided = _adjudicated(answered, asked, found, judging, arguments)
+        decided = _adjudicated(answered, asked, found, scoring)
         yield items, found | decided, list(decided)
 
 
@@ -75,17 +73,16 @@ def _adjudicated(
     answered: AnsweredTask,
     items: Sequence[Item],
     scores: Scores,
-    judging: Judging | None,
-    arguments: Mapping[str, str] | None,
+    scoring: Scoring,
 ) -> dict[str, ItemScore]:
     """Scores unclear answers again by what somebody read in them; a reading of any other answer counts for nothing."""
     if answered.adjudication is None:
         return {}
     texts = answered.adjudication.texts
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
-    responses = [answered.responses[item.id] for item in unclear]
+    answers = [answered.answer(item) for item in unclear]
     read = answered.task.benchmark.score_items(
-        answered.task, unclear, responses, judging=judging, arguments=arguments, readings=texts
+        answered.task, unclear, answers, replace(scoring, readings=texts)
     )
     _check_readings(answered.task, texts, read)
     return {score.id: _read_anew(scores[score.id], score) for score in read}

@@ -44,7 +44,7 @@ from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
 from medical_tasks.runs.folder import RunFolder, locked
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Scoring, TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
 RECORDED = "recorded/"
@@ -169,7 +169,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         if task.judge:
             prompts = _judge_prompts(task, request)
             judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
-            task.benchmark.score_items(task, [], [], judging=judging)
+            task.benchmark.score_items(task, [], [], Scoring(judging=judging))
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:

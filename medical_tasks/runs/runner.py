@@ -17,8 +17,8 @@ from medical_tasks.data.task_data import TaskData, leaking_examples, open_protoc
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
+from medical_tasks.models.base import Answer as ModelAnswer
 from medical_tasks.models.base import (
-    Answer,
     Failure,
     Length,
     Model,
@@ -32,6 +32,7 @@ from medical_tasks.models.usage import Meter, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import (
+    Answer,
     Ask,
     Dialogue,
     Done,
@@ -136,6 +137,10 @@ class AnsweredTask:
     usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
     repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
     adjudication: Adjudication | None = None  # what people or a judge decided about unclear answers
+
+    def answer(self, item: Item) -> Answer:
+        """An item's answer, as its scorer gets it."""
+        return Answer(text=self.responses[item.id])
 
 
 @dataclass(kw_only=True, slots=True)
@@ -372,7 +377,7 @@ def _generate(
     model.start()
     last = time.monotonic()
 
-    def on_result(result: Answer | Failure) -> None:
+    def on_result(result: ModelAnswer | Failure) -> None:
         nonlocal last
         progress.step()
         # Answers that are made side by side share the time: all of them together take as long as the wall clock says.

@@ -24,10 +24,12 @@ from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import (
+    Answer,
     Counts,
     Item,
     ItemScore,
     MetricSpec,
+    Scoring,
     TaskSpec,
     Verdicts,
     unclear_limits,
@@ -119,7 +121,8 @@ def _summary(
     if task.scoring_arguments:
         given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
     asked = [item for item in items if item.id in answers]
-    scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
+    texts = [Answer(text=answers[item.id]) for item in asked]
+    scored = task.benchmark.score_items(task, asked, texts, Scoring(**given))
     reported = task.reporting(("official",))
     return summarise(
         reported,

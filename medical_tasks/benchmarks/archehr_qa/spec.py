@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.declarations import (
     DATASET,
@@ -18,15 +18,26 @@ from medical_tasks.benchmarks.archehr_qa.declarations import (
 )
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Baseline,
     Benchmark,
     Item,
+    ItemScore,
     MultiStep,
     PaperSetting,
+    PromptSet,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+
 
 # How a system asks its models is its own: a shared task.
 _PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
@@ -85,11 +96,68 @@ class ArchEHRQA(Benchmark):
         ),
     )
 
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, arguments=asking.arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(
+            task, items, texts, arguments=scoring.arguments, readings=scoring.readings
+        )
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
-        return open_protocol(task, arguments=settings.get("arguments"))
+        return open_protocol(task, arguments=asking.arguments)
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""

@@ -6,7 +6,7 @@ A family has a task without worked examples and two with 1 or 2 of each kind (pa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.doclens.declarations import (
     ACI_BENCH,
@@ -26,15 +26,30 @@ from medical_tasks.benchmarks.doclens.declarations import (
     WORDS,
 )
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     DatasetSpec,
+    Item,
+    ItemScore,
     MetricSpec,
     PaperSetting,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
+
 
 _ARGUMENTS: Final = {
     "citations": "yes (default) or no: whether the output is asked to cite its source"
@@ -86,6 +101,75 @@ class DocLens(Benchmark):
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import load_prompts
+
+        return load_prompts(
+            task,
+            asking.prompts,
+            asking.upstream,
+            arguments=asking.arguments,
+            exemplars=asking.exemplars,
+        )
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(task, items, texts, judging=scoring.judge, arguments=scoring.arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""

@@ -14,15 +14,27 @@ from medical_tasks.benchmarks.ehrnoteqa.declarations import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
+    Item,
+    ItemScore,
     PaperSetting,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
@@ -60,6 +72,76 @@ class EHRNoteQA(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
     mixed_rows = True
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+
+        return load_items(task, rows)
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import keeps
+
+        return keeps(task, row)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(
+            task,
+            items,
+            texts,
+            judging=scoring.judging,
+            arguments=scoring.arguments,
+            readings=scoring.readings,
+        )
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
 
     def lasting_reasons(self) -> Mapping[str, str]:
         """Answers without log-probabilities, and questions of sets that have no gold."""

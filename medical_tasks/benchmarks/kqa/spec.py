@@ -14,17 +14,28 @@ from medical_tasks.benchmarks.kqa.declarations import (
     METRICS,
 )
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     Item,
+    ItemScore,
     PaperSetting,
     Plot,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
@@ -51,6 +62,57 @@ class KQABenchmark(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
     sometimes_counted = ("hallucination_rate_answered",)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, asking.arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(task, items, texts, judging=scoring.judge)
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The question alone, graded by a model."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.benchmarks.medcalc_bench.declarations import (
     CORRECTED_LABELS,
@@ -22,17 +22,30 @@ from medical_tasks.benchmarks.medcalc_bench.declarations import (
     TWIN_METRICS,
 )
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     Item,
+    ItemScore,
     MultiStep,
     PaperSetting,
     Plot,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     Table,
     TaskSpec,
     View,
     hub_question,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
 
@@ -57,6 +70,55 @@ class MedCalcBench(Benchmark):
     views = tuple(
         View(title=f"By {by}", metrics=("accuracy",), by=by) for by in ("category", "calculator")
     )
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.medcalc_bench.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, config=asking.config)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.medcalc_bench.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.medcalc_bench.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
@@ -96,12 +158,11 @@ class MedCalcBench(Benchmark):
             NO_BASE: "Members of a family are compared with its base: --subset N draws whole families."
         }
 
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
+        """See `protocol`."""
         from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
 
-        return open_protocol(
-            task, prompts=settings.get("prompts", "own"), upstream=settings.get("upstream")
-        )
+        return open_protocol(task, prompts=asking.prompts, upstream=asking.upstream)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A question about a note, graded by a model."""
