@@ -209,6 +209,17 @@ class TaskSpec:
         """Name in lighteval's form, `superset:task`."""
         return f"medical:{self.name}"
 
+    @property
+    def outside_lighteval(self) -> str:
+        """Why lighteval, which asks one question an item, cannot run it; "" where it can."""
+        if self.baseline:
+            return "no model is asked for this task"
+        if self.protocol:
+            return (
+                "lighteval asks one question an item, and this task goes on after the first answer"
+            )
+        return ""
+
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {name: value for name, value in given.items() if name in self.scoring_arguments}

@@ -43,6 +43,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
+import medical_tasks.plugins as plugins
 from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
@@ -287,24 +288,37 @@ def load(
     _require_open(task, spec)
     _require_written(task)
     try:
-        part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
-        given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
-        checkout = None if upstream is None else Path(upstream)
-        asked = prompt_set(
-            task,
-            prompts,
-            checkout,
-            arguments=given,
-            config=part.config,
-            exemplars=part.exemplars,
-        )
-        options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
-        scored = registered_scorer(task)(
-            **{name: value for name, value in options.items() if value is not None}
-        )
-        return inspect_task(task, part.items, asked, part.revision, scored, checkout)
+        return _loaded(task, spec, config, data, prompts, upstream, arguments)
     except MedicalTasksError as error:
         raise _options_told(error) from error
+
+
+@plugins.telling()
+def _loaded(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    config: str | None,
+    data: str | None,
+    prompts: str,
+    upstream: str | None,
+    arguments: Mapping[str, Any] | None,
+) -> Task:
+    part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+    given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
+    checkout = None if upstream is None else Path(upstream)
+    asked = prompt_set(
+        task,
+        prompts,
+        checkout,
+        arguments=given,
+        config=part.config,
+        exemplars=part.exemplars,
+    )
+    options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
+    scored = registered_scorer(task)(
+        **{name: value for name, value in options.items() if value is not None}
+    )
+    return inspect_task(task, part.items, asked, part.revision, scored, checkout)
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:

@@ -301,31 +301,30 @@ class _Config(LightevalTaskConfig):
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
     """One configuration a task under its harness name, and a copy under its bare name: lighteval drops `medical|` of the first."""
-    configs: list[LightevalTaskConfig] = []
     wanted = wanted_config()
-    for task in tasks:
-        spec = dataset_of(task)
-        judge = HarnessJudge(harness_request(task=task)) if task.judge else None
-        for name in (task.harness_name, task.name):
-            configs.append(
-                _Config(
-                    name=name,
-                    prompt_function=_Prompt(task, judge),
-                    hf_repo=str(datasets_home() / spec.name),
-                    hf_subset=wanted if wanted in spec.configs else spec.default_config,
-                    hf_filter=partial(task.benchmark.keeps, task)
-                    if task.benchmark.mixed_rows
-                    else None,
-                    metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
-                    hf_avail_splits=split_names(task.split),
-                    # lighteval asks each row once.
-                    evaluation_splits=split_names(task.split) * task.items_a_row,
-                    generation_size=task.generation_size,
-                    stop_sequence=list(task.stop),
-                    version=int(task.version.split("-")[0]),
-                )
-            )
-    return configs
+    return [
+        _config(task, name, wanted) for task in tasks for name in (task.harness_name, task.name)
+    ]
+
+
+def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfig:
+    spec = dataset_of(task)
+    judge = HarnessJudge(harness_request(task=task)) if task.judge else None
+    mixed = task.benchmark.mixed_rows
+    return _Config(
+        name=name,
+        prompt_function=_Prompt(task, judge),
+        hf_repo=str(datasets_home() / spec.name),
+        hf_subset=wanted if wanted in spec.configs else spec.default_config,
+        hf_filter=partial(task.benchmark.keeps, task) if mixed else None,
+        metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
+        hf_avail_splits=split_names(task.split),
+        # lighteval asks each row once.
+        evaluation_splits=split_names(task.split) * task.items_a_row,
+        generation_size=task.generation_size,
+        stop_sequence=list(task.stop),
+        version=int(task.version.split("-")[0]),
+    )
 
 
 _MOST: Final = 5000  # of possible answers; five choices have nine at most

@@ -19,7 +19,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.judges.session import judge_kinds
 from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
 from medical_tasks.leaderboard.submission_package.privacy import (
@@ -461,7 +461,7 @@ def _judge(
         own = dict(LexicalJudge().identity)
         yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
         yield _compared("votes", said["votes"], 1)
-    elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
+    elif (kind := said["name"].partition("/")[0]) not in judge_kinds() or kind == "lexical":
         yield "mismatch", f"judge: {contents.shown(said['name'])} is no judge that there is"
     if said.get("mode") not in ("single", "batched"):
         yield "mismatch", "judge, mode: must be single or batched"
